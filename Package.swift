@@ -1,0 +1,104 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let swiftSettings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// The two targets that hold C handles also mark each unsafe expression.
+let memorySafeSettings = swiftSettings + [.strictMemorySafety()]
+
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let lifecycle: Target.Dependency = .product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(
+    name: "UnixSignals", package: "swift-service-lifecycle")
+let argumentParser: Target.Dependency = .product(
+    name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "transferd",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "transferd", targets: ["transferd"])
+    ],
+    dependencies: [
+        // The HTTP server: strict framing on SwiftNIO's sockets (docs/decisions/0001).
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
+        // The command line of `transferd` and the demo, with help texts and checked options.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        // Structured logs behind one API that the HTTP server already uses.
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        // Starts and stops every long-running part in order, on signals.
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // HMAC and SHA-2 for webhook signatures, API keys and fingerprints.
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        // Reads `openapi.yaml` in the tests that hold the router to it.
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
+    ],
+    targets: [
+        // System calls without a Swift import: epoll, openat2, renameat2, syncfs.
+        .target(name: "CLinux"),
+        // Typed shims for libcurl's variadic setopt and getinfo.
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        // Module map of libpq.
+        .systemLibrary(
+            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // One thread with an epoll set, timers and a mailbox; the executor of what is confined to it.
+        .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: swiftSettings),
+        // libcurl's multi interface on an event loop.
+        .target(
+            name: "Curl", dependencies: ["CCurl", "EventLoop"], swiftSettings: memorySafeSettings),
+        // libpq: connections in pipeline mode on an event loop, and a bounded pool.
+        .target(
+            name: "Postgres", dependencies: ["CLibPQ", "EventLoop"],
+            swiftSettings: memorySafeSettings),
+        // A private PostgreSQL cluster in the data directory.
+        .target(
+            name: "EmbeddedPostgres", dependencies: [logging], swiftSettings: swiftSettings),
+        // Pure values: sessions, tasks, events, policies and their state machines.
+        .target(name: "TransferModel", swiftSettings: swiftSettings),
+        // All SQL, one verb a function, and the migrator.
+        .target(
+            name: "TransferStore",
+            dependencies: ["TransferModel", "Postgres", crypto, logging],
+            swiftSettings: swiftSettings),
+        // Claims, transfers, publishes and completes tasks; rescues those of dead workers.
+        .target(
+            name: "TransferEngine",
+            dependencies: [
+                "TransferModel", "TransferStore", "Curl", "CLinux", "EventLoop", logging, lifecycle,
+            ],
+            swiftSettings: swiftSettings),
+        // Delivers the events of sessions to subscriptions as signed webhooks.
+        .target(
+            name: "TransferWebhooks",
+            dependencies: ["TransferModel", "TransferStore", "Curl", crypto, logging, lifecycle],
+            swiftSettings: swiftSettings),
+        // The JSON of `openapi.yaml` as Codable values.
+        .target(name: "TransferWire", swiftSettings: swiftSettings),
+        // Routes, authentication and problem details.
+        .target(
+            name: "TransferHTTP",
+            dependencies: [
+                "TransferModel", "TransferStore", "TransferWire", "CLinux", crypto, hummingbird,
+                logging,
+            ],
+            swiftSettings: swiftSettings),
+        // The program: configuration, commands and the composition of everything above.
+        .executableTarget(
+            name: "transferd",
+            dependencies: [
+                "TransferModel", "TransferStore", "TransferEngine", "TransferWebhooks",
+                "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "EventLoop", argumentParser,
+                hummingbird, lifecycle, logging, unixSignals,
+            ],
+            swiftSettings: swiftSettings),
+    ]
+)

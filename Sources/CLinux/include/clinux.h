@@ -1,0 +1,25 @@
+#ifndef CLINUX_H
+#define CLINUX_H
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/types.h>
+
+/// Opens `path` beneath `directory`, refusing symbolic links, magic links and any step outside it.
+/// Returns a descriptor, or -1 with errno set. openat2(2), RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS.
+int clinux_open_beneath(int directory, const char *path, int flags, mode_t mode);
+
+/// Renames without ever replacing `to`: EEXIST when it exists. renameat2(2), RENAME_NOREPLACE.
+int clinux_rename_noreplace(
+    int from_directory, const char *from, int to_directory, const char *to);
+
+/// Writes the whole file system of `descriptor` to stable storage. syncfs(2).
+int clinux_syncfs(int descriptor);
+
+/// Starts writing a range of dirty pages without waiting for it. sync_file_range(2), SYNC_FILE_RANGE_WRITE.
+int clinux_start_writeback(int descriptor, off_t offset, off_t length);
+
+/// Names the calling thread; Linux keeps 15 bytes. pthread_setname_np(3).
+void clinux_name_thread(const char *name);
+
+#endif

@@ -1,0 +1,119 @@
+import CCurl
+import Glibc
+
+extension ActiveTransfer {
+    /// Points libcurl's callbacks at this object, which must outlive its place in the multi handle.
+    func installCallbacks(sendsBody: Bool) throws(CurlError) {
+        let raw = unsafe easy.raw
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        try easy.check(unsafe ccurl_set_pointer(raw, CURLOPT_PRIVATE, context))
+        try easy.check(unsafe ccurl_set_header(raw, headerCallback, context))
+        try easy.check(unsafe ccurl_set_write(raw, writeCallback, context))
+        try easy.check(unsafe ccurl_set_open_socket(raw, openSocketCallback, context))
+        try easy.check(unsafe ccurl_set_prerequest(raw, prerequestCallback, context))
+        guard sendsBody else { return }
+        try easy.check(unsafe ccurl_set_read(raw, readCallback, context))
+        try easy.check(unsafe ccurl_set_seek(raw, seekCallback, context))
+        // Only the progress callback sees sent bytes; downloads are spared the calls.
+        try easy.check(unsafe ccurl_set_progress(raw, progressCallback, context))
+        try easy.set(CURLOPT_NOPROGRESS, 0)
+    }
+
+    /// The transfer behind the pointer that ``installCallbacks(sendsBody:)`` gave to libcurl.
+    static func at(_ context: UnsafeMutableRawPointer?) -> ActiveTransfer? {
+        unsafe context.map { unsafe Unmanaged.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+private func headerCallback(
+    _ bytes: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let line = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+    guard let transfer = unsafe ActiveTransfer.at(context) else { return abortedWrite }
+    return unsafe transfer.receive(headerLine: line) ? line.count : abortedWrite
+}
+
+private func writeCallback(
+    _ bytes: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let body = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
+    guard let transfer = unsafe ActiveTransfer.at(context) else { return abortedWrite }
+    return unsafe transfer.receive(body: body) ? body.count : abortedWrite
+}
+
+/// More than any buffer holds, and so never taken for success, not even of an empty write.
+private let abortedWrite = Int(UInt32.max)
+
+private func readCallback(
+    _ bytes: UnsafeMutablePointer<CChar>?,
+    _ size: Int,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    let buffer = unsafe UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+    return unsafe ActiveTransfer.at(context)?.send(into: buffer) ?? Int(CURL_READFUNC_ABORT)
+}
+
+private func seekCallback(
+    _ context: UnsafeMutableRawPointer?,
+    _ offset: curl_off_t,
+    _ origin: Int32
+) -> Int32 {
+    // libcurl seeks only to send a body again from its start.
+    guard offset == 0, origin == SEEK_SET, unsafe ActiveTransfer.at(context)?.rewind() == true
+    else { return CURL_SEEKFUNC_FAIL }
+    return CURL_SEEKFUNC_OK
+}
+
+private func progressCallback(
+    _ context: UnsafeMutableRawPointer?,
+    _: curl_off_t,
+    _ received: curl_off_t,
+    _: curl_off_t,
+    _ sent: curl_off_t
+) -> Int32 {
+    unsafe ActiveTransfer.at(context)?.noteProgress(bytesMoved: Int64(received + sent))
+    return 0
+}
+
+private func openSocketCallback(
+    _ context: UnsafeMutableRawPointer?,
+    _ purpose: curlsocktype,
+    _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+    guard let transfer = unsafe ActiveTransfer.at(context), let address = unsafe address else {
+        return CURL_SOCKET_BAD
+    }
+    let peer = unsafe withUnsafePointer(to: &address.pointee.addr) { pointer in
+        unsafe SocketAddress(pointer, length: address.pointee.addrlen)
+    }
+    guard transfer.allowsConnection(to: peer) else { return CURL_SOCKET_BAD }
+    // Programs that this one starts must not inherit connections.
+    let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
+    return unsafe socket(address.pointee.family, type, address.pointee.protocol)
+}
+
+private func prerequestCallback(
+    _ context: UnsafeMutableRawPointer?,
+    _ peer: UnsafeMutablePointer<CChar>?,
+    _: UnsafeMutablePointer<CChar>?,
+    _ port: Int32,
+    _: Int32
+) -> Int32 {
+    guard let transfer = unsafe ActiveTransfer.at(context), let peer = unsafe peer else {
+        return Int32(CURL_PREREQFUNC_ABORT)
+    }
+    let address = SocketAddress(
+        text: unsafe String(cString: peer),
+        port: UInt16(truncatingIfNeeded: port)
+    )
+    return Int32(
+        transfer.allowsRequest(to: address) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    )
+}

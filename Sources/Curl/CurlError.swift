@@ -1,0 +1,78 @@
+/// Why a transfer did not succeed.
+package struct CurlError: Error, Sendable {
+    /// Which of a request's times ran out.
+    package enum Timeout: String, Sendable, CaseIterable {
+        /// ``CurlRequest/connectTimeout``.
+        case connect
+        /// ``CurlRequest/inactivityTimeout``.
+        case inactivity
+        /// ``CurlRequest/totalTimeout``.
+        case total
+    }
+
+    /// The kinds of failure a caller can tell apart.
+    package enum Code: Sendable, Hashable {
+        /// Not an absolute http or https URL, or one with user information: mend the request.
+        case unsupportedURL
+        /// A method, header or body that cannot be sent as asked: mend the request.
+        case invalidRequest
+        /// The name has no address, or no name server answered: try later.
+        case couldNotResolve
+        /// No address took the connection: try later.
+        case couldNotConnect
+        /// The certificate or its name is not trusted: trying again does not help.
+        case tlsFailure
+        /// The TLS handshake broke off: try later.
+        case tlsHandshake
+        /// A time ran out: try later.
+        case timedOut(Timeout)
+        /// The connection broke, or ended before a response: try later.
+        case connectionLost
+        /// The body ended before its announced end: resume or start over.
+        case truncated
+        /// Not HTTP as we accept it: garbage, too many headers, a contradictory length.
+        case badResponse
+        /// The body is longer than the request's or fetch's bound.
+        case bodyTooLarge
+        /// The egress guard allowed none of the addresses: trying again does not help.
+        case egressDenied
+        /// The body source could not be read or rewound: look at the source.
+        case bodySourceFailed
+        /// The sink asked for the end.
+        case aborted
+        /// The transfer was cancelled or the loop stopped.
+        case cancelled
+        /// The loop carries as many transfers as it may: wait for one to end.
+        case tooManyTransfers
+        /// Memory or descriptors ran out: try later, with less at once.
+        case outOfMemory
+        /// What libcurl has no better word for; see ``CurlError/curlCode``.
+        case other
+    }
+
+    /// The kind of failure.
+    package let code: Code
+    /// libcurl's own number, or 0 when the failure was found by us.
+    package let curlCode: Int32
+    /// What was moved until then.
+    package let summary: CurlSummary
+
+    /// Creates an error.
+    package init(_ code: Code, curlCode: Int32 = 0, summary: CurlSummary = CurlSummary()) {
+        self.code = code
+        self.curlCode = curlCode
+        self.summary = summary
+    }
+}
+
+extension CurlError: CustomStringConvertible {
+    /// Names the kind and libcurl's number, never the URL or a header.
+    package var description: String {
+        let name =
+            switch code {
+            case .timedOut(let timeout): "timedOut(\(timeout.rawValue))"
+            default: "\(code)"
+            }
+        return curlCode == 0 ? name : "\(name) (curl \(curlCode))"
+    }
+}

@@ -1,0 +1,112 @@
+import EventLoop
+import Synchronization
+
+/// One thread that owns one libcurl multi handle for life and carries many transfers at once.
+///
+/// Connections are kept and shared between all transfers of a loop, so transfers that must not
+/// meet on a connection belong on different loops.
+package final class CurlLoop: Sendable {
+    private let loop: EventLoop
+    private let driver: MultiDriver
+    private let lastID = Atomic<UInt64>(0)
+    private let isStopped = Mutex(false)
+
+    /// Transfers at once when a caller does not say.
+    package static let connectionsMaxDefault = 1024
+
+    /// Starts the thread.
+    ///
+    /// - Parameters:
+    ///   - name: the thread's name in tools such as `top -H`.
+    ///   - connectionsMax: the most transfers at once; one more fails with `tooManyTransfers`.
+    ///   - certificateFile: a PEM file of trusted authorities instead of the system's.
+    /// - Throws: ``CurlError`` when the process has no descriptor, thread or memory left.
+    package init(
+        name: String,
+        connectionsMax: Int = CurlLoop.connectionsMaxDefault,
+        certificateFile: String? = nil
+    ) throws(CurlError) {
+        do {
+            loop = try EventLoop(name: name)
+        } catch {
+            throw CurlError(.outOfMemory)
+        }
+        do throws(CurlError) {
+            driver = try MultiDriver(
+                loop: loop,
+                connectionsMax: connectionsMax,
+                certificateFile: certificateFile
+            )
+        } catch {
+            loop.stop()
+            throw error
+        }
+    }
+
+    deinit { stop() }
+
+    /// Begins a transfer; callable from any thread.
+    ///
+    /// The mailbox has no bound of its own: callers start only as many as they have slots.
+    @discardableResult
+    package func start(_ request: CurlRequest, sink: any CurlSink) -> CurlTransfer {
+        let transfer = CurlTransfer(
+            loop: self,
+            id: lastID.add(1, ordering: .relaxed).newValue
+        )
+        let isPosted = post { [driver] in driver.start(transfer.id, request, sink: sink) }
+        if !isPosted { sink.finish(.failure(CurlError(.cancelled))) }
+        return transfer
+    }
+
+    /// Ends the thread, and what still runs with `cancelled`.
+    ///
+    /// A second call does nothing.
+    package func stop() {
+        isStopped.withLock { isStopped in
+            guard !isStopped else { return }
+            isStopped = true
+            loop.execute { [driver] in driver.stop() }
+            loop.stop()
+        }
+    }
+
+    fileprivate func cancel(_ id: UInt64) {
+        post { [driver] in driver.cancel(id) }
+    }
+
+    /// Posts under the lock, so that nothing is posted behind the stop and then lost.
+    @discardableResult
+    private func post(_ work: @escaping @Sendable () -> Void) -> Bool {
+        isStopped.withLock { isStopped in
+            if !isStopped { loop.execute(work) }
+            return !isStopped
+        }
+    }
+}
+
+/// Names one transfer of one loop.
+package struct CurlTransfer: Sendable, Hashable {
+    private let loop: CurlLoop
+    fileprivate let id: UInt64
+
+    fileprivate init(loop: CurlLoop, id: UInt64) {
+        self.loop = loop
+        self.id = id
+    }
+
+    /// Ends the transfer from any thread.
+    ///
+    /// The sink's `finish` follows with `cancelled`, unless the transfer has ended by itself; in
+    /// either case it is called exactly once.
+    package func cancel() { loop.cancel(id) }
+
+    package static func == (left: CurlTransfer, right: CurlTransfer) -> Bool {
+        left.id == right.id && left.loop === right.loop
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(loop))
+        hasher.combine(id)
+    }
+}

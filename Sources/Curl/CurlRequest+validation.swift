@@ -1,0 +1,27 @@
+extension CurlRequest {
+    /// The fields that say where a message ends, which only libcurl may write.
+    private static let framingNames = [
+        "Content-Length", "Transfer-Encoding", "Connection", "Expect",
+    ]
+
+    /// Checks what libcurl would send unread: the URL, the method and the header lines.
+    ///
+    /// All checks are on bytes: to a `Character` CR LF is one, and neither of the two.
+    func validated() throws(CurlError) -> CurlURL {
+        guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte),
+            body == nil || bodySource == nil,
+            method != "HEAD" || (body == nil && bodySource == nil),
+            headers.allSatisfy(Self.isSendable)
+        else { throw CurlError(.invalidRequest) }
+        return try CurlURL(url)
+    }
+
+    private static func isSendable(name: String, value: String) -> Bool {
+        let bytes = value.utf8
+        return !name.isEmpty && name.utf8.allSatisfy(\.isTokenByte)
+            && !framingNames.contains { $0.isEqualIgnoringASCIICase(to: name) }
+            && bytes.allSatisfy { ($0 >= .space && $0 != 0x7F) || $0 == .tab }
+            && bytes.first != .space && bytes.first != .tab
+            && bytes.last != .space && bytes.last != .tab
+    }
+}

@@ -1,0 +1,97 @@
+import CCurl
+
+/// An absolute http or https URL, parsed once by the parser that also makes the connection.
+package struct CurlURL: Sendable, Hashable {
+    /// `http` or `https`.
+    package let scheme: String
+    /// The host as libcurl normalises it, an IPv6 address in brackets.
+    package let host: String
+    /// The port, the scheme's own when the URL names none.
+    package let port: UInt16
+    /// The whole URL, normalised.
+    package let absoluteString: String
+
+    /// The longest URL taken, in bytes.
+    package static let lengthMax = 16 * 1024
+
+    /// Parses a URL that states its scheme.
+    ///
+    /// - Throws: ``CurlError`` with `unsupportedURL` for other schemes, relative and malformed
+    ///   URLs, and those with a user name or password.
+    package init(_ string: String) throws(CurlError) {
+        // libcurl forgives one or three slashes after the scheme; other parsers disagree on those.
+        let rest = string.utf8.drop { $0 != .colon }
+        guard rest.starts(with: "://".utf8), !rest.starts(with: ":///".utf8) else {
+            throw CurlError(.unsupportedURL)
+        }
+        let handle = try Handle()
+        try handle.set(string)
+        try self.init(handle)
+    }
+
+    /// The URL that a `Location` of a response to this one means (RFC 3986, section 5).
+    ///
+    /// - Throws: ``CurlError`` as ``init(_:)`` does.
+    package func resolving(_ location: String) throws(CurlError) -> CurlURL {
+        let handle = try Handle()
+        try handle.set(absoluteString)
+        try handle.set(location)
+        return try CurlURL(handle)
+    }
+
+    /// Whether scheme, host and port are the same, so that secrets may be sent to both.
+    package func isSameOrigin(as other: CurlURL) -> Bool {
+        scheme == other.scheme && port == other.port
+            && host.isEqualIgnoringASCIICase(to: other.host)
+    }
+
+    private init(_ handle: borrowing Handle) throws(CurlError) {
+        guard !handle.hasUserInformation,
+            let scheme = handle.part(CURLUPART_SCHEME), scheme == "http" || scheme == "https",
+            let host = handle.part(CURLUPART_HOST), !host.isEmpty,
+            let port = handle.part(CURLUPART_PORT, flags: CURLU_DEFAULT_PORT).flatMap(UInt16.init),
+            let absoluteString = handle.part(CURLUPART_URL)
+        else { throw CurlError(.unsupportedURL) }
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.absoluteString = absoluteString
+    }
+
+    /// Owns one `CURLU`.
+    @safe private struct Handle: ~Copyable {
+        private let raw: OpaquePointer
+
+        init() throws(CurlError) {
+            guard let raw = unsafe curl_url() else { throw CurlError(.outOfMemory) }
+            unsafe self.raw = raw
+        }
+
+        deinit { unsafe curl_url_cleanup(raw) }
+
+        func set(_ string: String) throws(CurlError) {
+            // A C string would end at a NUL, and what is checked would not be what is used.
+            guard string.utf8.count <= CurlURL.lengthMax, !string.utf8.contains(0) else {
+                throw CurlError(.unsupportedURL)
+            }
+            let flags = CURLU_DISALLOW_USER | CURLU_URLENCODE | CURLU_ALLOW_SPACE
+            let code = unsafe curl_url_set(raw, CURLUPART_URL, string, UInt32(flags))
+            guard code == CURLUE_OK else {
+                throw CurlError(code == CURLUE_OUT_OF_MEMORY ? .outOfMemory : .unsupportedURL)
+            }
+        }
+
+        func part(_ part: CURLUPart, flags: Int32 = 0) -> String? {
+            var text: UnsafeMutablePointer<CChar>?
+            guard unsafe curl_url_get(raw, part, &text, UInt32(flags)) == CURLUE_OK,
+                let text = unsafe text
+            else { return nil }
+            defer { unsafe curl_free(text) }
+            return unsafe String(cString: text)
+        }
+
+        var hasUserInformation: Bool {
+            part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import CCurl
+
+/// Owns one libcurl easy handle; confined to the thread of its loop.
+@safe final class EasyHandle {
+    /// The handle, valid as long as this object.
+    let raw: UnsafeMutableRawPointer
+    /// The header list that libcurl refers to, without copying it, while a transfer runs.
+    private var headerList: UnsafeMutablePointer<curl_slist>?
+
+    init() throws(CurlError) {
+        guard let raw = unsafe curl_easy_init() else { throw CurlError(.outOfMemory) }
+        unsafe self.raw = raw
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(raw)
+        unsafe curl_slist_free_all(headerList)
+    }
+
+    /// Forgets all options and the header list, keeping what makes a handle quick to use again.
+    func reset() {
+        unsafe curl_easy_reset(raw)
+        unsafe curl_slist_free_all(headerList)
+        unsafe headerList = nil
+    }
+
+    func set(_ option: CURLoption, _ value: Int) throws(CurlError) {
+        try check(unsafe ccurl_set_long(raw, option, value))
+    }
+
+    func set(_ option: CURLoption, offset: Int64) throws(CurlError) {
+        try check(unsafe ccurl_set_offset(raw, option, curl_off_t(offset)))
+    }
+
+    /// Sets a text, of which libcurl takes a copy.
+    func set(_ option: CURLoption, _ value: String) throws(CurlError) {
+        try check(unsafe ccurl_set_string(raw, option, value))
+    }
+
+    /// Sends `bytes`, of which libcurl takes a copy, as the request's body.
+    func set(body bytes: [UInt8]) throws(CurlError) {
+        // The size must come first, or libcurl would copy up to the first NUL.
+        try set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(bytes.count))
+        let code = unsafe bytes.withUnsafeBytes { buffer in
+            unsafe buffer.baseAddress.map { base in
+                unsafe ccurl_set_bytes(raw, CURLOPT_COPYPOSTFIELDS, base)
+            }
+        }
+        // An empty array has no address; any other pointer does for a length of zero.
+        try check(unsafe code ?? ccurl_set_string(raw, CURLOPT_COPYPOSTFIELDS, ""))
+    }
+
+    /// Sends `lines` after libcurl's own; `Name:` removes one of those, `Name;` is an empty field.
+    func set(headerLines lines: [String]) throws(CurlError) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines {
+            guard let longer = unsafe curl_slist_append(list, line) else {
+                unsafe curl_slist_free_all(list)
+                throw CurlError(.outOfMemory)
+            }
+            unsafe list = longer
+        }
+        unsafe curl_slist_free_all(headerList)
+        unsafe headerList = list
+        try check(unsafe ccurl_set_list(raw, CURLOPT_HTTPHEADER, list))
+    }
+
+    /// Turns a refused option into an error: a transfer never starts with one of them missing.
+    func check(_ code: CURLcode) throws(CurlError) {
+        guard code != CURLE_OK else { return }
+        throw CurlError(
+            code == CURLE_OUT_OF_MEMORY ? .outOfMemory : .other,
+            curlCode: Int32(bitPattern: code.rawValue)
+        )
+    }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        unsafe ccurl_get_long(raw, info, &value)
+        return value
+    }
+
+    func offset(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        unsafe ccurl_get_offset(raw, info, &value)
+        return Int64(value)
+    }
+
+    func string(_ info: CURLINFO) -> String? {
+        var value: UnsafePointer<CChar>?
+        unsafe ccurl_get_string(raw, info, &value)
+        return unsafe value.map { unsafe String(cString: $0) }
+    }
+}

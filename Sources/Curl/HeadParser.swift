@@ -1,0 +1,140 @@
+/// Collects the header lines of one transfer, within bounds, into the final response's head.
+///
+/// A pure machine: a line goes in, a step comes out. Lines of informational responses and of
+/// trailers count towards the bounds like those of the final head.
+struct HeadParser {
+    /// What a line has led to.
+    enum Step {
+        /// Nothing to tell yet.
+        case more
+        /// The final response's head is complete.
+        case head(ResponseHead)
+        /// The response is not HTTP as we accept it, or exceeds a bound.
+        case rejected
+    }
+
+    private enum State {
+        /// Before the status line of the first or next response.
+        case idle
+        /// Within a head; the status line is read.
+        case fields(status: Int, version: String)
+        /// After the final head: only trailers can follow.
+        case done
+    }
+
+    private let bytesMax: Int
+    private let linesMax: Int
+    private var state = State.idle
+    private var bytes = 0
+    private var lines = 0
+    private var headers: [(name: String, value: String)] = []
+
+    /// Starts before the first line.
+    init(bytesMax: Int, linesMax: Int) {
+        self.bytesMax = bytesMax
+        self.linesMax = linesMax
+    }
+
+    /// Counts and reads one line, with or without its line ending.
+    mutating func consume(_ line: UnsafeRawBufferPointer) -> Step {
+        bytes += line.count
+        lines += 1
+        guard bytes <= bytesMax, lines <= linesMax else { return .rejected }
+        let text = Self.trimmingLineEnd(unsafe Array(line))
+        switch state {
+        case .idle:
+            guard let start = StatusLine(text) else { return .rejected }
+            state = .fields(status: start.status, version: start.version)
+            return .more
+        case .fields(let status, let version):
+            if text.isEmpty { return endHead(status: status, version: version) }
+            return readField(text) ? .more : .rejected
+        case .done:
+            return .more
+        }
+    }
+
+    private mutating func endHead(status: Int, version: String) -> Step {
+        defer { headers = [] }
+        switch status {
+        case 101:
+            // Nothing here ever asks for another protocol.
+            return .rejected
+        case 100..<200:
+            state = .idle
+            return .more
+        default:
+            state = .done
+            guard case .valid(let length) = ContentLength(headers) else { return .rejected }
+            return .head(
+                ResponseHead(
+                    status: status,
+                    httpVersion: version,
+                    headers: headers,
+                    contentLength: length
+                )
+            )
+        }
+    }
+
+    private mutating func readField(_ text: ArraySlice<UInt8>) -> Bool {
+        guard let first = text.first else { return false }
+        if first == .space || first == .tab {
+            return continueField(text)
+        }
+        guard let colon = text.firstIndex(of: .colon), colon > text.startIndex else { return false }
+        let name = text[..<colon]
+        guard name.allSatisfy(\.isTokenByte) else { return false }
+        let value = Self.trimmingBlanks(text[(colon + 1)...])
+        headers.append((String(decoding: name, as: UTF8.self), Self.decode(value)))
+        return true
+    }
+
+    /// Joins a folded line to its field with one space (RFC 9112, section 5.2).
+    private mutating func continueField(_ text: ArraySlice<UInt8>) -> Bool {
+        guard var last = headers.popLast() else { return false }
+        last.value += " " + Self.decode(Self.trimmingBlanks(text))
+        headers.append(last)
+        return true
+    }
+
+    private static func trimmingLineEnd(_ line: [UInt8]) -> ArraySlice<UInt8> {
+        var text = line[...]
+        if text.last == .lineFeed { text.removeLast() }
+        if text.last == .carriageReturn { text.removeLast() }
+        return text
+    }
+
+    private static func trimmingBlanks(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var text = text.drop { $0 == .space || $0 == .tab }
+        while let last = text.last, last == .space || last == .tab { text.removeLast() }
+        return text
+    }
+
+    private static func decode(_ bytes: ArraySlice<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = String.UnicodeScalarView()
+        text.append(contentsOf: bytes.lazy.map { Unicode.Scalar($0) })
+        return String(text)
+    }
+}
+
+/// `HTTP/1.1 200 …` or `HTTP/2 200`.
+private struct StatusLine {
+    let version: String
+    let status: Int
+
+    init?(_ line: ArraySlice<UInt8>) {
+        guard line.starts(with: "HTTP/".utf8) else { return nil }
+        let parts = line.dropFirst(5).split(
+            separator: .space,
+            maxSplits: 2,
+            omittingEmptySubsequences: false
+        )
+        guard parts.count >= 2, (1...3).contains(parts[0].count), parts[1].count == 3,
+            let status = Int(String(decoding: parts[1], as: UTF8.self)), status >= 100
+        else { return nil }
+        version = String(decoding: parts[0], as: UTF8.self)
+        self.status = status
+    }
+}

@@ -1,0 +1,212 @@
+import CCurl
+import EventLoop
+
+/// Drives one multi handle from an event loop: sockets through epoll, libcurl's timeout and the
+/// transfers' own through the loop's timers.
+///
+/// Everything here runs on the loop's thread. `@unchecked Sendable` holds because the only
+/// reference outside, in ``CurlLoop``, is used in closures that the loop executes.
+@safe final class MultiDriver: @unchecked Sendable {
+    private let loop: EventLoop
+    private let multi: UnsafeMutableRawPointer
+    private let transfersMax: Int
+    private let certificateFile: String?
+    private var transfers: [UInt64: ActiveTransfer] = [:]
+    private var timers: [UInt64: EventLoop.Timer] = [:]
+    private var idleHandles: [EasyHandle] = []
+    private var wakeup: (timer: EventLoop.Timer, instant: ContinuousClock.Instant)?
+    private var curlDeadline: ContinuousClock.Instant?
+    private var isStopped = false
+
+    /// Handles kept for the next transfers; each is some 6 KiB, making one costs microseconds.
+    private static let idleHandlesMax = 64
+
+    /// Creates the multi handle; its callbacks come on the loop only.
+    init(loop: EventLoop, connectionsMax: Int, certificateFile: String?) throws(CurlError) {
+        guard CurlLibrary.isInitialized, let multi = unsafe curl_multi_init() else {
+            throw CurlError(.outOfMemory)
+        }
+        self.loop = loop
+        unsafe self.multi = multi
+        transfersMax = connectionsMax
+        self.certificateFile = certificateFile
+        // Left to itself libcurl shrinks the cache whenever few transfers run.
+        let kept = connectionsMax + (connectionsMax + 3) / 4
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        guard unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, kept) == CURLM_OK,
+            unsafe ccurl_multi_set_socket(multi, socketCallback, context) == CURLM_OK,
+            unsafe ccurl_multi_set_timer(multi, timerCallback, context) == CURLM_OK
+        else { throw CurlError(.outOfMemory) }
+    }
+
+    // MARK: Verbs
+
+    func start(_ id: UInt64, _ request: CurlRequest, sink: any CurlSink) {
+        do throws(CurlError) {
+            guard transfers.count < transfersMax else { throw CurlError(.tooManyTransfers) }
+            let url = try request.validated()
+            let easy = try takeHandle()
+            let transfer = ActiveTransfer(id: id, request: request, easy: easy, sink: sink)
+            try easy.configure(request, url: url, certificateFile: certificateFile)
+            try transfer.installCallbacks(
+                sendsBody: request.bodySource != nil || request.body != nil
+            )
+            // From here on the callbacks' pointer is in use: the table keeps the object alive.
+            transfers[id] = transfer
+            guard unsafe curl_multi_add_handle(multi, easy.raw) == CURLM_OK else {
+                transfers[id] = nil
+                throw CurlError(.outOfMemory)
+            }
+            arm(transfer)
+        } catch {
+            sink.finish(.failure(error))
+        }
+    }
+
+    func cancel(_ id: UInt64) {
+        guard let transfer = transfers[id] else { return }
+        end(transfer, nil, reason: .cancelled)
+    }
+
+    /// Ends all transfers and gives the multi handle back.
+    func stop() {
+        guard !isStopped else { return }
+        isStopped = true
+        for transfer in transfers.values { end(transfer, nil, reason: .cancelled) }
+        idleHandles = []
+        unsafe curl_multi_cleanup(multi)
+        if let wakeup { loop.cancel(wakeup.timer) }
+    }
+
+    // MARK: libcurl's wishes
+
+    fileprivate func watch(_ socket: curl_socket_t, _ what: Int32) {
+        guard what != CURL_POLL_REMOVE else { return loop.deregister(socket) }
+        var interest: EventLoop.Readiness = []
+        if what & CURL_POLL_IN != 0 { interest.insert(.readable) }
+        if what & CURL_POLL_OUT != 0 { interest.insert(.writable) }
+        do {
+            try loop.register(socket, for: interest) { [unowned self] readiness in
+                socketIsReady(socket, readiness)
+            }
+        } catch {
+            // An error told to libcurl here leaves the transfer in limbo (curl issue 8114). The
+            // kernel is out of memory; the inactivity timer ends the transfer.
+        }
+    }
+
+    fileprivate func wake(afterMilliseconds milliseconds: Int) {
+        guard milliseconds >= 0 else {
+            curlDeadline = nil
+            return
+        }
+        let deadline = ContinuousClock.now + .milliseconds(milliseconds)
+        curlDeadline = deadline
+        // libcurl changes its mind far more often than it has to be woken: a timer that is early
+        // enough stays, and looks again when it fires.
+        if let wakeup, wakeup.instant <= deadline { return }
+        armWakeup(at: deadline)
+    }
+
+    private func armWakeup(at deadline: ContinuousClock.Instant) {
+        if let wakeup { loop.cancel(wakeup.timer) }
+        let timer = loop.schedule(after: deadline - .now) { [unowned self] in wakeupFired() }
+        wakeup = (timer, deadline)
+    }
+
+    private func wakeupFired() {
+        wakeup = nil
+        guard !isStopped, let deadline = curlDeadline else { return }
+        guard deadline <= .now else { return armWakeup(at: deadline) }
+        curlDeadline = nil
+        act(CURL_SOCKET_BAD, 0)
+    }
+
+    private func socketIsReady(_ socket: curl_socket_t, _ readiness: EventLoop.Readiness) {
+        var mask: Int32 = 0
+        if readiness.contains(.readable) { mask |= CURL_CSELECT_IN }
+        if readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }
+        // With something to read or write libcurl finds the error itself, after the last bytes.
+        if mask == 0 { mask = CURL_CSELECT_ERR }
+        act(socket, mask)
+    }
+
+    /// `CURL_SOCKET_BAD` is also `CURL_SOCKET_TIMEOUT`.
+    private func act(_ socket: curl_socket_t, _ mask: Int32) {
+        var running: Int32 = 0
+        unsafe curl_multi_socket_action(multi, socket, mask, &running)
+        var waiting: Int32 = 0
+        while let message = unsafe curl_multi_info_read(multi, &waiting) {
+            guard unsafe message.pointee.msg == CURLMSG_DONE,
+                let transfer = unsafe transfer(of: message.pointee.easy_handle)
+            else { continue }
+            end(transfer, unsafe message.pointee.data.result)
+        }
+    }
+
+    // MARK: Transfers
+
+    private func arm(_ transfer: ActiveTransfer) {
+        let id = transfer.id
+        timers[id] = loop.schedule(after: transfer.deadline - .now) { [unowned self] in
+            checkTimeout(id)
+        }
+    }
+
+    /// Bytes move the deadline without touching the timer: looking again here is far cheaper.
+    private func checkTimeout(_ id: UInt64) {
+        guard let transfer = transfers[id] else { return }
+        guard let timeout = transfer.timeout(at: .now) else { return arm(transfer) }
+        end(transfer, nil, reason: .timedOut(timeout))
+    }
+
+    private func end(
+        _ transfer: ActiveTransfer,
+        _ result: CURLcode?,
+        reason: CurlError.Code? = nil
+    ) {
+        guard transfers.removeValue(forKey: transfer.id) != nil else { return }
+        if let timer = timers.removeValue(forKey: transfer.id) { loop.cancel(timer) }
+        let outcome = transfer.outcome(result, reason: reason)
+        unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
+        transfer.easy.reset()
+        if idleHandles.count < Self.idleHandlesMax { idleHandles.append(transfer.easy) }
+        transfer.sink.finish(outcome)
+    }
+
+    private func takeHandle() throws(CurlError) -> EasyHandle {
+        if let handle = idleHandles.popLast() { return handle }
+        return try EasyHandle()
+    }
+
+    private func transfer(of easy: UnsafeMutableRawPointer?) -> ActiveTransfer? {
+        guard let easy = unsafe easy else { return nil }
+        var context: UnsafeMutableRawPointer?
+        unsafe ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context)
+        return unsafe ActiveTransfer.at(context)
+    }
+}
+
+private func driver(at context: UnsafeMutableRawPointer?) -> MultiDriver? {
+    unsafe context.map { unsafe Unmanaged.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func socketCallback(
+    _: UnsafeMutableRawPointer?,
+    _ socket: curl_socket_t,
+    _ what: Int32,
+    _ context: UnsafeMutableRawPointer?,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    unsafe driver(at: context)?.watch(socket, what)
+    return 0
+}
+
+private func timerCallback(
+    _: UnsafeMutableRawPointer?,
+    _ milliseconds: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    unsafe driver(at: context)?.wake(afterMilliseconds: milliseconds)
+    return 0
+}

@@ -1,0 +1,49 @@
+import CCurl
+import Glibc
+
+/// An IP address and a port.
+package struct SocketAddress: Sendable, Hashable {
+    /// 4 bytes (IPv4) or 16 (IPv6) in network order; an IPv4-mapped IPv6 address is given as IPv4.
+    package let bytes: [UInt8]
+    /// The port in host order.
+    package let port: UInt16
+
+    private static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+
+    /// Creates an address, or nil when `bytes` are neither 4 nor 16.
+    package init?(bytes: [UInt8], port: UInt16) {
+        guard bytes.count == 4 || bytes.count == 16 else { return nil }
+        let isMapped = bytes.count == 16 && bytes.starts(with: Self.mappedPrefix)
+        self.bytes = isMapped ? Array(bytes.suffix(4)) : bytes
+        self.port = port
+    }
+
+    /// Reads an address in text form as inet_pton(3) does: no names, no short or octal forms.
+    package init?(text: String, port: UInt16) {
+        var storage: [UInt8] = Array(repeating: 0, count: 16)
+        if unsafe inet_pton(AF_INET, text, &storage) == 1 {
+            self.init(bytes: Array(storage.prefix(4)), port: port)
+        } else if unsafe inet_pton(AF_INET6, text, &storage) == 1 {
+            self.init(bytes: storage, port: port)
+        } else {
+            return nil
+        }
+    }
+
+    /// Reads the address that a socket would connect to; nil for other families than IP.
+    init?(_ address: UnsafePointer<sockaddr>, length: UInt32) {
+        let raw = unsafe UnsafeRawBufferPointer(start: address, count: Int(length))
+        switch Int32(unsafe address.pointee.sa_family) {
+        case AF_INET where raw.count >= MemoryLayout<sockaddr_in>.size:
+            let value = unsafe raw.loadUnaligned(as: sockaddr_in.self)
+            let host = unsafe withUnsafeBytes(of: value.sin_addr) { unsafe Array($0) }
+            self.init(bytes: host, port: UInt16(bigEndian: value.sin_port))
+        case AF_INET6 where raw.count >= MemoryLayout<sockaddr_in6>.size:
+            let value = unsafe raw.loadUnaligned(as: sockaddr_in6.self)
+            let host = unsafe withUnsafeBytes(of: value.sin6_addr) { unsafe Array($0) }
+            self.init(bytes: host, port: UInt16(bigEndian: value.sin6_port))
+        default:
+            return nil
+        }
+    }
+}

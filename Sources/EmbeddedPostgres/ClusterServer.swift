@@ -1,0 +1,187 @@
+import Foundation
+import Logging
+
+/// Makes, starts, takes over and stops the server; every call blocks.
+final class ClusterServer: Sendable {
+    let layout: ClusterLayout
+    private let account: ServerAccount?
+    private let programs: ServerPrograms
+    private let settings: ClusterSettings
+    private let lock: FileLock
+    private let users: FileLock
+
+    /// Starting replays the log of a crash, which takes its time.
+    static let startTimeoutSeconds = 120
+    static let stopTimeoutSeconds = 60
+    /// Others hold the lock for as long as a start or stop takes.
+    static let lockTimeout: Duration = .seconds(130)
+    /// A log longer than this is set aside at the next start.
+    static let logByteCountMax: off_t = 16 << 20
+
+    init(directory: String, settings: [String: String]) throws(EmbeddedPostgresError) {
+        account = try ServerAccount.ofThisProcess()
+        // 0711: the account of the server passes through, but cannot list what else is there.
+        try Directory.create(directory, mode: 0o711)
+        layout = ClusterLayout(directory: try Directory.resolve(directory))
+        programs = try ServerPrograms.find(
+            for: Self.version(of: layout.data),
+            path: ProcessInfo.processInfo.environment["PATH"] ?? "")
+        self.settings = ClusterSettings(
+            overrides: settings, socketDirectory: layout.socketDirectory)
+        lock = try FileLock(path: layout.lock)
+        users = try FileLock(path: layout.users)
+    }
+
+    func start(_ logger: Logger) throws(EmbeddedPostgresError) {
+        if let account { try checkTraversal(by: account) }
+        try lock.lock(within: Self.lockTimeout)
+        defer { lock.unlock() }
+        if Self.version(of: layout.data) == nil { try initialize(logger) }
+        try prepareSocketDirectory()
+        if try isRunning() {
+            logger.info("PostgreSQL runs already", metadata: ["data": "\(layout.data)"])
+        } else {
+            try launch(logger)
+        }
+        try users.share()
+    }
+
+    func stop(_ logger: Logger) throws(EmbeddedPostgresError) {
+        try lock.lock(within: Self.lockTimeout)
+        defer { lock.unlock() }
+        defer { users.unlock() }
+        guard users.unshareIsLast() else {
+            logger.info("PostgreSQL is left to its other users")
+            return
+        }
+        guard try isRunning() else { return }
+        try run(
+            programs.pgctl,
+            [
+                "stop", "-D", layout.data, "-m", "fast", "-w", "-t", "\(Self.stopTimeoutSeconds)",
+            ])
+        logger.info("PostgreSQL has stopped")
+    }
+
+    /// Makes the cluster under another name: a kill in the middle leaves nothing half-made.
+    private func initialize(_ logger: Logger) throws(EmbeddedPostgresError) {
+        logger.info("making a PostgreSQL cluster", metadata: ["data": "\(layout.data)"])
+        try Directory.remove(layout.unfinishedData)
+        try Directory.create(layout.unfinishedData, mode: 0o700, owner: account)
+        try run(
+            programs.initdb,
+            [
+                "-D", layout.unfinishedData, "--no-instructions",
+                "--username=\(ClusterLayout.userName)", "--auth-local=trust", "--auth-host=reject",
+                // Byte order for text: the fastest, and the same on every machine.
+                "--encoding=UTF8", "--locale=C", "--data-checksums",
+            ] + (settings.isDurable ? [] : ["--no-sync"]))
+        try append(
+            "include '\(ClusterLayout.settingsName)'\n",
+            to: "\(layout.unfinishedData)/postgresql.conf")
+        guard rename(layout.unfinishedData, layout.data) == 0 else {
+            throw .system(operation: "rename", path: layout.data, errno: errno)
+        }
+    }
+
+    private func launch(_ logger: Logger) throws(EmbeddedPostgresError) {
+        try Directory.write(settings.text, to: layout.settings, owner: account)
+        try prepareLog()
+        let start = ContinuousClock.now
+        do throws(EmbeddedPostgresError) {
+            try run(
+                programs.pgctl,
+                [
+                    "start", "-D", layout.data, "-l", layout.log, "-w", "-s", "-t",
+                    "\(Self.startTimeoutSeconds)",
+                ])
+        } catch {
+            guard case .programFailed(let program, let status, let output) = error else {
+                throw error
+            }
+            throw .programFailed(
+                program: program, status: status, output: "\(output) (see \(layout.log))")
+        }
+        logger.info(
+            "PostgreSQL has started",
+            metadata: ["data": "\(layout.data)", "duration": "\(ContinuousClock.now - start)"])
+    }
+
+    /// Whether our server runs; a file of one that does not run any more is removed.
+    private func isRunning() throws(EmbeddedPostgresError) -> Bool {
+        let path = "\(layout.data)/postmaster.pid"
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8),
+            let line = text.split(separator: "\n").first, let process = pid_t(line)
+        else { return false }
+        // Numbers are given again, quickly so in containers, and both pg_ctl and the server take
+        // any process of the account with that number for a server. A real one works in its data.
+        let working = try? FileManager.default.destinationOfSymbolicLink(
+            atPath: "/proc/\(process)/cwd")
+        guard working == layout.data else {
+            unlink(path)
+            return false
+        }
+        // It may still be replaying its log, or just be stopping.
+        return try waitUntilReady(process)
+    }
+
+    private func waitUntilReady(_ process: pid_t) throws(EmbeddedPostgresError) -> Bool {
+        let deadline = ContinuousClock.now.advanced(by: .seconds(Self.startTimeoutSeconds))
+        let path = "\(layout.data)/postmaster.pid"
+        while kill(process, 0) == 0, ContinuousClock.now < deadline {
+            // The last line of the file is the state that the server says it is in.
+            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            let state = text.split(separator: "\n").last?.trimmingCharacters(in: .whitespaces)
+            if state == "ready" { return true }
+            usleep(20_000)
+        }
+        return false
+    }
+
+    /// The socket must not be reachable by others, who would be trusted.
+    private func prepareSocketDirectory() throws(EmbeddedPostgresError) {
+        let path = layout.socketDirectory
+        try Directory.create(path, mode: 0o700, owner: account)
+        var status = stat()
+        // Not followed: in /tmp anybody could have put a link there before us.
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+            status.st_uid == account?.userID ?? geteuid(), status.st_mode & 0o077 == 0
+        else { throw .socketDirectoryUnsafe(path: path) }
+    }
+
+    private func prepareLog() throws(EmbeddedPostgresError) {
+        var status = stat()
+        if stat(layout.log, &status) == 0, status.st_size > Self.logByteCountMax {
+            rename(layout.log, "\(layout.log).old")
+        }
+        try append("", to: layout.log)
+    }
+
+    private func append(_ text: String, to path: String) throws(EmbeddedPostgresError) {
+        try Directory.write(text, to: path, owner: account, flags: O_APPEND)
+    }
+
+    private func checkTraversal(by account: ServerAccount) throws(EmbeddedPostgresError) {
+        var path = "/"
+        for part in layout.directory.split(separator: "/") {
+            path += (path == "/" ? "" : "/") + part
+            let status = try run("/usr/bin/test", ["-x", path], accepting: [0, 1])
+            guard status == 0 else { throw .directoryClosed(path: path, account: account.name) }
+        }
+    }
+
+    /// Runs a program as the account of the server.
+    @discardableResult
+    private func run(
+        _ program: String, _ arguments: [String], accepting statuses: Set<Int32> = [0]
+    ) throws(EmbeddedPostgresError) -> Int32 {
+        let prefix = try account?.prefix() ?? []
+        let process = ChildProcess(program: program, arguments: arguments, prefix: prefix)
+        return try process.run(accepting: statuses)
+    }
+
+    private static func version(of data: String) -> String? {
+        let text = try? String(contentsOfFile: "\(data)/PG_VERSION", encoding: .utf8)
+        return text?.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

@@ -1,0 +1,49 @@
+/// The settings of the server: for a store of jobs on a small machine, and safe in a power cut.
+struct ClusterSettings: Sendable {
+    private var values: [String: String]
+
+    /// - Parameters:
+    ///   - overrides: what the caller wants otherwise.
+    ///   - socketDirectory: where clients find the server.
+    init(overrides: [String: String], socketDirectory: String) {
+        values = Self.defaults.merging(overrides) { _, override in override }
+        // Never on the network; those who reach the socket are trusted, see `EmbeddedCluster`.
+        values["listen_addresses"] = ""
+        values["port"] = "5432"
+        values["unix_socket_directories"] = "\"\(socketDirectory)\""
+        values["unix_socket_permissions"] = "0700"
+    }
+
+    private static let defaults = [
+        "shared_buffers": "256MB",
+        // Rows are rewritten often: few checkpoints mean few full page images.
+        "max_wal_size": "2GB",
+        "checkpoint_timeout": "15min",
+        "wal_compression": "on",
+        "fsync": "on",
+        "synchronous_commit": "on",
+        // The queries are short; compiling one costs more than running it.
+        "jit": "off",
+        // Queues leave dead rows at their head, where the next claim begins.
+        "autovacuum_naptime": "10s",
+        "max_connections": "64",
+        "log_min_messages": "warning",
+        "log_line_prefix": "%m [%p] ",
+        "log_timezone": "UTC",
+        "timezone": "UTC",
+    ]
+
+    /// The text of the configuration file.
+    var text: String {
+        var text = "# Written at every start; changes are lost.\n"
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            let quoted = value.split(separator: "'", omittingEmptySubsequences: false)
+                .joined(separator: "''")
+            text += "\(name) = '\(quoted)'\n"
+        }
+        return text
+    }
+
+    /// Whether the cluster may be made without waiting for the disk.
+    var isDurable: Bool { values["fsync"] != "off" }
+}

@@ -1,0 +1,49 @@
+package import Logging
+
+/// A private PostgreSQL server in our data directory, reachable by a Unix socket only.
+///
+/// Whoever reaches the socket is trusted. Its directory has mode 0700 and belongs to the account
+/// that runs the server, so only that account and root get there; both can read and change the
+/// files of the cluster anyway, password or not. Matching names (`peer`) would not work for us as
+/// root, when the server runs as another user.
+///
+/// Several processes may use one cluster, such as a command beside the running service: the first
+/// starts it, the last one to stop stops it. After a kill -9 it runs on and is taken over by the
+/// next start.
+package struct EmbeddedCluster: Sendable {
+    /// How libpq connects to it.
+    package let url: String
+    /// What the server has to say, for messages about it.
+    package let logPath: String
+    private let server: ClusterServer
+    private let logger: Logger
+
+    /// Starts the cluster, or takes over the one that runs; the first time it is made.
+    ///
+    /// - Parameters:
+    ///   - dataDirectory: gets `postgres`, `postgres.log`, `run` and two lock files.
+    ///   - settings: of `postgresql.conf`, besides or instead of ours. A cluster that is taken over
+    ///     keeps those it was started with.
+    ///   - logger: is told what happens.
+    package static func start(
+        in dataDirectory: String, settings: [String: String] = [:], logger: Logger
+    ) async throws(EmbeddedPostgresError) -> EmbeddedCluster {
+        let server = try await onOwnThread { () throws(EmbeddedPostgresError) in
+            let server = try ClusterServer(directory: dataDirectory, settings: settings)
+            try server.start(logger)
+            return server
+        }
+        return EmbeddedCluster(
+            url: server.layout.url, logPath: server.layout.log, server: server, logger: logger)
+    }
+
+    /// Stops the server if no other process uses it; connections are ended, commits are safe.
+    package func stop() async {
+        do throws(EmbeddedPostgresError) {
+            try await onOwnThread { () throws(EmbeddedPostgresError) in try server.stop(logger) }
+        } catch {
+            // Left running, it is taken over by the next start.
+            logger.error("PostgreSQL could not be stopped", metadata: ["error": "\(error)"])
+        }
+    }
+}

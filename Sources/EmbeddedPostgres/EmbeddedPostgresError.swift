@@ -1,0 +1,60 @@
+import Glibc
+
+/// Why the private cluster cannot be used; every text names the way out.
+package enum EmbeddedPostgresError: Error, Equatable, Sendable {
+    /// PostgreSQL's server is not installed: install it, or name a database by its URL.
+    case programMissing(String)
+    /// The cluster was made by another major version: install that one, or dump and restore.
+    case versionMismatch(cluster: String, installed: [String])
+    /// Started as root, and neither of the accounts that could run the server exists.
+    case accountMissing
+    /// The account that runs the server may not pass through this directory.
+    case directoryClosed(path: String, account: String)
+    /// The directory of the socket belongs to somebody else or is open to others: remove it.
+    case socketDirectoryUnsafe(path: String)
+    /// Another process has been starting or stopping the cluster for too long.
+    case locked(path: String)
+    /// A program of PostgreSQL failed; its last words say why.
+    case programFailed(program: String, status: Int32, output: String)
+    /// The operating system refused.
+    case system(operation: String, path: String, errno: Int32)
+}
+
+extension EmbeddedPostgresError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .programMissing(let program):
+            """
+            \(program) was not found in PATH or /usr/lib/postgresql/*/bin. Install the server with \
+            `apt-get install postgresql`, or set DATABASE_URL to use another one.
+            """
+        case .versionMismatch(let cluster, let installed):
+            """
+            The cluster was made by PostgreSQL \(cluster), but only \
+            \(installed.joined(separator: ", ")) is installed. Install it with \
+            `apt-get install postgresql-\(cluster)`, or move the data by pg_dump.
+            """
+        case .accountMissing:
+            """
+            PostgreSQL does not run as root, and there is neither an account postgres nor nobody. \
+            Install the server with `apt-get install postgresql`, or start as another user.
+            """
+        case .directoryClosed(let path, let account):
+            """
+            The account \(account), which runs PostgreSQL, may not pass through \(path). Allow it \
+            with `chmod o+x \(path)`, or choose another data directory.
+            """
+        case .socketDirectoryUnsafe(let path):
+            """
+            \(path) must be a directory that belongs to the account that runs PostgreSQL and is \
+            closed to others. Remove it and start again.
+            """
+        case .locked(let path):
+            "Another process holds \(path) and has been starting or stopping PostgreSQL too long."
+        case .programFailed(let program, let status, let output):
+            "\(program) failed with status \(status): \(output)"
+        case .system(let operation, let path, let code):
+            "\(operation) \(path): \(String(cString: strerror(code)))"
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Glibc
+
+/// A lock on a file that ends with the process, however it ends: flock(2).
+final class FileLock: Sendable {
+    private let path: String
+    private let descriptor: Int32
+
+    private static let pollInterval: useconds_t = 20_000
+
+    /// Opens the file, and creates it where it is missing.
+    init(path: String) throws(EmbeddedPostgresError) {
+        self.path = path
+        // Not inherited: a server that outlives us must not keep our locks.
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw .system(operation: "open", path: path, errno: errno)
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Blocks the thread until nobody else holds the lock.
+    func lock(within timeout: Duration) throws(EmbeddedPostgresError) {
+        let deadline = ContinuousClock.now.advanced(by: timeout)
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else {
+                throw .system(operation: "flock", path: path, errno: errno)
+            }
+            guard ContinuousClock.now < deadline else { throw .locked(path: path) }
+            usleep(Self.pollInterval)
+        }
+    }
+
+    /// Takes the lock together with others who do the same.
+    func share() throws(EmbeddedPostgresError) {
+        guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else {
+            throw .system(operation: "flock", path: path, errno: errno)
+        }
+    }
+
+    /// Gives up a share; true when nobody else has one.
+    func unshareIsLast() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+
+    func unlock() { flock(descriptor, LOCK_UN) }
+}

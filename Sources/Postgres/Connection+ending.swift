@@ -1,0 +1,72 @@
+internal import CLibPQ
+import EventLoop
+
+extension Connection {
+    /// Closes the session and tells everybody who waits for it.
+    ///
+    /// - Parameter code: what the opening of the connection or the oldest segment in flight fails
+    ///   with. The other segments in flight are lost, those not yet sent have merely failed.
+    func end(_ code: PostgresError.Code, _ summary: String) {
+        let details = serverMessage
+        let ended = state
+        state = .closed
+        releaseServer()
+        notify.finish()
+        failSegments(code, summary, details: details)
+        switch ended {
+        case .connecting(let completion):
+            completion.resume(returning: PostgresError(code, summary, details: details))
+        case .open:
+            onEnd()
+        case .closing(let closers):
+            for closer in closers { closer.resume() }
+            onEnd()
+        case .closed:
+            break
+        }
+    }
+
+    /// Closes the session when it is to be closed and nothing is due any more.
+    func endIfDrained() {
+        guard case .closing = state, inFlight.isEmpty, waiting.isEmpty else { return }
+        end(.poolClosed, "the connection was closed")
+    }
+
+    /// Takes the socket out of the loop and closes it.
+    func releaseServer() {
+        cancelTimer()
+        unwatch()
+        if let server = unsafe server { unsafe PQfinish(server) }
+        unsafe server = nil
+    }
+
+    func cancelTimer() {
+        if let timer { loop.cancel(timer) }
+        timer = nil
+    }
+
+    private var serverMessage: String {
+        guard let server = unsafe server, let message = unsafe PQerrorMessage(server) else {
+            return ""
+        }
+        return unsafe String(cString: message)
+    }
+
+    private func failSegments(_ code: PostgresError.Code, _ summary: String, details: String) {
+        var code = code
+        while let segment = inFlight.popFirst() {
+            // What the server said last, such as that it shuts down, tells more than a closed socket.
+            let known = segment.failure
+            segment.completion.resume(
+                returning: .failure(
+                    PostgresError(
+                        code, summary, details: known?.details ?? details,
+                        sqlState: known?.sqlState)))
+            code = .connectionLost
+        }
+        while let segment = waiting.popFirst() {
+            segment.completion.resume(
+                returning: .failure(PostgresError(.connectionFailed, summary, details: details)))
+        }
+    }
+}

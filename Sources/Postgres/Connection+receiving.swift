@@ -1,0 +1,147 @@
+internal import CLibPQ
+import EventLoop
+
+extension Connection {
+    /// Watches the socket; the connection ends if that is impossible.
+    func watch(_ interest: EventLoop.Readiness) {
+        guard let server = unsafe server else { return }
+        let descriptor = unsafe PQsocket(server)
+        if let watched, watched == (descriptor, interest) { return }
+        do throws(EventLoopError) {
+            try loop.register(descriptor, for: interest) { [weak self] readiness in
+                self?.assumeIsolated { $0.becameReady(readiness) }
+            }
+            watched = (descriptor, interest)
+        } catch {
+            end(.connectionFailed, "the socket cannot be watched")
+        }
+    }
+
+    func unwatch() {
+        if let watched { loop.deregister(watched.descriptor) }
+        watched = nil
+    }
+
+    private func becameReady(_ readiness: EventLoop.Readiness) {
+        switch state {
+        case .connecting: continueConnecting()
+        case .open, .closing: receive()
+        case .closed: break
+        }
+    }
+
+    /// Reads what has arrived, completes what it completes, and sends what may follow.
+    private func receive() {
+        guard let server = unsafe server else { return }
+        let isAlive = unsafe PQconsumeInput(server) == 1
+        unsafe takeResults(from: server)
+        // A reaction to a result may have ended the connection.
+        guard unsafe self.server != nil else { return }
+        // After the results: libpq comes across those that arrived between them only then.
+        unsafe takeNotifications(from: server)
+        guard isAlive, unsafe PQstatus(server) == CONNECTION_OK else {
+            return end(.connectionLost, "the server closed the connection")
+        }
+        sendWaiting()
+        endIfDrained()
+    }
+
+    private func takeNotifications(from server: OpaquePointer) {
+        while let message = unsafe PQnotifies(server) {
+            defer { unsafe PQfreemem(message) }
+            notify.yield(
+                Notification(
+                    channel: unsafe String(cString: message.pointee.relname),
+                    payload: unsafe String(cString: message.pointee.extra)))
+        }
+    }
+
+    /// Reads results as long as reading does not block.
+    private func takeResults(from server: OpaquePointer) {
+        // libpq ends the results of each command by one nil. Two in a row while more is due mean
+        // that it and we have lost count, and reading on would go on for ever.
+        var emptyCount = 0
+        while unsafe self.server != nil, !inFlight.isEmpty, unsafe PQisBusy(server) == 0 {
+            if let result = unsafe PQgetResult(server) {
+                emptyCount = 0
+                take(unsafe ResultHandle(result))
+            } else {
+                emptyCount += 1
+                guard emptyCount <= 2 else {
+                    return end(.connectionLost, "results are missing")
+                }
+                endStep()
+            }
+        }
+    }
+
+    private func take(_ result: ResultHandle) {
+        switch result.status {
+        case PGRES_PIPELINE_SYNC:
+            complete()
+        case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
+            succeed(result)
+        case PGRES_PIPELINE_ABORTED:
+            forgetStatement(onlyIfPreparing: true)
+        case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
+            end(.connectionLost, "COPY from or to the client is not supported")
+        default:
+            fail(result.error)
+        }
+    }
+
+    private func succeed(_ result: ResultHandle) {
+        inFlight.updateFirst { segment in
+            segment.hasResult = true
+            switch segment.step {
+            case .prepare(let key): statements.prepared(key)
+            case .execute: segment.rows.append(Rows(result))
+            // A script has no steps, and no use for rows.
+            case nil: break
+            }
+        }
+    }
+
+    private func fail(_ error: PostgresError) {
+        // 0A000 is what a plan says whose result type was altered; 26000 that the name is gone.
+        let isStale = error.sqlState == "0A000" || error.sqlState == "26000"
+        forgetStatement(onlyIfPreparing: !isStale)
+        inFlight.updateFirst { $0.failure = $0.failure ?? error }
+    }
+
+    /// The statement of the current step is not there, or of no use.
+    private func forgetStatement(onlyIfPreparing: Bool) {
+        inFlight.updateFirst { segment in
+            segment.hasResult = true
+            switch segment.step {
+            case .prepare(let key): statements.forget(key)
+            case .execute(let key?) where !onlyIfPreparing: statements.forget(key)
+            case .execute, nil: break
+            }
+        }
+    }
+
+    /// The results of one command are complete.
+    private func endStep() {
+        if inFlight.first?.isScript == true { return completeScript() }
+        inFlight.updateFirst { segment in
+            guard segment.hasResult else { return }
+            segment.hasResult = false
+            segment.stepIndex += 1
+        }
+    }
+
+    private func completeScript() {
+        guard let server = unsafe server else { return }
+        guard unsafe PQstatus(server) == CONNECTION_OK, unsafe PQenterPipelineMode(server) == 1
+        else {
+            return end(.connectionLost, "the connection broke during a script")
+        }
+        complete()
+    }
+
+    private func complete() {
+        guard let segment = inFlight.popFirst() else { return }
+        segment.completion.resume(returning: segment.outcome)
+    }
+}

@@ -1,0 +1,121 @@
+internal import CLibPQ
+import EventLoop
+
+extension Connection {
+    /// Sends what waits, as far as the bound on what is in flight allows.
+    func sendWaiting() {
+        while let next = waiting.first, mayStart(next), let segment = waiting.popFirst() {
+            guard send(segment) else {
+                return end(.connectionLost, "the statements could not be sent")
+            }
+        }
+        flush()
+        armDeadline()
+    }
+
+    /// A script has the connection to itself, as it leaves pipeline mode.
+    private func mayStart(_ segment: Segment) -> Bool {
+        guard let oldest = inFlight.first else { return true }
+        return !segment.isScript && !oldest.isScript
+            && inFlight.count < configuration.segmentsInFlightMax
+    }
+
+    /// Hands a segment to libpq; false when it refuses, which it does on a broken connection only.
+    private func send(_ segment: Segment) -> Bool {
+        guard let server = unsafe server else { return false }
+        segmentCount += 1
+        var segment = segment
+        segment.deadline = .now.advanced(by: segment.timeout)
+        var isSent = true
+        switch segment.work {
+        case .queries(let queries):
+            for query in queries where isSent {
+                isSent = unsafe send(query, of: &segment, to: server)
+            }
+            isSent = unsafe isSent && PQpipelineSync(server) == 1
+        case .script(let sql):
+            isSent = unsafe PQexitPipelineMode(server) == 1 && PQsendQuery(server, sql) == 1
+        }
+        inFlight.append(segment)
+        return isSent
+    }
+
+    private func send(
+        _ query: Query, of segment: inout Segment, to server: OpaquePointer
+    ) -> Bool {
+        let key = StatementCache.Key(sql: query.sql, types: query.binds.map(\.type))
+        let types = query.binds.map(\.type.rawValue)
+        let count = Int32(query.binds.count)
+        switch statements.use(key, inSegment: segmentCount) {
+        case .named(let name):
+            segment.steps.append(.execute(key))
+            return unsafe send(query, name: name, to: server)
+        case .prepare(let name):
+            segment.steps.append(.prepare(key))
+            segment.steps.append(.execute(key))
+            return unsafe PQsendPrepare(server, name, query.sql, count, types) == 1
+                && send(query, name: name, to: server)
+        case .unnamed:
+            segment.steps.append(.execute(nil))
+            let lengths = query.binds.map { Int32(clamping: $0.bytes?.count ?? 0) }
+            let formats = [Int32](repeating: 1, count: query.binds.count)
+            return unsafe query.values.withPointers { values in
+                unsafe PQsendQueryParams(
+                    server, query.sql, count, types, values, lengths, formats, 1) == 1
+            }
+        }
+    }
+
+    private func send(_ query: Query, name: String, to server: OpaquePointer) -> Bool {
+        let lengths = query.binds.map { Int32(clamping: $0.bytes?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: query.binds.count)
+        return unsafe query.values.withPointers { values in
+            unsafe PQsendQueryPrepared(
+                server, name, Int32(query.binds.count), values, lengths, formats, 1) == 1
+        }
+    }
+
+    /// Writes what libpq has buffered; the rest is written when the socket takes more.
+    func flush() {
+        guard let server = unsafe server else { return }
+        switch unsafe PQflush(server) {
+        case 0: watch(.readable)
+        // The server may itself wait for us to read before it reads on: watch for both.
+        case 1: watch([.readable, .writable])
+        default: end(.connectionLost, "the statements could not be sent")
+        }
+    }
+
+    /// Makes the timer run out with the oldest segment in flight.
+    func armDeadline() {
+        guard let deadline = inFlight.first?.deadline else { return }
+        // Left as it is when it fires early: then it is set again for whoever is oldest. So the
+        // usual segment, answered in time, costs no timer of its own.
+        if timer != nil, timerInstant <= deadline { return }
+        cancelTimer()
+        timerInstant = deadline
+        timer = loop.schedule(after: deadline - .now) { [weak self] in
+            self?.assumeIsolated { connection in
+                connection.timer = nil
+                connection.checkDeadline()
+            }
+        }
+    }
+
+    private func checkDeadline() {
+        guard let deadline = inFlight.first?.deadline else { return }
+        if deadline <= .now {
+            end(.deadlineExceeded, "the server did not answer in time")
+        } else {
+            armDeadline()
+        }
+    }
+}
+
+extension Query {
+    fileprivate var values: CStringTable {
+        var table = CStringTable()
+        for bind in binds { table.append(bind.bytes) }
+        return table
+    }
+}

@@ -1,0 +1,160 @@
+internal import CLibPQ
+package import EventLoop
+
+/// One session with the server, in libpq's pipeline mode, confined to an event loop.
+///
+/// Several callers' segments may be in flight at once; the server answers them in the order of the
+/// calls. libpq is used without blocking (PostgreSQL manual, libpq, "Asynchronous Command
+/// Processing" and "Pipeline Mode"), with one exception it leaves no choice in: the lookup of a
+/// host name while the connection is opened.
+@safe package actor Connection {
+    /// A message of a channel that the connection listens on.
+    package struct Notification: Hashable, Sendable {
+        package let channel: String
+        package let payload: String
+
+        /// A message as the server would deliver it.
+        package init(channel: String, payload: String) {
+            self.channel = channel
+            self.payload = payload
+        }
+    }
+
+    enum State {
+        /// The handshake is going on; moved on by the server or the connect timeout.
+        case connecting(CheckedContinuation<PostgresError?, Never>)
+        /// Segments are taken; ends by ``Connection/close()`` or a loss.
+        case open
+        /// Nothing new is taken, what is in flight runs on; then the connection closes.
+        case closing([CheckedContinuation<Void, Never>])
+        /// For good.
+        case closed
+    }
+
+    /// A listener that falls this far behind loses the oldest messages.
+    static let notificationsMax = 1024
+
+    /// The messages of `LISTEN`; ends when the connection does.
+    package nonisolated let notifications: AsyncStream<Notification>
+    package nonisolated let loop: EventLoop
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe loop.asUnownedSerialExecutor()
+    }
+
+    let configuration: ConnectionConfiguration
+    let notify: AsyncStream<Notification>.Continuation
+    /// Called once, when an open connection is no more.
+    let onEnd: @Sendable () -> Void
+    var state = State.closed
+    /// libpq's connection: used on the loop only, nil once it is finished.
+    var server: OpaquePointer?
+    /// The descriptor that is registered, and what for.
+    var watched: (descriptor: Int32, interest: EventLoop.Readiness)?
+    var statements: StatementCache
+    var waiting = FIFO<Segment>()
+    var inFlight = FIFO<Segment>()
+    var segmentCount = 0
+    /// Runs until the deadline of the handshake or of the oldest segment in flight.
+    var timer: EventLoop.Timer?
+    /// When it fires.
+    var timerInstant = ContinuousClock.now
+
+    private init(
+        _ configuration: ConnectionConfiguration, loop: EventLoop,
+        onEnd: @escaping @Sendable () -> Void
+    ) {
+        self.configuration = configuration
+        self.loop = loop
+        self.onEnd = onEnd
+        statements = StatementCache(countMax: configuration.preparedStatementsMax)
+        (notifications, notify) = AsyncStream.makeStream(
+            bufferingPolicy: .bufferingNewest(Self.notificationsMax))
+    }
+
+    isolated deinit {
+        // Nobody waits any more: whoever waits for a segment holds the connection.
+        releaseServer()
+        notify.finish()
+    }
+
+    /// Opens a connection and sets what every connection relies on.
+    ///
+    /// - Throws: an error with code ``PostgresError/Code/connectionFailed``.
+    package static func open(
+        _ configuration: ConnectionConfiguration, on loop: EventLoop
+    ) async throws(PostgresError) -> Connection {
+        try await open(configuration, on: loop) {}
+    }
+
+    static func open(
+        _ configuration: ConnectionConfiguration, on loop: EventLoop,
+        onEnd: @escaping @Sendable () -> Void
+    ) async throws(PostgresError) -> Connection {
+        let connection = Connection(configuration, loop: loop, onEnd: onEnd)
+        try await connection.connect()
+        return connection
+    }
+
+    /// Executes one statement, in a transaction of its own.
+    package func execute(_ query: Query) async throws(PostgresError) -> Rows {
+        let results = try await execute([query])
+        guard let rows = results.first else {
+            throw PostgresError(.decoding, "the statement gave no result")
+        }
+        return rows
+    }
+
+    /// Executes statements in one round trip and one transaction: all of them happen, or none.
+    ///
+    /// Cancelling the task does not take back what was sent: the answer is still waited for.
+    package func execute(_ queries: [Query]) async throws(PostgresError) -> [Rows] {
+        for query in queries { try query.validate() }
+        guard !queries.isEmpty else { return [] }
+        return try await submit(.queries(queries), timeout: configuration.queryDeadline)
+    }
+
+    /// Executes a string of statements by the simple protocol, for migrations.
+    ///
+    /// Without a `BEGIN` in it the string is one transaction. It waits for what is in flight, and
+    /// what comes later waits for it. `COPY` from or to the client is not possible.
+    package func executeScript(_ sql: String) async throws(PostgresError) {
+        guard !sql.utf8.contains(0) else {
+            throw PostgresError(.encoding, "the script contains a NUL character")
+        }
+        _ = try await submit(.script(sql), timeout: configuration.scriptDeadline)
+    }
+
+    /// Refuses what is new, waits for what is in flight, and ends the session.
+    package func close() async {
+        switch state {
+        case .connecting: end(.poolClosed, "the connection was closed")
+        case .open: state = .closing([])
+        case .closing: break
+        case .closed: return
+        }
+        await withCheckedContinuation { continuation in
+            guard case .closing(let others) = state else { return continuation.resume() }
+            state = .closing(others + [continuation])
+            endIfDrained()
+        }
+    }
+
+    func submit(
+        _ work: Segment.Work, timeout: Duration
+    ) async throws(PostgresError) -> [Rows] {
+        switch state {
+        case .open: break
+        case .connecting: throw PostgresError(.connectionFailed, "the connection is not open yet")
+        case .closing: throw PostgresError(.poolClosed, "the connection is closing")
+        case .closed: throw PostgresError(.connectionFailed, "the connection has ended")
+        }
+        guard waiting.count < configuration.segmentsWaitingMax else {
+            throw PostgresError(.poolExhausted, "too many callers wait for one connection")
+        }
+        let outcome = await withCheckedContinuation { completion in
+            waiting.append(Segment(work: work, timeout: timeout, completion: completion))
+            sendWaiting()
+        }
+        return try outcome.get()
+    }
+}

@@ -1,0 +1,305 @@
+package import EventLoop
+import Synchronization
+
+/// A bounded set of connections that callers share, one segment at a time.
+package final class ConnectionPool: Sendable {
+    typealias Machine = ConnectionPoolStateMachine
+    typealias Handover = Result<(id: Machine.ConnectionID, connection: Connection), PostgresError>
+
+    /// How many connections there may be, unless set.
+    package static let connectionsMaxDefault = 8
+    /// How many callers may wait for a connection, unless set.
+    package static let waitersMaxDefault = 1024
+    /// How long a caller waits for a connection, unless set.
+    package static let waitTimeoutDefault: Duration = .seconds(5)
+    /// How many callers may have segments in flight on one connection, unless set.
+    package static let depthMaxDefault = 4
+    /// How often idle connections are asked whether they are still there.
+    static let pingInterval: Duration = .seconds(10)
+
+    /// An action of the machine with the things it is about.
+    private enum Effect: Sendable {
+        case open(Machine.ConnectionID)
+        case resume(CheckedContinuation<Handover, Never>, Handover)
+        case retry(failureCount: Int)
+        case close(Connection)
+    }
+
+    private struct State: ~Copyable {
+        var machine: Machine
+        var connections: [Machine.ConnectionID: Connection] = [:]
+        var waiters: [Machine.WaiterID: CheckedContinuation<Handover, Never>] = [:]
+        var waiterCount = 0
+        var isAvailable = false
+        var isDeadlineArmed = false
+        /// Why the last connection could not be opened; what callers are told meanwhile.
+        var lastFailure: PostgresError?
+
+        mutating func effect(of action: Machine.Action) -> Effect? {
+            switch action {
+            case .open(let id):
+                .open(id)
+            case .hand(let waiter, let id):
+                // The machine hands out what it was told to be open, and it is told under the lock.
+                connections[id].flatMap { connection in
+                    waiters.removeValue(forKey: waiter).map {
+                        .resume($0, .success((id, connection)))
+                    }
+                }
+            case .refuse(let waiter, let refusal):
+                waiters.removeValue(forKey: waiter).map {
+                    .resume($0, .failure(refusal.error(lastFailure: lastFailure)))
+                }
+            case .retry(let failureCount):
+                .retry(failureCount: failureCount)
+            case .close(let id):
+                connections.removeValue(forKey: id).map { .close($0) }
+            }
+        }
+    }
+
+    private let configuration: ConnectionConfiguration
+    private let waitTimeout: Duration
+    private let loop: EventLoop
+    private let backoff = Backoff()
+    private let state: Mutex<State>
+
+    /// Makes a pool without a connection; the first is opened by ``run()`` or the first caller.
+    ///
+    /// - Parameters:
+    ///   - configuration: where the server is.
+    ///   - connectionsMax: how many connections there may be.
+    ///   - waitersMax: how many callers may wait; the next one fails with
+    ///     ``PostgresError/Code/poolExhausted``, and so does who has waited for `waitTimeout`.
+    ///   - waitTimeout: how long a caller waits for a connection.
+    ///   - depthMax: how many callers may share one connection when all are busy.
+    ///   - loop: what the connections are confined to; it must outlive the pool.
+    package init(
+        configuration: ConnectionConfiguration, connectionsMax: Int = connectionsMaxDefault,
+        waitersMax: Int = waitersMaxDefault, waitTimeout: Duration = waitTimeoutDefault,
+        depthMax: Int = depthMaxDefault, loop: EventLoop
+    ) {
+        self.configuration = configuration
+        self.waitTimeout = waitTimeout
+        self.loop = loop
+        state = Mutex(
+            State(
+                machine: Machine(
+                    connectionsMax: connectionsMax, waitersMax: waitersMax, depthMax: depthMax)))
+    }
+
+    /// Whether the last thing that happened with the server was good; false before the first one.
+    package var isAvailable: Bool { state.withLock { $0.isAvailable } }
+
+    /// Executes one statement, in a transaction of its own.
+    package func execute(_ query: Query) async throws(PostgresError) -> Rows {
+        let results = try await execute([query])
+        guard let rows = results.first else {
+            throw PostgresError(.decoding, "the statement gave no result")
+        }
+        return rows
+    }
+
+    /// Executes statements in one round trip and one transaction: all of them happen, or none.
+    ///
+    /// Cancelling the task ends the wait for a connection, but not what was sent.
+    package func execute(_ queries: [Query]) async throws(PostgresError) -> [Rows] {
+        for query in queries { try query.validate() }
+        while true {
+            let (id, connection) = try await acquire()
+            do throws(PostgresError) {
+                let rows = try await connection.execute(queries)
+                released(id, after: nil)
+                return rows
+            } catch {
+                released(id, after: error)
+                // The connection had ended before anything was sent: another one will do. This
+                // ends, as the pool has forgotten the connection or fails for want of a server.
+                guard error.code == .connectionFailed else { throw error }
+            }
+        }
+    }
+
+    /// Keeps the pool healthy until the task is cancelled, then closes it.
+    ///
+    /// Opens the first connection at once, so that ``isAvailable`` tells the truth without callers.
+    package func run() async {
+        perform { $0.machine.start() }
+        while !Task.isCancelled {
+            await ping()
+            do {
+                try await Task.sleep(for: Self.pingInterval)
+            } catch {
+                break
+            }
+        }
+        await close()
+    }
+
+    /// Refuses callers from now on and waits until those being served are done.
+    package func close() async {
+        for effect in effects(of: { $0.machine.close() }) {
+            if case .close(let connection) = effect {
+                await connection.close()
+            } else {
+                perform(effect)
+            }
+        }
+    }
+}
+
+// What callers and connections tell the machine, and what it wants done.
+extension ConnectionPool {
+    private func acquire() async throws(PostgresError) -> (Machine.ConnectionID, Connection) {
+        let ready = state.withLock { state -> (Machine.ConnectionID, Connection)? in
+            guard let id = state.machine.acquireNow() else { return nil }
+            return state.connections[id].map { (id, $0) }
+        }
+        if let ready { return ready }
+        let waiter = state.withLock { state in
+            state.waiterCount += 1
+            return state.waiterCount
+        }
+        let handover = await withTaskCancellationHandler {
+            await withCheckedContinuation { wait(waiter, $0) }
+        } onCancel: {
+            perform { $0.machine.cancel(waiter) }
+        }
+        return try handover.get()
+    }
+
+    private func wait(
+        _ waiter: Machine.WaiterID, _ continuation: CheckedContinuation<Handover, Never>
+    ) {
+        let deadline = ContinuousClock.now.advanced(by: waitTimeout)
+        perform { state in
+            state.waiters[waiter] = continuation
+            let actions = state.machine.acquire(waiter, until: deadline)
+            // Asked under the lock: a cancellation from now on finds the waiter in the machine.
+            return Task.isCancelled ? actions + state.machine.cancel(waiter) : actions
+        }
+        armDeadline()
+    }
+
+    private func released(_ id: Machine.ConnectionID, after error: PostgresError?) {
+        perform { state in
+            switch error?.code {
+            case .connectionLost, .deadlineExceeded, .connectionFailed, .poolClosed:
+                state.connections[id] = nil
+                return state.machine.lost(id)
+            case nil, .server, .decoding, .encoding, .cancelled, .poolExhausted:
+                state.isAvailable = true
+                return state.machine.released(id)
+            }
+        }
+    }
+
+    private func open(_ id: Machine.ConnectionID) async {
+        do throws(PostgresError) {
+            let connection = try await Connection.open(configuration, on: loop) { [weak self] in
+                self?.perform { state in
+                    state.connections[id] = nil
+                    return state.machine.lost(id)
+                }
+            }
+            perform { state in
+                state.connections[id] = connection
+                state.isAvailable = true
+                return state.machine.opened(id)
+            }
+        } catch {
+            perform { state in
+                state.lastFailure = error
+                return state.machine.openFailed(id)
+            }
+        }
+    }
+
+    private func ping() async {
+        let idle = state.withLock { state in
+            state.machine.takeIdle().compactMap { id in
+                state.connections[id].map { (id, $0) }
+            }
+        }
+        for (id, connection) in idle {
+            do throws(PostgresError) {
+                _ = try await connection.execute("SELECT 1 AS one")
+                released(id, after: nil)
+            } catch {
+                released(id, after: error)
+            }
+        }
+    }
+
+    /// Tells the machine what `event` says, then does what it wants outside of the lock.
+    private func perform(_ event: (inout State) -> [Machine.Action]) {
+        for effect in effects(of: event) { perform(effect) }
+    }
+
+    /// What the machine wants after `event`, which may not be done under the lock.
+    private func effects(of event: (inout State) -> [Machine.Action]) -> [Effect] {
+        state.withLock { state in
+            let actions = event(&state)
+            if !state.machine.isServing { state.isAvailable = false }
+            return actions.compactMap { state.effect(of: $0) }
+        }
+    }
+
+    private func perform(_ effect: Effect) {
+        switch effect {
+        case .open(let id):
+            // Not structured: it outlives the caller that it is opened for, and may serve others.
+            Task { await open(id) }
+        case .resume(let continuation, let handover):
+            continuation.resume(returning: handover)
+        case .retry(let failureCount):
+            let delay = backoff.delay(failureCount: failureCount, chance: .random(in: 0...1))
+            after(delay) { pool in pool.perform { $0.machine.retryDue() } }
+        case .close(let connection):
+            // Not structured: nobody waits for a connection that came too late.
+            Task { await connection.close() }
+        }
+    }
+
+    /// One timer for all waiters: they expire in the order in which they came.
+    private func armDeadline() {
+        let deadline = state.withLock { state -> ContinuousClock.Instant? in
+            guard !state.isDeadlineArmed, let deadline = state.machine.nextDeadline else {
+                return nil
+            }
+            state.isDeadlineArmed = true
+            return deadline
+        }
+        guard let deadline else { return }
+        after(deadline - .now) { pool in
+            pool.perform { state in
+                state.isDeadlineArmed = false
+                return state.machine.expire(now: .now)
+            }
+            pool.armDeadline()
+        }
+    }
+
+    private func after(_ delay: Duration, _ body: @escaping @Sendable (ConnectionPool) -> Void) {
+        loop.execute { [weak self] in
+            self?.loop.schedule(after: delay) { [weak self] in
+                if let self { body(self) }
+            }
+        }
+    }
+}
+
+extension ConnectionPoolStateMachine.Refusal {
+    /// What the caller is told; nothing was sent in any of these cases.
+    fileprivate func error(lastFailure: PostgresError?) -> PostgresError {
+        switch self {
+        case .unavailable:
+            PostgresError(
+                .connectionFailed, "the database is not available",
+                details: lastFailure?.debugDescription ?? "", sqlState: lastFailure?.sqlState)
+        case .exhausted: PostgresError(.poolExhausted, "no connection became free in time")
+        case .closed: PostgresError(.poolClosed, "the pool is closed")
+        case .cancelled: PostgresError(.cancelled, "the task was cancelled")
+        }
+    }
+}

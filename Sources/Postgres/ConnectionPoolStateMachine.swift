@@ -1,0 +1,297 @@
+/// Decides who gets which connection; does nothing itself.
+///
+/// A waiting caller gets an idle connection; else one is opened, up to the maximum; at the maximum
+/// callers share the least busy one, up to ``depthMax`` each; else they wait in order. When the
+/// server refuses and no connection is left, all who wait fail at once, and whoever comes before
+/// the next try fails at once too.
+struct ConnectionPoolStateMachine: ~Copyable {
+    typealias ConnectionID = Int
+    typealias WaiterID = Int
+    typealias Instant = ContinuousClock.Instant
+
+    /// Why a caller gets no connection.
+    enum Refusal: Equatable, Sendable {
+        case unavailable
+        case exhausted
+        case closed
+        case cancelled
+    }
+
+    /// What the pool has to do, in this order.
+    enum Action: Equatable, Sendable {
+        /// Open a connection, then tell ``opened(_:)`` or ``openFailed(_:)``.
+        case open(ConnectionID)
+        /// Let the caller use the connection, then tell ``released(_:)``.
+        case hand(WaiterID, ConnectionID)
+        /// Let the caller fail.
+        case refuse(WaiterID, Refusal)
+        /// Tell ``retryDue()`` after the delay for this many failures in a row.
+        case retry(failureCount: Int)
+        /// Close the connection once what is in flight on it is done.
+        case close(ConnectionID)
+    }
+
+    /// What is known of one connection.
+    private enum ConnectionState {
+        /// Being opened; moved on by ``opened(_:)``, ``openFailed(_:)``. It may end before we are
+        /// told that it was open.
+        case opening(hasEnded: Bool)
+        /// In use by so many callers; moved by handing, ``released(_:)``, ``lost(_:)``.
+        case open(userCount: Int, hasServed: Bool)
+    }
+
+    private enum Phase {
+        /// Serves; ends by ``close()``.
+        case running
+        /// Opens nothing until ``retryDue()``, after failures; serves with what is open.
+        case backingOff
+        /// Refuses everybody, for good.
+        case closed
+    }
+
+    private let connectionsMax: Int
+    private let waitersMax: Int
+    private let depthMax: Int
+    private var phase = Phase.running
+    private var connections: [ConnectionID: ConnectionState] = [:]
+    private var connectionCount = 0
+    private var failureCount = 0
+    /// Those who wait and until when; the order is in ``queue``, which may name some who left.
+    private var waiters: [WaiterID: Instant] = [:]
+    private var queue = FIFO<WaiterID>()
+
+    /// - Parameters:
+    ///   - connectionsMax: how many connections there may be.
+    ///   - waitersMax: how many callers may wait.
+    ///   - depthMax: how many callers may use one connection at once.
+    init(connectionsMax: Int, waitersMax: Int, depthMax: Int) {
+        precondition(connectionsMax > 0 && depthMax > 0 && waitersMax >= 0, "a pool needs room")
+        self.connectionsMax = connectionsMax
+        self.waitersMax = waitersMax
+        self.depthMax = depthMax
+    }
+
+    /// When the caller who has waited longest gives up.
+    var nextDeadline: Instant? {
+        mutating get { oldestWaiter.flatMap { waiters[$0] } }
+    }
+
+    /// Whether a connection is open.
+    var isServing: Bool { connections.keys.contains { userCount(of: $0) != nil } }
+
+    /// Opens the first connection before anybody asks for it.
+    mutating func start() -> [Action] {
+        switch phase {
+        case .running: connections.isEmpty ? [open()] : []
+        case .backingOff, .closed: []
+        }
+    }
+
+    /// Takes a connection that can be used at once; nil when the caller has to wait or to fail.
+    mutating func acquireNow() -> ConnectionID? {
+        guard waiters.isEmpty else { return nil }
+        return usableConnection()
+    }
+
+    /// A caller wants a connection, and waits for it until `deadline`.
+    mutating func acquire(_ waiter: WaiterID, until deadline: Instant) -> [Action] {
+        switch phase {
+        case .closed: return [.refuse(waiter, .closed)]
+        case .backingOff where connections.isEmpty: return [.refuse(waiter, .unavailable)]
+        case .backingOff, .running: break
+        }
+        guard waiters.count < waitersMax || waiters.isEmpty else {
+            return [.refuse(waiter, .exhausted)]
+        }
+        waiters[waiter] = deadline
+        queue.append(waiter)
+        let actions = settle()
+        // Without room for waiters a caller is served at once or not at all.
+        guard waiters.count > waitersMax else { return actions }
+        waiters[waiter] = nil
+        return actions + [.refuse(waiter, .exhausted)]
+    }
+
+    /// A caller was cancelled; one who has its connection already is not concerned.
+    mutating func cancel(_ waiter: WaiterID) -> [Action] {
+        waiters.removeValue(forKey: waiter) == nil ? [] : [.refuse(waiter, .cancelled)]
+    }
+
+    /// Refuses who has waited too long.
+    mutating func expire(now: Instant) -> [Action] {
+        var actions: [Action] = []
+        while let waiter = oldestWaiter, let deadline = waiters[waiter], deadline <= now {
+            waiters[waiter] = nil
+            actions.append(.refuse(waiter, .exhausted))
+        }
+        return actions
+    }
+
+    /// A connection is open.
+    mutating func opened(_ connection: ConnectionID) -> [Action] {
+        guard case .opening(let hasEnded)? = connections[connection] else { return [] }
+        guard phase != .closed, !hasEnded else {
+            connections[connection] = nil
+            return [.close(connection)] + backOff()
+        }
+        connections[connection] = .open(userCount: 0, hasServed: false)
+        return settle()
+    }
+
+    /// A connection could not be opened.
+    mutating func openFailed(_ connection: ConnectionID) -> [Action] {
+        connections[connection] = nil
+        return backOff()
+    }
+
+    /// A caller got the server's answer on a connection and is done with it.
+    mutating func released(_ connection: ConnectionID) -> [Action] {
+        guard case .open(let userCount, _)? = connections[connection] else { return [] }
+        failureCount = 0
+        connections[connection] = .open(userCount: max(0, userCount - 1), hasServed: true)
+        return settle()
+    }
+
+    /// A connection has ended; what its callers do with it is of no interest any more.
+    mutating func lost(_ connection: ConnectionID) -> [Action] {
+        switch connections[connection] {
+        case nil: return []
+        case .opening?:
+            connections[connection] = .opening(hasEnded: true)
+            return []
+        case .open(_, let hasServed)?:
+            connections[connection] = nil
+            // A server that accepts and hangs up must not be asked over and over without a pause.
+            guard hasServed, phase == .running else { return backOff() }
+        }
+        let actions = settle()
+        return connections.isEmpty && actions.isEmpty ? start() : actions
+    }
+
+    /// The pause after failures is over.
+    mutating func retryDue() -> [Action] {
+        switch phase {
+        case .backingOff:
+            phase = .running
+            let actions = settle()
+            return connections.isEmpty && actions.isEmpty ? start() : actions
+        case .running, .closed:
+            return []
+        }
+    }
+
+    /// Takes every idle connection, for a ping; each is to be released like any other.
+    mutating func takeIdle() -> [ConnectionID] {
+        let idle = connections.keys.filter { userCount(of: $0) == 0 }.sorted()
+        for connection in idle { use(connection) }
+        return idle
+    }
+
+    /// Refuses everybody and closes every connection.
+    mutating func close() -> [Action] {
+        phase = .closed
+        var actions: [Action] = []
+        while let waiter = oldestWaiter {
+            waiters[waiter] = nil
+            actions.append(.refuse(waiter, .closed))
+        }
+        for connection in connections.keys.sorted() where userCount(of: connection) != nil {
+            connections[connection] = nil
+            actions.append(.close(connection))
+        }
+        return actions
+    }
+}
+
+// The steps.
+extension ConnectionPoolStateMachine {
+    /// Serves who waits as far as possible, and opens what is missing.
+    private mutating func settle() -> [Action] {
+        var actions: [Action] = []
+        while let waiter = oldestWaiter, let connection = usableConnection() {
+            waiters[waiter] = nil
+            _ = queue.popFirst()
+            actions.append(.hand(waiter, connection))
+        }
+        while canOpen, openingCount < waiters.count { actions.append(open()) }
+        return actions
+    }
+
+    /// The least busy connection with room, taken for one caller.
+    ///
+    /// Callers share a connection only when no other can be had soon: behind one another they wait
+    /// for one another.
+    private mutating func usableConnection() -> ConnectionID? {
+        var best: (connection: ConnectionID, userCount: Int)?
+        for connection in connections.keys {
+            guard let count = userCount(of: connection), count < depthMax else { continue }
+            if let best, (best.userCount, best.connection) < (count, connection) { continue }
+            best = (connection, count)
+        }
+        guard let best, best.userCount == 0 || (!canOpen && openingCount == 0) else { return nil }
+        use(best.connection)
+        return best.connection
+    }
+
+    /// Pauses after a failure; without any connection left or to come, nobody goes on waiting.
+    private mutating func backOff() -> [Action] {
+        switch phase {
+        case .closed: return []
+        case .backingOff: return refuseIfHopeless()
+        case .running:
+            failureCount += 1
+            phase = .backingOff
+            return refuseIfHopeless() + settle() + [.retry(failureCount: failureCount)]
+        }
+    }
+
+    private mutating func refuseIfHopeless() -> [Action] {
+        guard connections.isEmpty else { return [] }
+        var actions: [Action] = []
+        while let waiter = oldestWaiter {
+            waiters[waiter] = nil
+            actions.append(.refuse(waiter, .unavailable))
+        }
+        return actions
+    }
+
+    private mutating func open() -> Action {
+        connectionCount += 1
+        connections[connectionCount] = .opening(hasEnded: false)
+        return .open(connectionCount)
+    }
+
+    private mutating func use(_ connection: ConnectionID) {
+        guard case .open(let count, let hasServed)? = connections[connection] else { return }
+        connections[connection] = .open(userCount: count + 1, hasServed: hasServed)
+    }
+
+    /// The caller who has waited longest; drops from the queue those who have left.
+    private var oldestWaiter: WaiterID? {
+        mutating get {
+            while let waiter = queue.first {
+                if waiters[waiter] != nil { return waiter }
+                _ = queue.popFirst()
+            }
+            return nil
+        }
+    }
+
+    private var canOpen: Bool {
+        switch phase {
+        case .running: connections.count < connectionsMax
+        case .backingOff, .closed: false
+        }
+    }
+
+    private var openingCount: Int {
+        connections.keys.count { userCount(of: $0) == nil }
+    }
+
+    private func userCount(of connection: ConnectionID) -> Int? {
+        switch connections[connection] {
+        case .open(let userCount, _)?: userCount
+        case .opening?, nil: nil
+        }
+    }
+}

@@ -1,0 +1,100 @@
+/// What an array may hold: scalars, optional scalars, and the bytes of a `bytea`.
+///
+/// `[UInt8]` is a `bytea`, not an array, so an element decides how arrays of it look.
+package protocol PostgresArrayElement: Sendable {
+    /// The type of an array of this.
+    static var postgresArrayType: PostgresType { get }
+
+    /// Appends the binary form of a whole array.
+    static func encodeArray(_ elements: [Self], into bytes: inout [UInt8]) throws(PostgresError)
+
+    /// Reads a whole array.
+    static func decodeArray(
+        _ bytes: RawSpan, type: PostgresType
+    ) throws(PostgresError) -> [Self]
+}
+
+extension Array: PostgresEncodable where Element: PostgresArrayElement {
+    package static var postgresType: PostgresType { Element.postgresArrayType }
+
+    package func encode(into bytes: inout [UInt8]) throws(PostgresError) {
+        try Element.encodeArray(self, into: &bytes)
+    }
+}
+
+extension Array: PostgresDecodable where Element: PostgresArrayElement {
+    package static func decode(
+        _ bytes: RawSpan, type: PostgresType
+    ) throws(PostgresError) -> [Element] {
+        try Element.decodeArray(bytes, type: type)
+    }
+}
+
+/// Lets `[[UInt8]]` be a `bytea[]`.
+extension Array: PostgresArrayElement, PostgresScalar where Element == UInt8 {
+    package static var postgresArrayType: PostgresType { .byteaArray }
+}
+
+extension UInt8: PostgresArrayElement {
+    package static var postgresArrayType: PostgresType { .bytea }
+
+    package static func encodeArray(_ elements: [UInt8], into bytes: inout [UInt8]) {
+        bytes.append(contentsOf: elements)
+    }
+
+    package static func decodeArray(
+        _ bytes: RawSpan, type: PostgresType
+    ) throws(PostgresError) -> [UInt8] {
+        guard type == .bytea else { throw .mismatch([UInt8].self, type, bytes.byteCount) }
+        return unsafe bytes.withUnsafeBytes { unsafe Array($0) }
+    }
+}
+
+extension PostgresScalar {
+    package static func encodeArray(
+        _ elements: [Self], into bytes: inout [UInt8]
+    ) throws(PostgresError) {
+        try ArrayFormat.encode(elements, hasNull: false, element: postgresType, into: &bytes)
+    }
+
+    package static func decodeArray(
+        _ bytes: RawSpan, type: PostgresType
+    ) throws(PostgresError) -> [Self] {
+        var elements: [Self] = []
+        var format = try ArrayFormat(bytes, type: type)
+        elements.reserveCapacity(format.count)
+        for _ in 0..<format.count {
+            guard let element = try format.next(of: Self.self, in: bytes) else {
+                throw PostgresError(.decoding, "an element of an array is NULL")
+            }
+            elements.append(element)
+        }
+        try format.finish(bytes)
+        return elements
+    }
+}
+
+extension Optional: PostgresArrayElement where Wrapped: PostgresScalar {
+    package static var postgresArrayType: PostgresType { Wrapped.postgresArrayType }
+
+    package static func encodeArray(
+        _ elements: [Wrapped?], into bytes: inout [UInt8]
+    ) throws(PostgresError) {
+        let hasNull = elements.contains { $0 == nil }
+        try ArrayFormat.encode(
+            elements, hasNull: hasNull, element: Wrapped.postgresType, into: &bytes)
+    }
+
+    package static func decodeArray(
+        _ bytes: RawSpan, type: PostgresType
+    ) throws(PostgresError) -> [Wrapped?] {
+        var elements: [Wrapped?] = []
+        var format = try ArrayFormat(bytes, type: type)
+        elements.reserveCapacity(format.count)
+        for _ in 0..<format.count {
+            elements.append(try format.next(of: Wrapped.self, in: bytes))
+        }
+        try format.finish(bytes)
+        return elements
+    }
+}

@@ -1,0 +1,103 @@
+/// What went wrong between us and PostgreSQL.
+package struct PostgresError: Error, Equatable, Sendable {
+    /// The kinds of failure; what a caller decides on.
+    package enum Code: String, CaseIterable, Sendable {
+        /// No connection could be used, and nothing was sent: repeat when the server is back.
+        case connectionFailed
+        /// The connection broke with the statements in flight: they may or may not have happened.
+        case connectionLost
+        /// No answer came in time and the connection was given up: as ``connectionLost``.
+        case deadlineExceeded
+        /// All connections stayed busy, and nothing was sent: shed load.
+        case poolExhausted
+        /// The pool or connection is closing, and nothing was sent.
+        case poolClosed
+        /// The caller's task was cancelled while it waited, and nothing was sent.
+        case cancelled
+        /// The server refused a statement; ``sqlState`` says why and nothing of the segment stays.
+        case server
+        /// A value cannot be expressed in its PostgreSQL type, and nothing was sent.
+        case encoding
+        /// A result does not have the column or type that the code expects.
+        case decoding
+    }
+
+    package let code: Code
+    /// The five characters of the SQLSTATE (PostgreSQL manual, appendix A), when the server spoke.
+    package let sqlState: String?
+    /// The constraint that was violated, when one was.
+    package let constraint: String?
+    /// Our own words: they hold names, never values.
+    let summary: String
+    /// The server's or libpq's words, which may hold values: for the log only.
+    let details: String
+
+    init(
+        _ code: Code, _ summary: String, details: String = "", sqlState: String? = nil,
+        constraint: String? = nil
+    ) {
+        self.code = code
+        self.sqlState = sqlState
+        self.constraint = constraint
+        self.summary = summary
+        self.details = details
+    }
+
+    /// Whether the same statements may succeed when sent again without any change.
+    ///
+    /// After ``Code/connectionLost`` and ``Code/deadlineExceeded`` they may already have happened:
+    /// only repeat what is safe to repeat.
+    package var isRetryable: Bool {
+        switch code {
+        case .connectionFailed, .connectionLost, .deadlineExceeded, .poolExhausted: true
+        case .poolClosed, .cancelled, .encoding, .decoding: false
+        case .server: Self.isRetryable(sqlState: sqlState ?? "")
+        }
+    }
+
+    /// Whether the database as a whole cannot serve now, which HTTP tells as 503.
+    package var isUnavailable: Bool {
+        switch code {
+        case .connectionFailed, .connectionLost, .deadlineExceeded, .poolExhausted, .poolClosed:
+            true
+        case .cancelled, .encoding, .decoding: false
+        case .server: Self.isUnavailable(sqlState: sqlState ?? "")
+        }
+    }
+
+    private static func isRetryable(sqlState: String) -> Bool {
+        switch sqlState {
+        // Serialization failure and deadlock: the standard asks to run the transaction again.
+        case "40001", "40P01": true
+        // The plan or statement of this connection went stale; the cache has forgotten it by now.
+        case "26000": true
+        default: isUnavailable(sqlState: sqlState)
+        }
+    }
+
+    private static func isUnavailable(sqlState: String) -> Bool {
+        switch sqlState {
+        // Shutdown, crash recovery and start-up; database dropped or a standby's conflict.
+        case "57P01", "57P02", "57P03", "57P05": true
+        // statement_timeout and lock_timeout: the server is slower than what we wait for.
+        case "57014", "55P03": true
+        // A standby, as after a failover to the wrong host.
+        case "25006": true
+        // Classes: connection exception, insufficient resources, system error.
+        default: sqlState.hasPrefix("08") || sqlState.hasPrefix("53") || sqlState.hasPrefix("58")
+        }
+    }
+}
+
+extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
+    package var description: String {
+        var text = "\(code.rawValue): \(summary)"
+        if let sqlState { text += " (SQLSTATE \(sqlState))" }
+        if let constraint { text += " (constraint \(constraint))" }
+        return text
+    }
+
+    package var debugDescription: String {
+        details.isEmpty ? description : "\(description): \(details)"
+    }
+}

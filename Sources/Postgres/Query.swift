@@ -1,0 +1,62 @@
+/// A statement and the values of its parameters; the only way to write SQL.
+///
+/// `"SELECT name FROM client WHERE id = \(id)"` becomes `… WHERE id = $1` with a binary bind, so a
+/// value can never be read as SQL. Parameters have the type of the Swift value: an enum column
+/// takes `\(state.rawValue)::task_state`.
+package struct Query: Sendable {
+    /// The text with `$1`, `$2` … in the places of the values.
+    package let sql: String
+    /// The values, in the order of the placeholders.
+    package let binds: [Bind]
+
+    /// The protocol counts the parameters of a statement in 16 bits.
+    static let bindCountMax = 65_535
+}
+
+extension Query: ExpressibleByStringInterpolation {
+    /// Collects the text and the values of a query literal.
+    package struct StringInterpolation: StringInterpolationProtocol {
+        var sql: String
+        var binds: [Bind]
+
+        package init(literalCapacity: Int, interpolationCount: Int) {
+            sql = ""
+            sql.reserveCapacity(literalCapacity + interpolationCount * 3)
+            binds = []
+            binds.reserveCapacity(interpolationCount)
+        }
+
+        package mutating func appendLiteral(_ literal: String) { sql += literal }
+
+        /// Binds a value.
+        package mutating func appendInterpolation(_ value: some PostgresEncodable) {
+            binds.append(Bind(value))
+            sql += "$\(binds.count)"
+        }
+
+        /// Inserts the quoted name of a table, partition, channel or column.
+        package mutating func appendInterpolation(identifier name: String) {
+            sql += Query.quoted(identifier: name)
+        }
+    }
+
+    package init(stringInterpolation: StringInterpolation) {
+        sql = stringInterpolation.sql
+        binds = stringInterpolation.binds
+    }
+
+    package init(stringLiteral: String) {
+        sql = stringLiteral
+        binds = []
+    }
+
+    /// A name as it must be written in SQL when it may hold any character.
+    package static func quoted(identifier name: String) -> String {
+        var text = "\""
+        for character in name.unicodeScalars where character != "\0" {
+            text.unicodeScalars.append(character)
+            if character == "\"" { text.unicodeScalars.append(character) }
+        }
+        return text + "\""
+    }
+}

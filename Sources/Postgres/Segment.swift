@@ -1,0 +1,52 @@
+/// What was sent to the server and is answered as a whole: all of it happens, or nothing.
+struct Segment {
+    /// What is sent.
+    enum Work {
+        /// Statements of the extended protocol, then one Sync.
+        case queries([Query])
+        /// Several statements in one string of the simple protocol.
+        case script(String)
+    }
+
+    /// One command whose results are due.
+    enum Step {
+        case prepare(StatementCache.Key)
+        /// The key is nil when the statement has no name.
+        case execute(StatementCache.Key?)
+    }
+
+    typealias Outcome = Result<[Rows], PostgresError>
+
+    let work: Work
+    /// How long an answer may take, counted from the sending.
+    let timeout: Duration
+    let completion: CheckedContinuation<Outcome, Never>
+    /// When the connection is given up.
+    var deadline: ContinuousClock.Instant?
+    var steps: [Step] = []
+    /// The step whose results are being read.
+    var stepIndex = 0
+    var hasResult = false
+    var rows: [Rows] = []
+    var failure: PostgresError?
+
+    init(
+        work: Work, timeout: Duration, completion: CheckedContinuation<Outcome, Never>
+    ) {
+        self.work = work
+        self.timeout = timeout
+        self.completion = completion
+    }
+
+    var isScript: Bool {
+        switch work {
+        case .queries: false
+        case .script: true
+        }
+    }
+
+    var step: Step? { stepIndex < steps.count ? steps[stepIndex] : nil }
+
+    /// The answer once the server has said that the segment is over.
+    var outcome: Outcome { failure.map { .failure($0) } ?? .success(rows) }
+}

@@ -1,0 +1,140 @@
+import CLinux
+import Glibc
+import TransferModel
+
+/// The directory that holds the results of all tenants, opened once.
+///
+/// Every path is resolved beneath it by the kernel, without symbolic links, so that no name and no
+/// planted link leads outside. All calls block and belong on a thread that may.
+package final class Container: Sendable {
+    private let root: Int32
+
+    /// Opens `directory`, and creates it when its parent exists.
+    ///
+    /// - Throws: ``StorageError``
+    package init(directory: String) throws {
+        if mkdir(directory, 0o750) != 0, errno != EEXIST {
+            throw StorageError(operation: "mkdir", errno: errno)
+        }
+        root = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard root >= 0 else { throw StorageError(operation: "open", errno: errno) }
+    }
+
+    deinit { close(root) }
+
+    /// Where the file of a task lies: a directory beneath the root, and a name in it.
+    struct Place {
+        let directory: String
+        let name: String
+
+        init(_ path: String, tenant: TenantID) {
+            let whole = "\(tenant)/\(path)"
+            let parts = whole.split(separator: "/")
+            directory = parts.dropLast().joined(separator: "/")
+            name = String(parts.last ?? "")
+        }
+
+        var path: String { "\(directory)/\(name)" }
+    }
+
+    /// Creates an empty part file, and the directories above it as needed.
+    func createPart(at place: Place) throws(StorageError) -> Int32 {
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW
+        var descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
+        if descriptor < 0, errno == ENOENT {
+            try createDirectories(place.directory)
+            descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
+        }
+        guard descriptor >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
+        return descriptor
+    }
+
+    /// Removes a part file that will not be published; one that is gone already is fine.
+    func removePart(at place: Place) throws(StorageError) {
+        do throws(StorageError) {
+            try withDirectory(place.directory) { directory throws(StorageError) in
+                guard unlinkat(directory, place.name, 0) == 0 || errno == ENOENT else {
+                    throw StorageError(operation: "unlinkat", errno: errno)
+                }
+            }
+        } catch where error.errno == ENOENT {
+            return
+        }
+    }
+
+    /// What a rename came to.
+    enum Publishing {
+        /// The part is under its final name, by this call or an earlier one.
+        case published
+        /// There is neither a part nor a file that it could have become.
+        case partLost
+    }
+
+    /// Gives a durable part file its final name, in one step that no reader sees half of.
+    ///
+    /// - Parameter bytes: the size of the part, by which a repeated call knows its own result.
+    func publish(
+        _ part: Place, as name: String, overwrite: Bool, bytes: Int64
+    ) throws(StorageError) -> Publishing {
+        try withDirectory(part.directory) { directory throws(StorageError) in
+            let code =
+                overwrite
+                ? renameat(directory, part.name, directory, name)
+                : clinux_rename_noreplace(directory, part.name, directory, name)
+            guard code != 0 else { return .published }
+            guard errno == ENOENT else {
+                throw StorageError(operation: "renameat2", errno: errno)
+            }
+            var status = stat()
+            let isThere = fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0
+            return isThere && status.st_size == bytes ? .published : .partLost
+        }
+    }
+
+    /// Makes a directory's names durable. fsync(2): a file's own fsync does not cover its name.
+    func syncDirectory(_ path: String) throws(StorageError) {
+        try withDirectory(path) { directory throws(StorageError) in
+            guard fsync(directory) == 0 else {
+                throw StorageError(operation: "fsync", errno: errno)
+            }
+        }
+    }
+
+    /// Makes everything written to the container's file system durable. syncfs(2).
+    func syncAll() throws(StorageError) {
+        guard clinux_syncfs(root) == 0 else {
+            throw StorageError(operation: "syncfs", errno: errno)
+        }
+    }
+
+    private func withDirectory<Result>(
+        _ path: String, _ body: (Int32) throws(StorageError) -> Result
+    ) throws(StorageError) -> Result {
+        let directory = clinux_open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0)
+        guard directory >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
+        defer { close(directory) }
+        return try body(directory)
+    }
+
+    /// Creates `path` from the top, one component beneath the other, each made durable in its
+    /// parent: a file is not durable in a directory that is not.
+    private func createDirectories(_ path: String) throws(StorageError) {
+        var parent = dup(root)
+        guard parent >= 0 else { throw StorageError(operation: "dup", errno: errno) }
+        defer { close(parent) }
+        for component in path.split(separator: "/") {
+            let name = String(component)
+            if mkdirat(parent, name, 0o750) == 0 {
+                guard fsync(parent) == 0 else {
+                    throw StorageError(operation: "fsync", errno: errno)
+                }
+            } else if errno != EEXIST {
+                throw StorageError(operation: "mkdirat", errno: errno)
+            }
+            let child = clinux_open_beneath(parent, name, O_RDONLY | O_DIRECTORY, 0)
+            guard child >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
+            close(parent)
+            parent = child
+        }
+    }
+}

@@ -1,0 +1,46 @@
+package import Curl
+package import TransferModel
+
+/// How much a worker does at once, and how long it waits for what.
+package struct EngineConfiguration: Sendable {
+    /// Transfers at once over all hosts.
+    package var concurrency = concurrencyDefault
+    /// Connections at once to one host and port.
+    package var connectionsPerHost = connectionsPerHostDefault
+    /// Time between two signs of life.
+    package var heartbeatInterval = heartbeatIntervalDefault
+    /// Silence after which others take a worker's attempts over; several heartbeats.
+    package var lease = leaseDefault
+    /// The largest file, in bytes.
+    package var fileBytesMax = fileBytesMaxDefault
+    /// What follows a failed attempt.
+    package var retryPolicy = RetryPolicy()
+    /// Which addresses may be connected to.
+    package var egress: EgressGuard
+    /// How this instance is called in the `worker` table.
+    package var workerName = "transferd"
+
+    package static let concurrencyDefault = 256
+    /// `URLSessionConfiguration.httpMaximumConnectionsPerHost` on a phone; as polite on a server.
+    package static let connectionsPerHostDefault = 6
+    package static let heartbeatIntervalDefault: Duration = .seconds(3)
+    package static let leaseDefault: Duration = .seconds(12)
+    package static let fileBytesMaxDefault: Int64 = 1 << 40
+    /// Redirects followed by one attempt.
+    static let redirectsMax = 10
+    /// Claims of a task before it is given up as one that kills its workers.
+    static let claimsMax = 5
+    /// How often progress is stored and revocations are looked for, at the latest.
+    static let tickInterval: Duration = .milliseconds(500)
+    /// The poll that finds work which no signal told of.
+    static let pollInterval: Duration = .seconds(1)
+    /// Attempts ended but not yet stored, beyond which no further task is claimed.
+    static let backlogMax = 4096
+
+    package init(egress: EgressGuard) { self.egress = egress }
+}
+
+extension Duration {
+    /// The duration times a random factor of 0.8 to 1.2, so that instances do not move in step.
+    var jittered: Duration { self * Double.random(in: 0.8...1.2) }
+}

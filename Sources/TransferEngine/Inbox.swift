@@ -1,0 +1,25 @@
+import Synchronization
+
+/// Collects what many threads bring until one task takes it all: work done in groups.
+final class Inbox<Element: Sendable>: Sendable {
+    private let elements = Mutex<[Element]>([])
+    private let arrival = WakeSignal()
+
+    func append(_ element: Element) {
+        elements.withLock { $0.append(element) }
+        arrival.signal()
+    }
+
+    /// Waits for something, then takes the oldest up to `limit`; empty only when cancelled.
+    func next(limit: Int) async -> [Element] {
+        while true {
+            let batch = elements.withLock { elements in
+                let batch = Array(elements.prefix(limit))
+                elements.removeFirst(batch.count)
+                return batch
+            }
+            guard batch.isEmpty, !Task.isCancelled else { return batch }
+            await arrival.wait()
+        }
+    }
+}

@@ -1,0 +1,280 @@
+import EventLoop
+import Logging
+import Synchronization
+import TransferModel
+import TransferStore
+
+/// Turns ended attempts into results, in groups: whole files are made durable, claimed for good in
+/// the database, renamed, and only then reported completed.
+///
+/// Confined to a thread of its own, because fsync and rename block. The order is what makes a
+/// crash at any point harmless: before `publish` commits, the attempt is simply run again; after
+/// it, whoever finds the publication's row repeats the rename, which is idempotent.
+actor Publisher {
+    /// Attempts ended by one flush at most.
+    private static let batchMax = 500
+    /// Files up to which each is made durable by itself rather than its whole file system.
+    private static let singleSyncMax = 4
+    /// Between two tries to reach the database.
+    private static let retryInterval: Duration = .milliseconds(500)
+
+    private nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let store: TransferStore
+    private let container: Container
+    private let logger: Logger
+    private let onConcluded: @Sendable () -> Void
+    private nonisolated let inbox = Inbox<Entry>()
+    private nonisolated let unfinished = Atomic(0)
+
+    /// What is to be ended.
+    enum Entry: Sendable {
+        /// A whole file, not yet durable.
+        case part(PartFile, Publication)
+        /// A publication taken over from a dead worker, or one whose rename has to be repeated.
+        case publication(Publication)
+        /// An end without a result; the part file, if any, is removed.
+        case conclusion(Conclusion, part: Container.Place?)
+        /// A part file that nobody will finish.
+        case abandoned(Container.Place)
+    }
+
+    init(
+        loop: EventLoop, store: TransferStore, container: Container, logger: Logger,
+        onConcluded: @escaping @Sendable () -> Void
+    ) {
+        self.loop = loop
+        self.store = store
+        self.container = container
+        self.logger = logger
+        self.onConcluded = onConcluded
+    }
+
+    /// How many attempts were submitted and are not ended.
+    nonisolated var backlog: Int { unfinished.load(ordering: .relaxed) }
+
+    /// Ends an attempt with one of the next flushes.
+    nonisolated func submit(_ entry: Entry) {
+        unfinished.add(1, ordering: .relaxed)
+        inbox.append(entry)
+    }
+
+    /// Flushes until cancelled and empty.
+    func run() async {
+        while true {
+            let batch = await inbox.next(limit: Self.batchMax)
+            if batch.isEmpty { return }
+            await flush(batch)
+            unfinished.subtract(batch.count, ordering: .relaxed)
+        }
+    }
+
+    private func flush(_ batch: [Entry]) async {
+        var conclusions: [Conclusion] = []
+        var parts: [(file: PartFile, publication: Publication)] = []
+        var publications: [Publication] = []
+        for entry in batch {
+            switch entry {
+            case .part(let file, let publication): parts.append((file, publication))
+            case .publication(let publication): publications.append(publication)
+            case .conclusion(let conclusion, let part):
+                conclusions.append(conclusion)
+                if let part { remove(part) }
+            case .abandoned(let part): remove(part)
+            }
+        }
+        conclusions += makeDurable(&parts)
+        publications += await claimForGood(parts)
+        conclusions += rename(publications)
+        await conclude(conclusions)
+    }
+
+    /// Makes the bytes of `parts` durable; those that could not be are taken out as failed.
+    private func makeDurable(
+        _ parts: inout [(file: PartFile, publication: Publication)]
+    ) -> [Conclusion] {
+        var failures: [Conclusion] = []
+        if parts.count > Self.singleSyncMax {
+            do throws(StorageError) {
+                try container.syncAll()
+            } catch {
+                // The error may belong to any of them, so none may be trusted.
+                failures = parts.map { retry($0.publication, error) }
+            }
+        } else {
+            for part in parts {
+                do throws(StorageError) {
+                    try part.file.sync()
+                } catch {
+                    failures.append(retry(part.publication, error))
+                }
+            }
+        }
+        let failed = Set(failures.map(\.task))
+        for part in parts where failed.contains(part.publication.task) { remove(part.file.place) }
+        parts.removeAll { failed.contains($0.publication.task) }
+        return failures
+    }
+
+    /// Moves the attempts past the point of no return; the files of stale ones are removed.
+    private func claimForGood(
+        _ parts: [(file: PartFile, publication: Publication)]
+    ) async -> [Publication] {
+        guard !parts.isEmpty else { return [] }
+        let accepted = await untilStored("publish") { () throws(StoreError) in
+            try await self.store.publish(parts.map(\.publication))
+        }
+        // Without an answer nothing is known: the rows decide after the next start.
+        guard let accepted else { return [] }
+        for part in parts where !accepted.contains(part.publication.task) {
+            remove(part.file.place)
+        }
+        return parts.map(\.publication).filter { accepted.contains($0.task) }
+    }
+
+    /// Gives the files their final names and makes the names durable.
+    private func rename(_ publications: [Publication]) -> [Conclusion] {
+        var conclusions: [Conclusion] = []
+        var directories: Set<String> = []
+        var published: [Publication] = []
+        for publication in publications {
+            let part = Container.Place(partOf: publication)
+            let final = Container.Place(of: publication)
+            do throws(StorageError) {
+                let publishing = try container.publish(
+                    part, as: final.name, overwrite: publication.destination?.overwrite ?? true,
+                    bytes: publication.result.bytesReceived)
+                switch publishing {
+                case .published:
+                    published.append(publication)
+                    directories.insert(part.directory)
+                case .partLost:
+                    conclusions.append(
+                        Conclusion(
+                            task: publication.task, fence: publication.fence, verdict: .requeued))
+                }
+            } catch {
+                remove(part)
+                conclusions.append(
+                    Conclusion(
+                        task: publication.task, fence: publication.fence,
+                        verdict: .failed(error.failure),
+                        bytesReceived: publication.result.bytesReceived))
+            }
+        }
+        let undurable = syncNames(directories)
+        return conclusions
+            + published.map { publication in
+                Conclusion(
+                    task: publication.task, fence: publication.fence,
+                    verdict: undurable.map { .failed($0.failure) } ?? .completed)
+            }
+    }
+
+    private func syncNames(_ directories: Set<String>) -> StorageError? {
+        do throws(StorageError) {
+            guard directories.count <= Self.singleSyncMax else {
+                try container.syncAll()
+                return nil
+            }
+            for directory in directories { try container.syncDirectory(directory) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func conclude(_ conclusions: [Conclusion]) async {
+        guard !conclusions.isEmpty else { return }
+        let concluded = await untilStored("conclude") { () throws(StoreError) in
+            try await self.store.conclude(conclusions)
+        }
+        guard let concluded else { return }
+        if concluded.count < conclusions.count {
+            logger.notice(
+                "stale attempts dropped",
+                metadata: ["count": "\(conclusions.count - concluded.count)"])
+        }
+        onConcluded()
+    }
+
+    /// Repeats a change until the database has answered. Each is safe to repeat: the fence lets it
+    /// happen once.
+    ///
+    /// - Returns: nil when the service stops first or the database refuses for good.
+    private func untilStored<Result>(
+        _ what: String, _ change: () async throws(StoreError) -> Result
+    ) async -> Result? {
+        var isFirst = true
+        while true {
+            do throws(StoreError) {
+                return try await change()
+            } catch .unavailable(let error) {
+                if isFirst {
+                    logger.warning(
+                        "database away, keeping results",
+                        metadata: ["step": "\(what)", "error": "\(error)"])
+                }
+                isFirst = false
+            } catch {
+                logger.error(
+                    "results not stored", metadata: ["step": "\(what)", "error": "\(error)"])
+                return nil
+            }
+            do {
+                try await Task.sleep(for: Self.retryInterval.jittered)
+            } catch {
+                return nil
+            }
+        }
+    }
+
+    private func retry(_ publication: Publication, _ error: StorageError) -> Conclusion {
+        Conclusion(
+            task: publication.task, fence: publication.fence,
+            verdict: .retry(error.failure, after: RetryPolicy.delayBaseDefault.jittered))
+    }
+
+    private func remove(_ part: Container.Place) {
+        do throws(StorageError) {
+            try container.removePart(at: part)
+        } catch {
+            logger.warning("part file not removed", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+extension Container.Place {
+    /// The part file of an attempt.
+    init(partOf claim: TaskClaim) {
+        self.init(
+            ResultLocation.partPath(
+                of: claim.task, destination: claim.destination, fence: claim.fence),
+            tenant: claim.tenant)
+    }
+
+    /// The part file of a publication.
+    init(partOf publication: Publication) {
+        self.init(
+            ResultLocation.partPath(
+                of: publication.task, destination: publication.destination,
+                fence: publication.partFence),
+            tenant: publication.tenant)
+    }
+
+    /// The part file that a dead attempt left.
+    init(of abandoned: AbandonedPart) {
+        self.init(
+            ResultLocation.partPath(
+                of: abandoned.task, destination: abandoned.destination, fence: abandoned.fence),
+            tenant: abandoned.tenant)
+    }
+
+    /// The final file of a publication.
+    init(of publication: Publication) {
+        self.init(
+            ResultLocation.path(of: publication.task, destination: publication.destination),
+            tenant: publication.tenant)
+    }
+}

@@ -1,0 +1,161 @@
+package import Curl
+import EventLoop
+package import Logging
+import ServiceLifecycle
+package import TransferModel
+package import TransferStore
+
+/// Runs the tasks of the queue: claims them, transfers them, publishes their files.
+///
+/// A group of loops around shared values: ``Claimer`` fills the slots, ``Publisher`` empties them,
+/// heartbeats keep this worker alive to others, and rescue looks after those that died.
+package struct TransferEngine: Service {
+    let store: TransferStore
+    let identity: WorkerIdentity
+    let configuration: EngineConfiguration
+    let claimer: Claimer
+    let publisher: Publisher
+    let logger: Logger
+    private let active: ActiveDownloads
+    private let controls = WakeSignal()
+
+    /// - Parameters:
+    ///   - identity: a registered worker.
+    ///   - container: where results are stored.
+    ///   - curl: the loop of transfers, used for nothing else.
+    ///   - onEvents: called after events were committed, to wake their delivery.
+    package init(
+        store: TransferStore, identity: WorkerIdentity, container: Container, curl: CurlLoop,
+        configuration: EngineConfiguration, logger: Logger, onEvents: @escaping @Sendable () -> Void
+    ) throws {
+        self.store = store
+        self.identity = identity
+        self.configuration = configuration
+        self.logger = logger
+        active = ActiveDownloads()
+        publisher = Publisher(
+            loop: try EventLoop(name: "publisher"), store: store, container: container,
+            logger: logger, onConcluded: onEvents)
+        claimer = Claimer(
+            store: store, identity: identity, container: container, curl: curl, active: active,
+            publisher: publisher, configuration: configuration, logger: logger)
+    }
+
+    /// Looks for new work and for cancellations now rather than with the next poll.
+    package func wake() {
+        claimer.wake()
+        controls.signal()
+    }
+
+    /// Runs until the group shuts down gracefully; then gives back what is not finished.
+    package func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await publisher.run() }
+            await withDiscardingTaskGroup { loops in
+                loops.addTask { await claimer.run() }
+                loops.addTask { await keepLease() }
+                loops.addTask { await rescue() }
+                loops.addTask { await promote() }
+                loops.addTask { await watchControls() }
+                loops.addTask { await repeatedly(EngineConfiguration.pollInterval) { wake() } }
+                await untilShutdown()
+                loops.cancelAll()
+            }
+            await giveBack()
+            group.cancelAll()
+        }
+        await retire()
+    }
+
+    private func untilShutdown() async {
+        let stopped = WakeSignal()
+        await withGracefulShutdownHandler {
+            await stopped.wait()
+        } onGracefulShutdown: {
+            stopped.signal()
+        }
+    }
+
+    /// Stops the running attempts and waits until each is back in the queue or published.
+    private func giveBack() async {
+        for download in active.all(closing: true) { download.abandon() }
+        while active.count > 0 || publisher.backlog > 0 {
+            do {
+                try await Task.sleep(for: .milliseconds(10))
+            } catch {
+                return
+            }
+        }
+    }
+
+    private func retire() async {
+        do throws(StoreError) {
+            try await store.retireWorker(incarnation: identity.incarnation)
+        } catch {
+            logger.warning("worker not retired", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Heartbeats; a worker that was declared dead drops its attempts and begins a new life.
+    private func keepLease() async {
+        await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
+            guard try await !store.heartbeat(incarnation: identity.incarnation) else { return }
+            logger.warning("this worker was declared dead and registers anew")
+            for download in active.all(closing: false) { download.abandon() }
+            identity.adopt(
+                incarnation: try await store.registerWorker(name: configuration.workerName))
+        }
+    }
+
+    /// Moves due tasks to the queue, as close to their time as the next one's is known.
+    private func promote() async {
+        var wait = Duration.zero
+        while !Task.isCancelled {
+            do {
+                try await Task.sleep(for: wait)
+                let (promoted, next) = try await store.promoteDue()
+                if promoted > 0 { claimer.wake() }
+                wait = min(next ?? EngineConfiguration.tickInterval, EngineConfiguration.tickInterval)
+            } catch is CancellationError {
+                return
+            } catch {
+                wait = EngineConfiguration.pollInterval
+            }
+        }
+    }
+
+    /// Stops cancelled attempts and stores how far the others are.
+    private func watchControls() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                await repeatedly(EngineConfiguration.tickInterval) { controls.signal() }
+            }
+            while !Task.isCancelled {
+                await controls.wait()
+                do throws(StoreError) {
+                    let revoked = try await store.takeRevocations(
+                        incarnation: identity.incarnation)
+                    for download in active.downloads(revoked) { download.abandon() }
+                    let progress = active.takeProgress()
+                    if !progress.isEmpty { try await store.recordProgress(progress) }
+                } catch {
+                    logger.debug("controls not read", metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+
+    /// Runs `body` at jittered intervals until cancelled; an unavailable database is waited out.
+    func repeatedly(
+        _ interval: Duration, _ body: () async throws(StoreError) -> Void
+    ) async {
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                try await body()
+            } catch {
+                logger.debug("periodic work failed", metadata: ["error": "\(error)"])
+            }
+            do { try await Task.sleep(for: interval.jittered) } catch { return }
+        }
+    }
+}

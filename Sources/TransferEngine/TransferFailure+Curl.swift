@@ -1,0 +1,54 @@
+import Curl
+import Foundation
+import TransferModel
+
+extension TransferFailure {
+    /// What the end of a transfer means for its task.
+    init(_ error: CurlError) {
+        switch error.code {
+        case .unsupportedURL, .invalidRequest:
+            self.init(.unsupportedURL, "The URL or a header of the task cannot be sent.")
+        case .couldNotResolve:
+            self.init(.couldNotResolveHost, "The host's name could not be resolved.")
+        case .couldNotConnect:
+            self.init(.couldNotConnect, "No connection to the host could be made.")
+        case .tlsFailure:
+            self.init(.tlsFailure, "The server's certificate is not trusted.")
+        case .tlsHandshake:
+            self.init(.connectionLost, "The TLS handshake broke off.")
+        case .timedOut(.connect):
+            self.init(.timedOut, "The connection was not made in time.")
+        case .timedOut(.inactivity):
+            self.init(.timedOut, "No byte arrived for the session's timeout_for_request.")
+        case .timedOut(.total):
+            self.init(.timedOut, "The transfer took longer than timeout_for_resource.")
+        case .connectionLost:
+            self.init(.connectionLost, "The connection to the server broke.")
+        case .truncated:
+            self.init(.lengthMismatch, "The body ended before its announced length.")
+        case .badResponse:
+            self.init(.badResponse, "The server's answer is not acceptable HTTP.")
+        case .bodyTooLarge:
+            self.init(.fileTooLarge, "The body is larger than this service stores.")
+        case .egressDenied:
+            self.init(.egressDenied, "The host is in a network that this service does not reach.")
+        case .outOfMemory, .tooManyTransfers:
+            self.init(.couldNotConnect, "This service was out of memory or descriptors.")
+        case .bodySourceFailed, .aborted, .cancelled, .other:
+            self.init(.connectionLost, "The transfer ended unexpectedly (\(error)).")
+        }
+    }
+
+    /// The failure that a response's status is, or nil for one whose body is the file.
+    init?(_ head: ResponseHead) {
+        guard !(200...299).contains(head.status) || head.status == 206 else { return nil }
+        // A part of the file was not asked for and must not pass as the whole.
+        guard head.status != 206 else {
+            self.init(.badResponse, "The server sent a part of the file.", httpStatus: 206)
+            return
+        }
+        self.init(
+            .httpStatus, "The server answered with status \(head.status).",
+            httpStatus: head.status, retryAfter: head["Retry-After"].flatMap { RetryAfter.wait($0, now: Date()) })
+    }
+}

@@ -1,0 +1,47 @@
+import Synchronization
+
+/// Lets one loop wait until somebody has something for it; signals in between are one signal.
+package final class WakeSignal: Sendable {
+    private enum State {
+        case idle
+        case signalled
+        case waiting(CheckedContinuation<Void, Never>)
+    }
+
+    private let state = Mutex(State.idle)
+
+    package init() {}
+
+    /// Ends the current wait, or makes the next one return at once.
+    package func signal() {
+        let waiter: CheckedContinuation<Void, Never>? = state.withLock { state in
+            guard case .waiting(let continuation) = state else {
+                state = .signalled
+                return nil
+            }
+            state = .idle
+            return continuation
+        }
+        waiter?.resume()
+    }
+
+    /// Returns after a signal, or when the task is cancelled; for one waiting task at a time.
+    package func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isSignalled = state.withLock { state in
+                    guard case .signalled = state, !Task.isCancelled else {
+                        guard !Task.isCancelled else { return true }
+                        state = .waiting(continuation)
+                        return false
+                    }
+                    state = .idle
+                    return true
+                }
+                if isSignalled { continuation.resume() }
+            }
+        } onCancel: {
+            signal()
+        }
+    }
+}

@@ -1,0 +1,20 @@
+package import Hummingbird
+import TransferModel
+import TransferWire
+
+/// What a handler knows of a request besides the request.
+package struct APIContext: RequestContext {
+    package var coreContext: CoreRequestContextStorage
+    /// Whose key the request carries; nil on the few paths that need none.
+    var tenant: TenantID?
+
+    package init(source: Source) {
+        coreContext = CoreRequestContextStorage(source: source)
+    }
+
+    /// The tenant whose resources the request is about.
+    func requireTenant() throws(Problem) -> TenantID {
+        guard let tenant else { throw Problem(.unauthorized) }
+        return tenant
+    }
+}

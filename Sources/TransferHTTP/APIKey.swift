@@ -1,0 +1,75 @@
+import Crypto
+
+/// A tenant's credential: `tdk_<id>_<secret>_<crc32>`.
+///
+/// The identifier finds the row, the secret proves the right to it, and the checksum refuses
+/// mistyped keys without asking the database and lets scanners find leaked ones.
+package struct APIKey: Sendable, CustomStringConvertible {
+    /// The longest identifier.
+    package static let idLengthMax = 16
+    private static let idLength = 12
+    private static let secretByteCount = 32
+    private static let prefix = "tdk"
+    private static let alphabet = Array(
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+    /// Public; names the key in the database and in logs.
+    package let id: String
+    private let secret: String
+
+    /// Draws a new key from the system's random source.
+    package static func generate() -> APIKey {
+        var generator = SystemRandomNumberGenerator()
+        let id = (0..<idLength).map { _ in
+            alphabet[Int.random(in: alphabet.indices, using: &generator)]
+        }
+        let secret = (0..<secretByteCount).map { _ in generator.next() as UInt8 }
+        return APIKey(
+            id: String(decoding: id, as: UTF8.self), secret: hexadecimal(secret))
+    }
+
+    private init(id: String, secret: String) {
+        self.id = id
+        self.secret = secret
+    }
+
+    /// Reads a key that a client sent.
+    ///
+    /// - Returns: nil when it has another form or its checksum is wrong.
+    package init?(_ text: String) {
+        let parts = Array(text.utf8).split(
+            separator: UInt8(ascii: "_"), maxSplits: 4, omittingEmptySubsequences: false)
+        guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8),
+            (1...Self.idLengthMax).contains(parts[1].count),
+            parts[1].allSatisfy(Self.alphabet.contains),
+            parts[2].count == 2 * Self.secretByteCount,
+            parts[2].allSatisfy(Self.alphabet.contains)
+        else { return nil }
+        id = String(decoding: parts[1], as: UTF8.self)
+        secret = String(decoding: parts[2], as: UTF8.self)
+        guard parts[3].elementsEqual(checksum.utf8) else { return nil }
+    }
+
+    /// The whole key; shown once, when it is made.
+    package var serialized: String { "\(unchecked)_\(checksum)" }
+
+    /// What the database keeps of the secret. It has 256 random bits, so a plain hash suffices.
+    package var secretSHA256: [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
+
+    /// Without the secret.
+    package var description: String { "\(Self.prefix)_\(id)_***" }
+
+    private var unchecked: String { "\(Self.prefix)_\(id)_\(secret)" }
+
+    private var checksum: String {
+        let crc = CRC32.checksum(unchecked.utf8)
+        return Self.hexadecimal((0..<4).map { UInt8(truncatingIfNeeded: crc >> (24 - 8 * $0)) })
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self)
+    }
+}

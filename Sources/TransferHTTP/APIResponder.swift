@@ -1,0 +1,105 @@
+import Foundation
+import HTTPTypes
+package import Hummingbird
+import Logging
+import NIOCore
+import NIOHTTP1
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// Stands around all routes: names each request, asks for its key and turns what handlers throw
+/// into answers.
+///
+/// A route cannot be added without authentication: only the paths that ``OperationRoutes`` lists
+/// are let through without a key.
+package struct APIResponder: HTTPResponder {
+    package typealias Context = APIContext
+
+    let routes: RouterResponder<APIContext>
+    let table: RouteTable
+    let authenticator: Authenticator
+    let logger: Logger
+
+    package func respond(to request: Request, context: APIContext) async throws -> Response {
+        let start = ContinuousClock.now
+        let requestID = UUID.version7().uuidString.lowercased()
+        var response: Response
+        do {
+            response = try await handle(request, context: context)
+        } catch let error as HTTPParserError {
+            throw error
+        } catch {
+            response = answer(to: problem(for: error, requestID: requestID), requestID: requestID)
+        }
+        if request.method == .head { response = response.createHeadResponse() }
+        response.headers[.requestID] = requestID
+        Self.addSecurityHeaders(to: &response)
+        logger.log(
+            level: response.status.kind == .serverError ? .error : .debug, "request",
+            metadata: [
+                "request_id": "\(requestID)", "method": "\(request.method.rawValue)",
+                "route": "\(context.endpointPath ?? "-")", "status": "\(response.status.code)",
+                "duration_ms": "\((ContinuousClock.now - start) / .milliseconds(1))",
+            ])
+        return response
+    }
+
+    private func handle(_ request: Request, context: APIContext) async throws -> Response {
+        let path = request.uri.path
+        var context = context
+        if !OperationRoutes.paths.contains(path) {
+            context.tenant = try await authenticator.tenant(of: request.headers)
+        }
+        guard let methods = table.methods(of: path) else { throw Problem(.unknownRoute) }
+        guard methods.contains(request.method.rawValue) else {
+            var problem = Problem(.methodNotAllowed)
+            problem.headers[.allow] = methods.joined(separator: ", ")
+            throw problem
+        }
+        return try await routes.respond(to: Self.routed(request), context: context)
+    }
+
+    /// A `HEAD` is answered as its `GET` would be, without the body and without ranges, which
+    /// RFC 9110 §14.2 defines for `GET` only.
+    private static func routed(_ request: Request) -> Request {
+        guard request.method == .head else { return request }
+        var head = request.head
+        head.method = .get
+        head.headerFields[.range] = nil
+        return Request(head: head, body: request.body)
+    }
+
+    /// What a client is told of an error; the log gets what it is not told.
+    private func problem(for error: any Error, requestID: String) -> Problem {
+        if let problem = error as? Problem { return problem }
+        let problem = (error as? StoreError).map(Problem.init) ?? Problem(.internalError)
+        if problem.code.status >= 500 {
+            logger.error(
+                "request failed",
+                metadata: ["request_id": "\(requestID)", "error": "\(String(reflecting: error))"])
+        }
+        return problem
+    }
+
+    private func answer(to problem: Problem, requestID: String) -> Response {
+        let details = ProblemDetails(
+            problem.code, detail: problem.detail, errors: problem.errors, requestID: requestID)
+        var headers = problem.headers
+        headers[.contentType] = "application/problem+json"
+        // The details hold nothing that cannot be encoded; should that ever change, the status
+        // still goes out.
+        let body = (try? WireEncoder.encode(details)) ?? []
+        return Response(
+            status: HTTPResponse.Status(code: problem.code.status), headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+
+    /// Answers are data for programs: no browser shall render, sniff, frame or keep them.
+    private static func addSecurityHeaders(to response: inout Response) {
+        response.headers[.xContentTypeOptions] = "nosniff"
+        response.headers[.cacheControl] = "no-store"
+        response.headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
+        response.headers[.referrerPolicy] = "no-referrer"
+    }
+}

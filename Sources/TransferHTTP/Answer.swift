@@ -1,0 +1,52 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TransferStore
+import TransferWire
+
+/// What a handler answers, before it is an HTTP response.
+struct Answer: Sendable {
+    let status: HTTPResponse.Status
+    var location: String?
+    var body: [UInt8] = []
+    /// Whether an idempotency key brought back an earlier answer.
+    var isReplay = false
+
+    /// An answer with a JSON body.
+    static func json(
+        _ value: some Encodable, status: HTTPResponse.Status = .ok, location: String? = nil
+    ) throws -> Answer {
+        Answer(status: status, location: location, body: try WireEncoder.encode(value))
+    }
+
+    /// An earlier answer once more.
+    init(replaying response: IdempotencyRecord.Response) {
+        status = HTTPResponse.Status(code: response.status)
+        location = response.location
+        body = response.body
+        isReplay = true
+    }
+
+    init(status: HTTPResponse.Status, location: String? = nil, body: [UInt8] = []) {
+        self.status = status
+        self.location = location
+        self.body = body
+    }
+
+    /// As it is kept under an idempotency key.
+    var stored: IdempotencyRecord.Response {
+        IdempotencyRecord.Response(status: status.code, location: location, body: body)
+    }
+}
+
+extension Answer: ResponseGenerator {
+    func response(from request: Request, context: some RequestContext) -> Response {
+        var headers: HTTPFields = [:]
+        if !body.isEmpty { headers[.contentType] = "application/json" }
+        if let location { headers[.location] = location }
+        if isReplay { headers[.idempotencyReplayed] = "true" }
+        return Response(
+            status: status, headers: headers,
+            body: body.isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+    }
+}

@@ -1,0 +1,117 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOPosix
+import TransferModel
+import TransferWire
+import TransferStore
+
+/// `/v1/tasks/{id}/content`: the bytes of a completed download.
+struct ContentRoutes: Sendable {
+    /// Bytes in memory for one client.
+    static let chunkBytes = 128 * 1024
+
+    let store: TransferStore
+    let root: String
+    /// Where reads block, so that the threads of the sockets never do.
+    let threads: NIOThreadPool
+
+    func add(to router: Router<APIContext>) {
+        router.get("/v1/tasks/{id}/content") { request, context in
+            try await content(
+                of: context.taskID(), tenant: context.requireTenant(), fields: request.headers)
+        }
+    }
+
+    func content(
+        of id: TaskID, tenant: TenantID, fields: HTTPFields
+    ) async throws -> Response {
+        guard let task = try await store.task(tenant: tenant, id: id) else {
+            throw Problem(.unknownTask)
+        }
+        guard task.state == .completed, let result = task.result else {
+            throw Problem(.taskNotCompleted, "The task is \(task.state.rawValue).")
+        }
+        let file = try await open(task, tenant: tenant)
+        guard file.size == result.bytesReceived else { throw Problem(.contentGone) }
+        let etag = "\"\(task.id)-\(file.version)\""
+        var headers: HTTPFields = [.eTag: etag, .acceptRanges: "bytes"]
+        if fields[.ifNoneMatch].map({ Self.lists($0, etag) }) ?? false {
+            return Response(status: .notModified, headers: headers)
+        }
+        headers[.contentType] = MediaType.acceptable(result.contentType)
+        headers[.contentDisposition] = "attachment"
+        // RFC 9110 §13.1.5: the range counts only for the very bytes that the client has a part of.
+        let isSame = fields[.ifRange].map { $0 == etag } ?? true
+        switch ByteRange(isSame ? fields[.range] : nil, size: file.size) {
+        case .whole:
+            return Response(status: .ok, headers: headers, body: body(file, 0..<file.size))
+        case .part(let range):
+            headers[.contentRange] =
+                "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.size)"
+            return Response(status: .partialContent, headers: headers, body: body(file, range))
+        case .unsatisfiable:
+            var problem = Problem(
+                .rangeNotSatisfiable, "The content has \(file.size) bytes.")
+            problem.headers[.contentRange] = "bytes */\(file.size)"
+            throw problem
+        }
+    }
+
+    private func open(_ task: TransferTask, tenant: TenantID) async throws -> ContentFile {
+        let path = ResultLocation.path(of: task.id, destination: task.destination)
+        do {
+            return try await threads.runIfActive { [root] in
+                try ContentFile(root: root, tenant: tenant, path: path)
+            }
+        } catch ContentFile.Failure.gone {
+            throw Problem(.contentGone)
+        }
+    }
+
+    /// Reads a chunk, writes it, and only then reads the next: a slow client costs one chunk, and
+    /// one that goes away ends the write, which lets go of the file.
+    private func body(_ file: ContentFile, _ range: Range<Int64>) -> ResponseBody {
+        guard !range.isEmpty else { return ResponseBody() }
+        return ResponseBody(contentLength: range.count) { [threads] writer in
+            var offset = range.lowerBound
+            while offset < range.upperBound {
+                let end = min(offset + Int64(Self.chunkBytes), range.upperBound)
+                let chunk = try await threads.runIfActive { [offset] in
+                    try file.read(offset..<end)
+                }
+                try await writer.write(chunk)
+                offset = end
+            }
+            try await writer.finish(nil)
+        }
+    }
+
+    /// Whether an `If-None-Match` names `etag`, compared weakly (RFC 9110 §13.1.2).
+    private static func lists(_ field: String, _ etag: String) -> Bool {
+        field.split(separator: ",").map(\.trimmed).contains { tag in
+            tag == "*" || tag == etag || tag == "W/\(etag)"
+        }
+    }
+}
+
+/// What an origin called its content, as far as it may be repeated.
+enum MediaType {
+    static let unknown = "application/octet-stream"
+
+    /// `type` when it has the form of a media type (RFC 9110 §8.3.1), else the type of any bytes.
+    static func acceptable(_ type: String?) -> String {
+        guard let type else { return unknown }
+        let parts = Array(type.utf8).split(
+            separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)
+        let names = parts[0].split(
+            separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let isType =
+            names.count == 2
+            && names.allSatisfy { !$0.isEmpty && $0.allSatisfy(HeaderRules.isTokenByte) }
+        let hasPlainParameters = parts.dropFirst().allSatisfy { parameters in
+            parameters.allSatisfy { (0x20...0x7E).contains($0) }
+        }
+        return isType && hasPlainParameters ? type : unknown
+    }
+}

@@ -1,0 +1,23 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Tells a client that waits for it that its body is welcome (RFC 9110 §10.1.1).
+///
+/// curl asks so before every larger body and then sends nothing for a second: without this, each
+/// batch of tasks would take that second.
+final class ContinueHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundOut = HTTPResponsePart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .head(let head) = unwrapInboundIn(data),
+            head.headerFields[.expect]?.lowercased() == "100-continue"
+        {
+            let interim = HTTPResponse(status: .continue)
+            context.writeAndFlush(wrapOutboundOut(.head(interim)), promise: nil)
+        }
+        context.fireChannelRead(data)
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import TransferModel
+import TransferWire
+
+/// A place in a list, as text that clients only hand back.
+///
+/// It names a position and nothing else: every page is read with the tenant of its request, so a
+/// forged cursor shows nothing that an honest one would not.
+enum Cursor: Equatable, Sendable {
+    case session(identifier: String)
+    case task(TaskID)
+    case subscription(SubscriptionID)
+
+    /// Changes when the form does; older cursors are then refused instead of misread.
+    private static let version: UInt8 = 1
+    /// No cursor is longer in characters.
+    private static let lengthMax = 512
+
+    /// base64url (RFC 4648 §5) without padding.
+    var serialized: String {
+        Data([Self.version, kind] + payload).base64EncodedString()
+            .replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_")
+            .replacingOccurrences(of: "=", with: "")
+    }
+
+    /// - Returns: nil for anything that ``serialized`` does not produce.
+    init?(_ text: String) {
+        guard text.utf8.count <= Self.lengthMax,
+            let bytes = Data(base64Encoded: Self.padded(text)).map(Array.init), bytes.count > 2,
+            bytes[0] == Self.version
+        else { return nil }
+        let payload = Array(bytes[2...])
+        switch bytes[1] {
+        case 1:
+            guard let identifier = String(validating: payload, as: UTF8.self),
+                SessionIdentifier.isValid(identifier)
+            else { return nil }
+            self = .session(identifier: identifier)
+        case 2:
+            guard let uuid = UUID(bytes: payload) else { return nil }
+            self = .task(TaskID(uuid))
+        case 3:
+            guard let uuid = UUID(bytes: payload) else { return nil }
+            self = .subscription(SubscriptionID(uuid))
+        default: return nil
+        }
+        guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
+    }
+
+    private var kind: UInt8 {
+        switch self {
+        case .session: 1
+        case .task: 2
+        case .subscription: 3
+        }
+    }
+
+    private var payload: [UInt8] {
+        switch self {
+        case .session(let identifier): Array(identifier.utf8)
+        case .task(let id): id.uuid.bytes
+        case .subscription(let id): id.uuid.bytes
+        }
+    }
+
+    private static func padded(_ text: String) -> String {
+        let standard = text.replacingOccurrences(of: "-", with: "+")
+            .replacingOccurrences(of: "_", with: "/")
+        return standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4)
+    }
+}
+
+extension QueryParameters {
+    /// The place where the page begins.
+    func cursor() throws(Problem) -> Cursor? {
+        guard let text = self["cursor"] else { return nil }
+        guard let cursor = Cursor(text) else { throw Self.foreignCursor }
+        return cursor
+    }
+
+    /// Refuses a cursor that no page of this list has given out.
+    static var foreignCursor: Problem {
+        invalid(
+            "cursor", "Must be the `next_cursor` of a page of this list.", code: .invalidCursor)
+    }
+}
+
+extension UUID {
+    fileprivate var bytes: [UInt8] { withUnsafeBytes(of: uuid) { Array($0) } }
+
+    fileprivate init?(bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+}

@@ -1,0 +1,15 @@
+import HTTPTypes
+
+extension HTTPField.Name {
+    static let requestID = constant("X-Request-Id")
+    static let idempotencyKey = constant("Idempotency-Key")
+    static let idempotencyReplayed = constant("Idempotency-Replayed")
+    static let referrerPolicy = constant("Referrer-Policy")
+
+    private static func constant(_ name: StaticString) -> HTTPField.Name {
+        guard let name = HTTPField.Name("\(name)") else {
+            preconditionFailure("A field name in this file is not a token.")
+        }
+        return name
+    }
+}

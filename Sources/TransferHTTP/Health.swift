@@ -1,0 +1,42 @@
+/// Whether the service can take work now.
+package enum Readiness: Equatable, Sendable {
+    case ready
+    /// The reason is for operators: a few words, no secrets.
+    case notReady(reason: String)
+}
+
+/// What monitors are told.
+package struct HealthReport: Sendable {
+    /// Of the program.
+    package let version: String
+    /// As libcurl names itself.
+    package let libcurl: String
+    package let isDatabaseUp: Bool
+    /// Registered and alive; nil while the database does not tell.
+    package let workers: Int?
+    package let uptime: Duration
+
+    package init(
+        version: String, libcurl: String, isDatabaseUp: Bool, workers: Int?, uptime: Duration
+    ) {
+        self.version = version
+        self.libcurl = libcurl
+        self.isDatabaseUp = isDatabaseUp
+        self.workers = workers
+        self.uptime = uptime
+    }
+}
+
+/// Where the health routes ask; both answers are bounded in time by the one who gives them.
+package struct HealthSource: Sendable {
+    package let readiness: @Sendable () async -> Readiness
+    package let report: @Sendable () async -> HealthReport
+
+    package init(
+        readiness: @escaping @Sendable () async -> Readiness,
+        report: @escaping @Sendable () async -> HealthReport
+    ) {
+        self.readiness = readiness
+        self.report = report
+    }
+}

@@ -1,0 +1,73 @@
+import Crypto
+import HTTPTypes
+import Hummingbird
+import TransferStore
+import TransferWire
+
+/// A request's `Idempotency-Key` with the fingerprint of what it is asked for.
+///
+/// The field is a structured-field string by draft-ietf-httpapi-idempotency-key-header; a bare
+/// token is taken too, because that is what most clients send.
+struct IdempotencyKey: Sendable {
+    /// The longest key, in bytes.
+    static let bytesMax = 255
+
+    let key: [UInt8]
+    let requestSHA256: [UInt8]
+
+    /// - Returns: nil when the request has no key.
+    /// - Throws: ``Problem`` for a key of any other form.
+    init?(_ request: Request, body: [UInt8]) throws(Problem) {
+        guard let field = request.headers[.idempotencyKey] else { return nil }
+        guard let key = Self.parse(Array(field.utf8)) else {
+            throw Problem(
+                .invalidIdempotencyKey,
+                "Must be a quoted string or a token of 1 to \(Self.bytesMax) ASCII characters.")
+        }
+        self.key = key
+        var hash = SHA256()
+        // NUL occurs in neither method nor path, so no two requests run together.
+        hash.update(data: Array("\(request.method.rawValue)\0\(request.uri.path)\0".utf8))
+        hash.update(data: body)
+        requestSHA256 = Array(hash.finalize())
+    }
+
+    /// The record under which `answer` is kept.
+    func record(of answer: Answer) -> IdempotencyRecord {
+        IdempotencyRecord(key: key, requestSHA256: requestSHA256, response: answer.stored)
+    }
+
+    /// The key inside a field value; nil when it is malformed.
+    static func parse(_ field: [UInt8]) -> [UInt8]? {
+        let key = field.first == UInt8(ascii: "\"") ? unquoted(field) : token(field)
+        guard let key, (1...bytesMax).contains(key.count) else { return nil }
+        return key
+    }
+
+    /// RFC 9651 §3.3.3: printable ASCII, with backslashes before quotes and backslashes only.
+    private static func unquoted(_ field: [UInt8]) -> [UInt8]? {
+        guard field.count >= 2, field.last == UInt8(ascii: "\"") else { return nil }
+        var key: [UInt8] = []
+        var isEscaped = false
+        for byte in field.dropFirst().dropLast() {
+            let needsEscape = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+            guard (0x20...0x7E).contains(byte), !isEscaped || needsEscape else { return nil }
+            if byte == UInt8(ascii: "\\"), !isEscaped {
+                isEscaped = true
+            } else {
+                guard isEscaped || !needsEscape else { return nil }
+                key.append(byte)
+                isEscaped = false
+            }
+        }
+        return isEscaped ? nil : key
+    }
+
+    /// Visible ASCII without what separates members and parameters of structured fields.
+    private static func token(_ field: [UInt8]) -> [UInt8]? {
+        let isToken = field.allSatisfy { byte in
+            (0x21...0x7E).contains(byte) && !"\",;\\".utf8.contains(byte)
+        }
+        return isToken ? field : nil
+    }
+}

@@ -1,0 +1,45 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import TransferWire
+
+/// `/livez`, `/readyz`, `/health` and `/openapi.yaml`: for machines that have no key.
+struct OperationRoutes: Sendable {
+    /// Paths that are answered without a key; every other one needs it.
+    static let paths: Set<String> = ["/livez", "/readyz", "/health", "/openapi.yaml"]
+
+    let health: HealthSource
+    let openAPIDocument: [UInt8]
+
+    func add(to router: Router<APIContext>) {
+        router.get("/livez") { _, _ in try Answer.json(ProbeDocument(status: "pass")) }
+        router.get("/readyz") { _, _ in try await readiness() }
+        router.get("/health") { _, _ in try await report() }
+        router.get("/openapi.yaml") { _, _ in document() }
+    }
+
+    func readiness() async throws -> Answer {
+        switch await health.readiness() {
+        case .ready: try .json(ProbeDocument(status: "pass"))
+        case .notReady(let reason):
+            try .json(
+                ProbeDocument(status: "fail", reason: reason), status: .serviceUnavailable)
+        }
+    }
+
+    func report() async throws -> Answer {
+        let report = await health.report()
+        let status = report.isDatabaseUp ? "pass" : "fail"
+        let document = HealthDocument(
+            status: status, version: report.version, libcurl: report.libcurl,
+            database: HealthDocument.Component(status: status), workers: report.workers,
+            uptimeSeconds: Int(report.uptime.components.seconds))
+        return try .json(document, status: report.isDatabaseUp ? .ok : .serviceUnavailable)
+    }
+
+    private func document() -> Response {
+        Response(
+            status: .ok, headers: [.contentType: "application/yaml"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: openAPIDocument)))
+    }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Hummingbird
+import TransferModel
+import TransferWire
+
+/// The rule for names of sessions, which is the same in paths, bodies and cursors.
+enum SessionIdentifier {
+    /// In bytes: PostgreSQL's `text` takes anything in UTF-8 but NUL.
+    static func isValid(_ identifier: String) -> Bool {
+        (1...Session.identifierBytesMax).contains(identifier.utf8.count)
+            && !identifier.utf8.contains(0)
+    }
+
+    static let rule = "Must have 1 to \(Session.identifierBytesMax) bytes of UTF-8 and no NUL."
+}
+
+extension APIContext {
+    /// The session that the path names.
+    ///
+    /// The server hands the segment over as it was sent; decoded here, `%2F` is a slash within
+    /// the identifier and not a step of the path.
+    func sessionIdentifier() throws(Problem) -> String {
+        guard let raw = parameters.get("identifier"),
+            let identifier = PercentEncoding.decode(Array(raw.utf8)),
+            SessionIdentifier.isValid(identifier)
+        else {
+            throw QueryParameters.invalid(
+                "identifier", SessionIdentifier.rule, code: .invalidIdentifier)
+        }
+        return identifier
+    }
+
+    /// The task that the path names; what is no identifier names no task.
+    func taskID() throws(Problem) -> TaskID {
+        guard let uuid = uuid() else { throw Problem(.unknownTask) }
+        return TaskID(uuid)
+    }
+
+    /// The subscription that the path names.
+    func subscriptionID() throws(Problem) -> SubscriptionID {
+        guard let uuid = uuid() else { throw Problem(.unknownSubscription) }
+        return SubscriptionID(uuid)
+    }
+
+    private func uuid() -> UUID? {
+        guard let text = parameters.get("id"), text.utf8.count == 36 else { return nil }
+        return UUID(uuidString: text)
+    }
+}
+
+/// Paths that answers point to.
+enum APIPath {
+    static func session(_ identifier: String) -> String {
+        "/v1/sessions/\(PercentEncoding.encodeSegment(identifier))"
+    }
+
+    static func tasks(ofSession identifier: String) -> String { "\(session(identifier))/tasks" }
+
+    static func task(_ id: TaskID) -> String { "/v1/tasks/\(id)" }
+
+    static func content(of id: TaskID) -> String { "\(task(id))/content" }
+
+    static func subscription(_ id: SubscriptionID) -> String { "/v1/subscriptions/\(id)" }
+}

@@ -1,0 +1,57 @@
+import HTTPTypes
+import TransferStore
+import TransferWire
+
+/// A request that gets an error answer; becomes ``ProblemDetails`` when it is answered.
+struct Problem: Error, Sendable {
+    let code: ProblemDetails.Code
+    let detail: String?
+    let errors: [FieldError]
+    var headers: HTTPFields = [:]
+
+    init(_ code: ProblemDetails.Code, _ detail: String? = nil, errors: [FieldError] = []) {
+        self.code = code
+        self.detail = detail
+        self.errors = errors
+        switch code {
+        case .unauthorized: headers[.wwwAuthenticate] = "Bearer"
+        case .unavailable, .idempotencyKeyInUse:
+            headers[.retryAfter] = String(Self.retryAfterSeconds)
+        default: break
+        }
+    }
+
+    /// A request that is understood and not valid, with everything that is wrong with it.
+    init(_ errors: [FieldError]) {
+        self.init(
+            .validationFailed,
+            errors.count == 1
+                ? "One field is not valid." : "\(errors.count) fields are not valid.",
+            errors: errors)
+    }
+
+    /// When a client that met an unavailable database should come back.
+    static let retryAfterSeconds = 1
+}
+
+extension Problem {
+    /// What a client is told of a failure of the store: never its cause.
+    init(_ error: StoreError) {
+        switch error {
+        case .unavailable:
+            self.init(.unavailable, "The database does not answer now.")
+        case .idempotencyKeyInUse:
+            self.init(.idempotencyKeyInUse, "The first request with this key is not done yet.")
+        case .defect:
+            self.init(.internalError)
+        }
+    }
+
+    /// What a client is told of a body that has no value.
+    init(_ failure: WireDecoder.Failure) {
+        switch failure {
+        case .malformed(let detail): self.init(.malformedJSON, detail)
+        case .invalid(let error): self.init([error])
+        }
+    }
+}

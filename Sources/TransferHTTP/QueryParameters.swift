@@ -1,0 +1,65 @@
+import Hummingbird
+import TransferWire
+
+/// The query of a request, which holds only what the operation knows.
+struct QueryParameters: Sendable {
+    /// Items in a page when the client does not say, and at most.
+    static let limitDefault = 100
+    static let limitMax = 200
+
+    private var values: [String: String] = [:]
+
+    /// - Throws: ``Problem`` for names that are not `allowed`, repeated names and broken escapes.
+    init(_ request: Request, allowed: Set<String>) throws(Problem) {
+        let query = Array((request.uri.query ?? "").utf8)
+        for pair in query.split(separator: UInt8(ascii: "&")) {
+            let parts = pair.split(
+                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentEncoding.decode(parts[0], plusIsSpace: true),
+                allowed.contains(name)
+            else {
+                throw Problem([
+                    FieldError(
+                        parameter: "query", .unknownParameter,
+                        "The query has a parameter that this operation does not know.")
+                ])
+            }
+            let value = PercentEncoding.decode(
+                parts.count > 1 ? parts[1] : [], plusIsSpace: true)
+            guard let value, values.updateValue(value, forKey: name) == nil else {
+                throw Self.invalid(name, "Must be given once, in percent-encoded UTF-8.")
+            }
+        }
+    }
+
+    /// The text of `name`, if it was given.
+    subscript(name: String) -> String? { values[name] }
+
+    /// How many items the client wants.
+    func limit() throws(Problem) -> Int {
+        guard let limit = try integer("limit") else { return Self.limitDefault }
+        guard (1...Int64(Self.limitMax)).contains(limit) else {
+            throw Self.invalid("limit", "Must be a whole number from 1 to \(Self.limitMax).")
+        }
+        return Int(limit)
+    }
+
+    /// A number that is not negative, in decimal digits only.
+    func integer(_ name: String) throws(Problem) -> Int64? {
+        guard let text = values[name] else { return nil }
+        let isDigits = text.utf8.allSatisfy {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
+        guard isDigits, let number = Int64(text) else {
+            throw Self.invalid(name, "Must be a whole number that is not negative.")
+        }
+        return number
+    }
+
+    /// Refuses the value of `name`.
+    static func invalid(
+        _ name: String, _ detail: String, code: FieldError.Code = .invalidValue
+    ) -> Problem {
+        Problem([FieldError(parameter: name, code, detail)])
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import TransferModel
+import TransferWire
+
+extension TaskRequest {
+    /// The submission that this asks for.
+    ///
+    /// - Parameter pointer: where the task is in the body.
+    /// - Returns: nil when something is wrong with it, which is then in `errors`.
+    func submission(
+        id: TaskID, at pointer: String, into errors: inout [FieldError]
+    ) -> TaskSubmission? {
+        let errorsBefore = errors.count
+        let target = WebURL(url)
+        if target == nil {
+            errors.append(FieldError(pointer: "\(pointer)/url", .invalidURL, URLRule.task))
+        }
+        let headers = HeaderRules.validate(
+            headers ?? [:], at: "\(pointer)/headers", into: &errors)
+        let clientString = clientPersistedString.map(ClientString.init)
+        if case .some(.none) = clientString {
+            errors.append(
+                FieldError(
+                    pointer: "\(pointer)/client_persisted_string", .clientStringTooLong,
+                    "May have \(ClientString.bytesMax) bytes of UTF-8."))
+        }
+        let priority = priority.map(TaskPriority.init) ?? .default
+        if priority == nil {
+            errors.append(
+                FieldError(
+                    pointer: "\(pointer)/priority", .invalidValue, "Must be from 0 to 1."))
+        }
+        let place = destination.map {
+            Destination(path: $0.path, overwrite: $0.overwrite ?? false)
+        }
+        if case .some(.none) = place {
+            errors.append(
+                FieldError(
+                    pointer: "\(pointer)/destination/path", .invalidDestination,
+                    "Must be a relative path beneath the container, of plain names."))
+        }
+        guard errors.count == errorsBefore, let target, let priority else { return nil }
+        return TaskSubmission(
+            id: id, url: url, lane: Lane(host: target.host, port: target.port), headers: headers,
+            clientString: clientString ?? nil, earliestBeginAt: earliestBeginAt?.date,
+            autostart: autostart ?? true, destination: place ?? nil, priority: priority)
+    }
+}
+
+extension SubmitRequest {
+    /// The submissions in the order of the request.
+    ///
+    /// - Throws: ``Problem`` that lists what is wrong with any of them; then none is stored.
+    func submissions() throws(Problem) -> [TaskSubmission] {
+        var errors: [FieldError] = []
+        var submissions: [TaskSubmission] = []
+        submissions.reserveCapacity(tasks.count)
+        let now = Date()
+        // Sorted, so that within one millisecond too the order of identifiers is that of the
+        // request, and lists show a batch as it was sent.
+        let ids = tasks.map { _ in UUID.version7(at: now) }.sorted()
+        for (index, task) in tasks.enumerated() {
+            switch task.result {
+            case .failure(let error): errors.append(error)
+            case .success(let request):
+                let submission = request.submission(
+                    id: TaskID(ids[index]), at: isBatch ? "/\(index)" : "", into: &errors)
+                if let submission { submissions.append(submission) }
+            }
+        }
+        guard errors.isEmpty else { throw Problem(errors) }
+        return submissions
+    }
+}
+
+extension SessionConfigurationRequest {
+    /// Seconds that a timeout may have.
+    static let timeoutSeconds = 0.1...Double(365 * 24 * 3600)
+
+    /// The configuration, with defaults for what is absent.
+    func configuration() throws(Problem) -> SessionConfiguration {
+        let pointer = "/configuration"
+        var errors: [FieldError] = []
+        var configuration = SessionConfiguration()
+        func duration(_ seconds: Double?, _ name: String) -> Duration? {
+            guard let seconds else { return nil }
+            guard Self.timeoutSeconds.contains(seconds) else {
+                let detail =
+                    "Must be from \(Self.timeoutSeconds.lowerBound) to "
+                    + "\(Int(Self.timeoutSeconds.upperBound)) seconds."
+                errors.append(FieldError(pointer: "\(pointer)/\(name)", .invalidValue, detail))
+                return nil
+            }
+            return .milliseconds(Int64((seconds * 1000).rounded()))
+        }
+        if let value = duration(timeoutForRequest, "timeout_for_request") {
+            configuration.timeoutForRequest = value
+        }
+        if let value = duration(timeoutForResource, "timeout_for_resource") {
+            configuration.timeoutForResource = value
+        }
+        configuration.additionalHeaders = HeaderRules.validate(
+            additionalHeaders ?? [:], at: "\(pointer)/additional_headers", into: &errors)
+        guard errors.isEmpty else { throw Problem(errors) }
+        return configuration
+    }
+}
+
+extension SubscriptionRequest {
+    /// The subscription that this asks for.
+    func subscription(
+        id: SubscriptionID, tenant: TenantID, createdAt: Date
+    ) throws(Problem) -> Subscription {
+        var errors: [FieldError] = []
+        if WebURL(url, allowsFragment: false) == nil {
+            errors.append(FieldError(pointer: "/url", .invalidURL, URLRule.endpoint))
+        }
+        if let sessionIdentifier, !SessionIdentifier.isValid(sessionIdentifier) {
+            errors.append(
+                FieldError(
+                    pointer: "/session_identifier", .invalidIdentifier, SessionIdentifier.rule))
+        }
+        let kinds = eventTypes.map { validKinds($0, into: &errors) }
+        guard errors.isEmpty else { throw Problem(errors) }
+        return Subscription(
+            id: id, tenant: tenant, sessionIdentifier: sessionIdentifier, url: url, kinds: kinds,
+            createdAt: createdAt)
+    }
+
+    private func validKinds(
+        _ types: [String], into errors: inout [FieldError]
+    ) -> [SessionEvent.Kind] {
+        if types.isEmpty {
+            errors.append(
+                FieldError(
+                    pointer: "/event_types", .noItems,
+                    "Needs a type; leave the field out for events of every type."))
+        }
+        var kinds: [SessionEvent.Kind] = []
+        for (index, type) in types.enumerated() {
+            if let kind = SessionEvent.Kind(rawValue: type), !kinds.contains(kind) {
+                kinds.append(kind)
+            } else if errors.count < ProblemDetails.errorsMax {
+                errors.append(
+                    FieldError(
+                        pointer: "/event_types/\(index)", .invalidValue,
+                        "Must be the type of an event, once."))
+            }
+        }
+        return kinds
+    }
+}
+
+/// What URLs must be, in words.
+private enum URLRule {
+    static let task =
+        "Must be an absolute http or https URL of at most \(WebURL.bytesMax) ASCII characters, "
+        + "without user name and password."
+    static let endpoint =
+        "Must be an absolute http or https URL of at most \(WebURL.bytesMax) ASCII characters, "
+        + "without user name, password and fragment."
+}

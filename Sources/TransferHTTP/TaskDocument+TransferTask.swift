@@ -1,0 +1,57 @@
+import TransferModel
+import TransferWire
+
+extension TaskDocument {
+    /// A task as its client sees it.
+    init(_ task: TransferTask) {
+        self.init(
+            id: task.id.description, sessionIdentifier: task.sessionIdentifier,
+            state: task.state.rawValue, urlSessionState: task.state.urlSessionState, url: task.url,
+            priority: task.priority.value, attempt: task.attempt,
+            countOfBytesReceived: task.bytesReceived,
+            countOfBytesExpectedToReceive: task.bytesExpected ?? -1,
+            createdAt: Timestamp(task.createdAt))
+        clientPersistedString = task.clientString?.string
+        earliestBeginAt = task.earliestBeginAt.map(Timestamp.init)
+        destination = task.destination.map {
+            Destination(path: $0.path, overwrite: $0.overwrite)
+        }
+        reason = task.reason
+        until = task.waitsUntil.map(Timestamp.init)
+        error = task.failure.map(Failure.init)
+        response = task.result.map {
+            Response(
+                status: $0.httpStatus, contentType: $0.contentType, etag: $0.etag,
+                isLengthVerified: $0.isLengthVerified)
+        }
+        if task.state == .completed { content = APIPath.content(of: task.id) }
+        finishedAt = task.finishedAt.map(Timestamp.init)
+    }
+}
+
+extension TaskDocument.Failure {
+    /// A failure as clients see it.
+    init(_ failure: TransferFailure) {
+        self.init(
+            domain: failure.domain.rawValue, code: failure.code.rawValue, message: failure.message,
+            httpStatus: failure.httpStatus, isRetryable: failure.isRetryable)
+    }
+}
+
+extension TransferTask {
+    /// Why the task waits, for a person; nil when it runs or has ended.
+    var reason: String? {
+        let time = waitsUntil.map { Timestamp($0).rfc3339 }
+        switch state {
+        case .suspended: return "The task was created suspended and waits to be resumed."
+        case .scheduled:
+            return "The task waits for its earliest_begin_at\(time.map { ", \($0)" } ?? "")."
+        case .queued: return "The task waits for a free slot for its host."
+        case .waitingForRetry:
+            let cause = failure.map { " (\($0.code.rawValue))" } ?? ""
+            return "Attempt \(attempt) did not succeed\(cause); the next one begins"
+                + (time.map { " at \($0)." } ?? " later.")
+        case .running, .completed, .failed, .cancelled: return nil
+        }
+    }
+}

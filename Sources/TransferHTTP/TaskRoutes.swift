@@ -1,0 +1,145 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// `/v1/sessions/{identifier}/tasks` and `/v1/tasks/{id}`.
+struct TaskRoutes: Sendable {
+    let store: TransferStore
+    let wake: @Sendable () -> Void
+
+    func add(to router: Router<APIContext>) {
+        router.post("/v1/sessions/{identifier}/tasks") { request, context in
+            let identifier = try context.sessionIdentifier()
+            let body = try await request.jsonBody()
+            return try await submit(
+                body, key: IdempotencyKey(request, body: body), identifier: identifier,
+                tenant: context.requireTenant())
+        }
+        router.get("/v1/sessions/{identifier}/tasks") { request, context in
+            let query = try QueryParameters(request, allowed: ["state", "limit", "cursor"])
+            return try await list(
+                query, identifier: context.sessionIdentifier(), tenant: context.requireTenant())
+        }
+        router.get("/v1/tasks/{id}") { _, context in
+            try await get(context.taskID(), tenant: context.requireTenant())
+        }
+        router.post("/v1/tasks/{id}/cancel") { _, context in
+            try await cancel(context.taskID(), tenant: context.requireTenant())
+        }
+        router.post("/v1/tasks/{id}/resume") { _, context in
+            try await resume(context.taskID(), tenant: context.requireTenant())
+        }
+    }
+
+    func submit(
+        _ body: [UInt8], key: IdempotencyKey?, identifier: String, tenant: TenantID
+    ) async throws -> Answer {
+        if let key, let answer = try await store.earlierAnswer(key, tenant: tenant) {
+            return answer
+        }
+        let request = try decoded(SubmitRequest.self, from: body)
+        let submissions = try request.submissions()
+        let answer = try receipt(of: submissions, isBatch: request.isBatch, identifier: identifier)
+        let result = try await store.submit(
+            submissions, tenant: tenant, sessionIdentifier: identifier,
+            idempotency: key?.record(of: answer))
+        switch result {
+        case .accepted:
+            wake()
+            return answer
+        case .unknownSession: throw Problem(.unknownSession)
+        case .replay(let response): return Answer(replaying: response)
+        case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
+        }
+    }
+
+    func list(
+        _ query: QueryParameters, identifier: String, tenant: TenantID
+    ) async throws -> Answer {
+        let limit = try query.limit()
+        var state: TransferState?
+        if let text = query["state"] {
+            guard let known = TransferState(rawValue: text) else {
+                throw QueryParameters.invalid("state", "Must be a state of tasks.")
+            }
+            state = known
+        }
+        var after: TaskID?
+        if let cursor = try query.cursor() {
+            guard case .task(let id) = cursor else { throw QueryParameters.foreignCursor }
+            after = id
+        }
+        let tasks = try await store.tasks(
+            tenant: tenant, sessionIdentifier: identifier, state: state, after: after,
+            limit: limit + 1)
+        guard let tasks else { throw Problem(.unknownSession) }
+        return try .json(
+            Page(tasks, limit: limit, document: TaskDocument.init) { .task($0.id) })
+    }
+
+    func get(_ id: TaskID, tenant: TenantID) async throws -> Answer {
+        try Self.answer(try await store.task(tenant: tenant, id: id))
+    }
+
+    func cancel(_ id: TaskID, tenant: TenantID) async throws -> Answer {
+        let answer = try Self.answer(try await store.cancelTask(tenant: tenant, id: id))
+        wake()
+        return answer
+    }
+
+    func resume(_ id: TaskID, tenant: TenantID) async throws -> Answer {
+        let answer = try Self.answer(try await store.resumeTask(tenant: tenant, id: id))
+        wake()
+        return answer
+    }
+
+    private static func answer(_ task: TransferTask?) throws -> Answer {
+        guard let task else { throw Problem(.unknownTask) }
+        return try .json(TaskDocument(task))
+    }
+
+    /// The answer to a submission, fixed before it is stored so that a repetition gets the same.
+    private func receipt(
+        of submissions: [TaskSubmission], isBatch: Bool, identifier: String
+    ) throws -> Answer {
+        let now = Date()
+        let receipts = submissions.map { submission in
+            TaskReceipt(
+                id: submission.id.description, sessionIdentifier: identifier,
+                state: submission.initialState(at: now).rawValue,
+                location: APIPath.task(submission.id))
+        }
+        guard !isBatch, let receipt = receipts.first else {
+            return try .json(
+                BatchReceipt(items: receipts), status: .accepted,
+                location: APIPath.tasks(ofSession: identifier))
+        }
+        return try .json(receipt, status: .accepted, location: receipt.location)
+    }
+}
+
+extension TaskSubmission {
+    /// The state the task is created in.
+    fileprivate func initialState(at now: Date) -> TransferState {
+        guard autostart else { return .suspended }
+        return earliestBeginAt.map { $0 > now } ?? false ? .scheduled : .queued
+    }
+}
+
+extension TransferStore {
+    /// What the same request was answered before.
+    ///
+    /// - Throws: ``Problem`` when the key belongs to another request.
+    func earlierAnswer(_ key: IdempotencyKey, tenant: TenantID) async throws -> Answer? {
+        let found = try await lookUp(
+            idempotencyKey: key.key, requestSHA256: key.requestSHA256, tenant: tenant)
+        return switch found {
+        case .none: nil
+        case .replay(let response): Answer(replaying: response)
+        case .mismatch: throw Problem(.idempotencyKeyReused)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package import Hummingbird
+import HummingbirdCore
+package import Logging
+package import NIOCore
+import NIOPosix
+import TransferModel
+package import TransferStore
+
+/// The HTTP API: its routes, and the server that offers them.
+package struct TransferAPI: Sendable {
+    /// Bytes of all header fields of a request, and their number.
+    package static let headerBytesMax = 32 * 1024
+    package static let headerCountMax = 100
+    /// How long a connection may be without a request, and a request without a byte.
+    package static let idleTimeout: TimeAmount = .seconds(60)
+    /// Connections at once; further ones wait in the kernel's queue.
+    package static let connectionsMax = 8192
+    /// Length of that queue.
+    package static let backlog = 1024
+
+    private let store: TransferStore
+    private let containersRoot: String
+    private let linkBase: String
+    private let health: HealthSource
+    private let wake: @Sendable () -> Void
+    private let openAPIDocument: [UInt8]
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - containersRoot: the directory with a directory for each tenant.
+    ///   - baseURL: the address of this service as its clients know it, without a slash at the
+    ///     end; nil makes links relative.
+    ///   - wake: called after a change that may give a worker something to do has been committed.
+    ///   - openAPIDocument: what `/openapi.yaml` answers.
+    package init(
+        store: TransferStore, containersRoot: String, baseURL: String?, health: HealthSource,
+        wake: @escaping @Sendable () -> Void, openAPIDocument: [UInt8], logger: Logger
+    ) {
+        self.store = store
+        self.containersRoot = containersRoot
+        self.linkBase = baseURL ?? ""
+        self.health = health
+        self.wake = wake
+        self.openAPIDocument = openAPIDocument
+        self.logger = logger
+    }
+
+    /// All routes, as `openapi.yaml` describes them.
+    package func router() -> Router<APIContext> {
+        let router = Router(context: APIContext.self)
+        SessionRoutes(store: store, wake: wake).add(to: router)
+        TaskRoutes(store: store, wake: wake).add(to: router)
+        ContentRoutes(store: store, root: containersRoot, threads: .singleton).add(to: router)
+        EventRoutes(store: store, linkBase: linkBase).add(to: router)
+        SubscriptionRoutes(store: store).add(to: router)
+        OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
+        return router
+    }
+
+    /// What answers requests: the routes behind authentication.
+    package func responder() -> APIResponder {
+        let router = router()
+        let store = store
+        return APIResponder(
+            routes: router.buildResponder(), table: RouteTable(router.routes),
+            authenticator: Authenticator { id in try await store.apiKey(id: id) },
+            logger: logger)
+    }
+
+    /// A server for the API, to be run as a service.
+    ///
+    /// - Parameters:
+    ///   - port: 0 lets the system choose.
+    ///   - onServerRunning: told the port once connections are accepted.
+    package func application(
+        host: String, port: Int, onServerRunning: @escaping @Sendable (Int) async -> Void
+    ) -> some ApplicationProtocol {
+        Application(
+            responder: responder(),
+            server: .http1(
+                configuration: HTTP1Channel.Configuration(
+                    additionalChannelHandlers: [ContinueHandler()],
+                    idleTimeout: Self.idleTimeout,
+                    httpDecoderConfiguration: .init(
+                        maxHeaderFieldSize: Self.headerBytesMax,
+                        maxHeaderListSize: Self.headerBytesMax,
+                        maxHeaderFieldCount: Self.headerCountMax))),
+            configuration: ApplicationConfiguration(
+                address: .hostname(host, port: port), backlog: Self.backlog,
+                availableConnectionsDelegate: MaximumAvailableConnections(
+                    Self.connectionsMax, logger: logger)),
+            onServerRunning: { channel in
+                await onServerRunning(channel.localAddress?.port ?? port)
+            },
+            logger: logger)
+    }
+}

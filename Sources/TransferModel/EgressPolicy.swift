@@ -1,0 +1,83 @@
+/// Which addresses this service may connect to for a client: the public Internet, unless an
+/// operator allows more.
+///
+/// Decides on the bytes of the address that is really used, never on a name or a URL: names
+/// resolve to something else a moment later, and numbers have many spellings.
+package struct EgressPolicy: Equatable, Sendable {
+    /// A range of addresses in CIDR notation (RFC 4632, RFC 4291 §2.3).
+    package struct Network: Equatable, Sendable {
+        let prefix: [UInt8]
+        let length: Int
+
+        /// - Parameter prefix: 4 bytes (IPv4) or 16 (IPv6).
+        /// - Returns: nil for any other count or a length beyond the address.
+        package init?(prefix: [UInt8], length: Int) {
+            guard prefix.count == 4 || prefix.count == 16, (0...prefix.count * 8).contains(length)
+            else { return nil }
+            self.prefix = prefix
+            self.length = length
+        }
+
+        fileprivate init(_ prefix: [UInt8], _ length: Int) {
+            self.prefix = prefix + Array(repeating: 0, count: (prefix.count <= 4 ? 4 : 16) - prefix.count)
+            self.length = length
+        }
+
+        func contains(_ address: [UInt8]) -> Bool {
+            guard address.count == prefix.count else { return false }
+            let whole = length / 8
+            guard address.prefix(whole).elementsEqual(prefix.prefix(whole)) else { return false }
+            guard length % 8 != 0 else { return true }
+            let mask = ~(UInt8.max >> UInt8(length % 8))
+            return address[whole] & mask == prefix[whole] & mask
+        }
+    }
+
+    /// Ranges that may be reached although they are not public.
+    package var allowed: [Network]
+
+    package init(allowed: [Network] = []) { self.allowed = allowed }
+
+    /// Whether a connection to `address` may be made.
+    ///
+    /// - Parameter address: 4 or 16 bytes in network order; anything else is refused.
+    package func allows(_ address: [UInt8]) -> Bool {
+        let address = Self.embeddedIPv4(in: address) ?? address
+        if allowed.contains(where: { $0.contains(address) }) { return true }
+        switch address.count {
+        case 4: return !Self.specialIPv4.contains { $0.contains(address) }
+        case 16:
+            // Only global unicast is public; within it, what is set aside is not.
+            return Network([0x20, 0, 0, 0, 0], 3).contains(address)
+                && !Self.specialIPv6.contains { $0.contains(address) }
+        default: return false
+        }
+    }
+
+    /// The IPv4 address that a mapped or NAT64 address (RFC 4291 §2.5.5.2, RFC 6052) stands for.
+    private static func embeddedIPv4(in address: [UInt8]) -> [UInt8]? {
+        guard address.count == 16 else { return nil }
+        let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
+        let translated: [UInt8] = [0, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]
+        guard address.starts(with: mapped) || address.starts(with: translated) else { return nil }
+        return Array(address.suffix(4))
+    }
+
+    /// IANA's IPv4 special-purpose registry (RFC 6890 and its updates), multicast and reserved.
+    private static let specialIPv4: [Network] = [
+        Network([0], 8), Network([10], 8), Network([100, 64], 10), Network([127], 8),
+        Network([169, 254], 16), Network([172, 16], 12), Network([192, 0, 0], 24),
+        Network([192, 0, 2], 24), Network([192, 31, 196], 24), Network([192, 52, 193], 24),
+        Network([192, 88, 99], 24), Network([192, 168], 16), Network([192, 175, 48], 24),
+        Network([198, 18], 15), Network([198, 51, 100], 24), Network([203, 0, 113], 24),
+        Network([224], 4), Network([240], 4),
+    ]
+
+    /// What IANA sets aside of 2000::/3: protocol assignments with Teredo and ORCHID,
+    /// documentation, 6to4, direct delegation to AS112, documentation (RFC 9637).
+    private static let specialIPv6: [Network] = [
+        Network([0x20, 0x01, 0, 0, 0], 23), Network([0x20, 0x01, 0x0D, 0xB8, 0], 32),
+        Network([0x20, 0x02, 0, 0, 0], 16), Network([0x26, 0x20, 0, 0x4F, 0x80], 48),
+        Network([0x3F, 0xFF, 0, 0, 0], 20),
+    ]
+}

@@ -1,0 +1,58 @@
+package import Foundation
+
+/// Names a tenant.
+package struct TenantID: Hashable, Sendable, CustomStringConvertible {
+    /// As stored in `tenant.id`.
+    package let uuid: UUID
+    package init(_ uuid: UUID) { self.uuid = uuid }
+
+    /// Lower-case hexadecimal with hyphens; also the name of its directory.
+    package var description: String { uuid.uuidString.lowercased() }
+}
+
+/// Names a session; a client knows a session by its `identifier` instead.
+package struct SessionID: Hashable, Sendable {
+    /// As stored in `session.id`.
+    package let uuid: UUID
+    package init(_ uuid: UUID) { self.uuid = uuid }
+}
+
+/// Names a transfer task, for clients too.
+package struct TaskID: Hashable, Sendable, CustomStringConvertible {
+    /// As stored in `task.id`: version 7, so that order of identifiers is order of submission.
+    package let uuid: UUID
+    package init(_ uuid: UUID) { self.uuid = uuid }
+
+    /// Lower-case hexadecimal with hyphens, as in the API and in part file names.
+    package var description: String { uuid.uuidString.lowercased() }
+}
+
+/// Names a webhook subscription.
+package struct SubscriptionID: Hashable, Sendable, CustomStringConvertible {
+    /// As stored in `subscription.id`.
+    package let uuid: UUID
+    package init(_ uuid: UUID) { self.uuid = uuid }
+
+    /// Lower-case hexadecimal with hyphens.
+    package var description: String { uuid.uuidString.lowercased() }
+}
+
+extension UUID {
+    /// A version 7 identifier: 48 bits of milliseconds since 1970, then random bits (RFC 9562 §5.7).
+    package static func version7(at date: Date = Date()) -> UUID {
+        let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
+        let random = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+        let high = milliseconds << 16 | 0x7000 | random.0 & 0x0FFF
+        let low = random.1 & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        func byte(_ value: UInt64, _ index: UInt64) -> UInt8 {
+            UInt8(truncatingIfNeeded: value >> (56 - 8 * index))
+        }
+        return UUID(
+            uuid: (
+                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3),
+                byte(high, 4), byte(high, 5), byte(high, 6), byte(high, 7),
+                byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3),
+                byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
+            ))
+    }
+}

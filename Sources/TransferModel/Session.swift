@@ -1,0 +1,86 @@
+package import Foundation
+
+/// A named set of transfer tasks of one tenant.
+package struct Session: Sendable {
+    /// The longest identifier, in UTF-8 bytes.
+    package static let identifierBytesMax = 255
+
+    package let id: SessionID
+    package let tenant: TenantID
+    /// The client's name for it, unique per tenant.
+    package let identifier: String
+    package let configuration: SessionConfiguration
+    package let progress: SessionProgress
+    package let createdAt: Date
+
+    package init(
+        id: SessionID, tenant: TenantID, identifier: String, configuration: SessionConfiguration,
+        progress: SessionProgress, createdAt: Date
+    ) {
+        self.id = id
+        self.tenant = tenant
+        self.identifier = identifier
+        self.configuration = configuration
+        self.progress = progress
+        self.createdAt = createdAt
+    }
+}
+
+/// What a session's tasks have in common.
+package struct SessionConfiguration: Equatable, Sendable {
+    /// Longest time without a byte; `URLSessionConfiguration.timeoutIntervalForRequest`.
+    package var timeoutForRequest = timeoutForRequestDefault
+    /// Longest time for one attempt as a whole; `timeoutIntervalForResource`.
+    package var timeoutForResource = timeoutForResourceDefault
+    /// Sent with every task of the session; a task's own header of that name wins.
+    package var additionalHeaders: [HTTPHeader] = []
+
+    package static let timeoutForRequestDefault: Duration = .seconds(60)
+    package static let timeoutForResourceDefault: Duration = .seconds(7 * 24 * 3600)
+
+    package init(
+        timeoutForRequest: Duration = timeoutForRequestDefault,
+        timeoutForResource: Duration = timeoutForResourceDefault,
+        additionalHeaders: [HTTPHeader] = []
+    ) {
+        self.timeoutForRequest = timeoutForRequest
+        self.timeoutForResource = timeoutForResource
+        self.additionalHeaders = additionalHeaders
+    }
+}
+
+/// One header field of a request; the validated form of what a client sent.
+package struct HTTPHeader: Hashable, Sendable {
+    package let name: String
+    package let value: String
+
+    package init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// How far a session's current generation is.
+package struct SessionProgress: Equatable, Sendable {
+    /// Counts up when the first task arrives in a drained session; 0 before the first task.
+    package var generation: Int64
+    /// Tasks of the generation that are not terminal.
+    package var outstanding: Int64
+    package var completed: Int64
+    package var failed: Int64
+    package var cancelled: Int64
+    /// The number of the session's newest event; 0 before the first.
+    package var lastSequence: Int64
+
+    package init(
+        generation: Int64 = 0, outstanding: Int64 = 0, completed: Int64 = 0, failed: Int64 = 0,
+        cancelled: Int64 = 0, lastSequence: Int64 = 0
+    ) {
+        self.generation = generation
+        self.outstanding = outstanding
+        self.completed = completed
+        self.failed = failed
+        self.cancelled = cancelled
+        self.lastSequence = lastSequence
+    }
+}

@@ -1,0 +1,100 @@
+package import Foundation
+
+/// One thing that happened in a session; immutable once written.
+package struct SessionEvent: Sendable {
+    /// Unique for ever; the `webhook-id` of its message.
+    package let id: UUID
+    package let session: SessionID
+    package let sessionIdentifier: String
+    /// Gap-free per session, from 1, in order of commit.
+    package let sequence: Int64
+    package let kind: Kind
+    package let generation: Int64
+    package let occurredAt: Date
+    package let task: TaskSnapshot?
+    package let summary: GenerationSummary?
+
+    package init(
+        id: UUID, session: SessionID, sessionIdentifier: String, sequence: Int64, kind: Kind,
+        generation: Int64, occurredAt: Date, task: TaskSnapshot?, summary: GenerationSummary?
+    ) {
+        self.id = id
+        self.session = session
+        self.sessionIdentifier = sessionIdentifier
+        self.sequence = sequence
+        self.kind = kind
+        self.generation = generation
+        self.occurredAt = occurredAt
+        self.task = task
+        self.summary = summary
+    }
+
+    /// What happened; the raw value is the event's `type` in the API and in the database.
+    package enum Kind: String, CaseIterable, Sendable {
+        case taskCreated = "task.created"
+        case taskResumed = "task.resumed"
+        case taskWaiting = "task.waiting"
+        case taskDownloadFinished = "task.download_finished"
+        case taskCompleted = "task.completed"
+        case taskFailed = "task.failed"
+        case taskCancelled = "task.cancelled"
+        case sessionEventsFinished = "session.events_finished"
+        case sessionInvalidated = "session.invalidated"
+    }
+
+    /// The task as it was when the event was written.
+    package struct TaskSnapshot: Sendable {
+        package let id: TaskID
+        package let state: TransferState
+        package let attempt: Int
+        package let clientString: ClientString?
+        package let bytesReceived: Int64
+        package let failure: TransferFailure?
+
+        package init(
+            id: TaskID, state: TransferState, attempt: Int, clientString: ClientString?,
+            bytesReceived: Int64, failure: TransferFailure?
+        ) {
+            self.id = id
+            self.state = state
+            self.attempt = attempt
+            self.clientString = clientString
+            self.bytesReceived = bytesReceived
+            self.failure = failure
+        }
+    }
+
+    /// What `session.events_finished` says of its generation.
+    package struct GenerationSummary: Equatable, Sendable {
+        /// Failed tasks listed at most; the rest is behind a link.
+        package static let failedTasksMax = 20
+
+        package let completed: Int64
+        package let failed: Int64
+        package let cancelled: Int64
+        /// The first ``failedTasksMax`` that failed, by task identifier.
+        package let failedTasks: [FailedTask]
+
+        package init(
+            completed: Int64, failed: Int64, cancelled: Int64, failedTasks: [FailedTask]
+        ) {
+            self.completed = completed
+            self.failed = failed
+            self.cancelled = cancelled
+            self.failedTasks = failedTasks
+        }
+    }
+
+    /// A failed task as `session.events_finished` lists it.
+    package struct FailedTask: Equatable, Sendable {
+        package let id: TaskID
+        package let clientString: ClientString?
+        package let code: TransferFailure.Code
+
+        package init(id: TaskID, clientString: ClientString?, code: TransferFailure.Code) {
+            self.id = id
+            self.clientString = clientString
+            self.code = code
+        }
+    }
+}

@@ -1,0 +1,136 @@
+/// A task given to this worker to transfer.
+package struct TaskClaim: Sendable {
+    package let task: TaskID
+    package let fence: Fence
+    package let tenant: TenantID
+    package let session: SessionID
+    package let lane: Lane
+    /// Which attempt of the task this is, from 1.
+    package let number: Int
+    package let url: String
+    /// The session's headers with the task's own on top.
+    package let headers: [HTTPHeader]
+    package let destination: Destination?
+    package let timeoutForRequest: Duration
+    package let timeoutForResource: Duration
+
+    package init(
+        task: TaskID, fence: Fence, tenant: TenantID, session: SessionID, lane: Lane, number: Int,
+        url: String, headers: [HTTPHeader], destination: Destination?,
+        timeoutForRequest: Duration, timeoutForResource: Duration
+    ) {
+        self.task = task
+        self.fence = fence
+        self.tenant = tenant
+        self.session = session
+        self.lane = lane
+        self.number = number
+        self.url = url
+        self.headers = headers
+        self.destination = destination
+        self.timeoutForRequest = timeoutForRequest
+        self.timeoutForResource = timeoutForResource
+    }
+}
+
+/// A whole and durable part file that is to become the result of its task.
+package struct Publication: Sendable {
+    package let task: TaskID
+    /// Guards the transition; changes when another worker takes the publication over.
+    package let fence: Fence
+    /// Names the part file; stays what it was when the file was written.
+    package let partFence: Fence
+    package let tenant: TenantID
+    package let session: SessionID
+    package let number: Int
+    package let destination: Destination?
+    package let result: TransferResult
+
+    package init(
+        task: TaskID, fence: Fence, partFence: Fence, tenant: TenantID, session: SessionID,
+        number: Int, destination: Destination?, result: TransferResult
+    ) {
+        self.task = task
+        self.fence = fence
+        self.partFence = partFence
+        self.tenant = tenant
+        self.session = session
+        self.number = number
+        self.destination = destination
+        self.result = result
+    }
+}
+
+/// A part file that no living attempt will ever finish.
+package struct AbandonedPart: Sendable {
+    package let tenant: TenantID
+    package let task: TaskID
+    package let destination: Destination?
+    /// Names the part file.
+    package let fence: Fence
+
+    package init(tenant: TenantID, task: TaskID, destination: Destination?, fence: Fence) {
+        self.tenant = tenant
+        self.task = task
+        self.destination = destination
+        self.fence = fence
+    }
+}
+
+/// How an attempt ends.
+package struct Conclusion: Sendable {
+    package let task: TaskID
+    package let fence: Fence
+    package let verdict: Verdict
+    /// Bytes received by this attempt; of a completed task its publication knows them.
+    package let bytesReceived: Int64
+
+    package init(task: TaskID, fence: Fence, verdict: Verdict, bytesReceived: Int64 = 0) {
+        self.task = task
+        self.fence = fence
+        self.verdict = verdict
+        self.bytesReceived = bytesReceived
+    }
+
+    package enum Verdict: Equatable, Sendable {
+        /// The publication's file is under its final name and durable.
+        case completed
+        /// No further attempt will be made.
+        case failed(TransferFailure)
+        /// Another attempt follows after the delay.
+        case retry(TransferFailure, after: Duration)
+        /// Given back unharmed, as when the worker stops; the attempt does not count.
+        case released
+        /// Back to the queue because the worker died with it; the attempt counts.
+        case requeued
+    }
+}
+
+/// A subscription's due events of one session, given to this instance to deliver.
+package struct DeliveryClaim: Sendable {
+    package let subscription: SubscriptionID
+    package let session: SessionID
+    package let fence: Fence
+    /// The last event that the subscriber has answered with 2xx.
+    package let acknowledgedSequence: Int64
+    /// Tries so far of the next message.
+    package let attempt: Int
+    package let url: String
+    package let secret: SigningSecret
+    package let kinds: [SessionEvent.Kind]?
+
+    package init(
+        subscription: SubscriptionID, session: SessionID, fence: Fence,
+        acknowledgedSequence: Int64, attempt: Int, url: String, secret: SigningSecret,
+        kinds: [SessionEvent.Kind]?
+    ) {
+        self.subscription = subscription
+        self.session = session
+        self.fence = fence
+        self.acknowledgedSequence = acknowledgedSequence
+        self.attempt = attempt
+        self.url = url
+        self.secret = secret
+        self.kinds = kinds
+    }
+}

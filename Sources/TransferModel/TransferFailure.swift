@@ -1,0 +1,97 @@
+/// Why a task, or one attempt of it, did not succeed; stored with the outcome and told to clients.
+package struct TransferFailure: Error, Equatable, Sendable {
+    /// The stable name of a cause; part of the API, never renamed. Listed in `openapi.yaml`.
+    package enum Code: String, CaseIterable, Sendable {
+        /// The host's name has no address.
+        case couldNotResolveHost = "could_not_resolve_host"
+        /// No connection to the host could be made.
+        case couldNotConnect = "could_not_connect"
+        /// The address is in a network that this service may not reach.
+        case egressDenied = "egress_denied"
+        /// The server's certificate was not accepted, or TLS could not be agreed.
+        case tlsFailure = "tls_failure"
+        /// No byte arrived for the inactivity timeout, or the whole took too long.
+        case timedOut = "timed_out"
+        /// The connection broke in the middle.
+        case connectionLost = "connection_lost"
+        /// Fewer or more bytes arrived than the server announced.
+        case lengthMismatch = "length_mismatch"
+        /// What arrived is not an acceptable HTTP response.
+        case badResponse = "bad_response"
+        /// The server answered with a status other than 2xx.
+        case httpStatus = "http_status"
+        /// More redirects than allowed, or one without a usable `Location`.
+        case badRedirect = "bad_redirect"
+        /// The task's URL cannot be fetched by this service.
+        case unsupportedURL = "unsupported_url"
+        /// The response is larger than the service's limit for one file.
+        case fileTooLarge = "file_too_large"
+        /// The destination exists and the task does not overwrite.
+        case destinationCollision = "destination_collision"
+        /// The destination cannot be written: a directory, a link, missing rights or read-only.
+        case destinationNotWritable = "destination_not_writable"
+        /// The container's file system is full.
+        case storageFull = "storage_full"
+        /// The container's file system answered with an input/output error.
+        case storageFailure = "storage_failure"
+        /// Every worker that ran the task died; it is not tried again.
+        case poison
+    }
+
+    /// Who is to blame, for a first sorting: `network`, `http`, `storage` or `service`.
+    package enum Domain: String, Sendable {
+        case network, http, storage, service
+    }
+
+    /// The stable cause.
+    package let code: Code
+    /// One sentence for a person; holds no URL, header or path outside the container.
+    package let message: String
+    /// The response's status where there was one.
+    package let httpStatus: Int?
+    /// What the server asked for with `Retry-After`.
+    package let retryAfter: Duration?
+
+    package init(
+        _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.httpStatus = httpStatus
+        self.retryAfter = retryAfter
+    }
+
+    package var domain: Domain {
+        switch code {
+        case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
+            .connectionLost, .lengthMismatch:
+            .network
+        case .badResponse, .httpStatus, .badRedirect, .unsupportedURL: .http
+        case .fileTooLarge, .destinationCollision, .destinationNotWritable, .storageFull,
+            .storageFailure:
+            .storage
+        case .poison: .service
+        }
+    }
+
+    /// Whether the same request may succeed later without anybody changing it.
+    package var isRetryable: Bool {
+        switch code {
+        case .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
+            .badResponse, .storageFull, .storageFailure:
+            true
+        case .httpStatus:
+            // RFC 9110 §15: request timeout, too early, too many requests, and server errors but
+            // "not implemented" and "version not supported", which no repetition changes.
+            switch httpStatus {
+            case 408, 425, 429: true
+            case .some(501), .some(505): false
+            case .some(500...599): true
+            default: false
+            }
+        case .egressDenied, .tlsFailure, .badRedirect, .unsupportedURL, .fileTooLarge,
+            .destinationCollision, .destinationNotWritable, .poison:
+            false
+        }
+    }
+}

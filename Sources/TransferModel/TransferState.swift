@@ -1,0 +1,79 @@
+/// Where a transfer task is in its life; equal to the PostgreSQL type `task_state`.
+///
+/// The state is the table that holds the task's hot row, so a task cannot be in two: `held`
+/// (suspended), `delayed` (scheduled, waiting for retry), `ready` (queued), `attempt` and
+/// `publication` (running), `outcome` (the terminal states).
+package enum TransferState: String, CaseIterable, Sendable {
+    /// Created with `autostart: false`; moved by a client's `resume` or `cancel`.
+    case suspended
+    /// Waits for its `earliest_begin_at`; the promoter moves it to `queued`.
+    case scheduled
+    /// May run as soon as a slot for its host is free; a worker's claim moves it to `running`.
+    case queued
+    /// Owned by an attempt of a worker, which completes it, fails it or sets it to wait; the
+    /// rescuer moves it back to `queued` when that worker is gone. Once its file is being
+    /// published it can no longer be cancelled.
+    case running
+    /// An attempt failed in a way that may pass; the promoter moves it to `queued`.
+    case waitingForRetry = "waiting_for_retry"
+    /// The file is whole, verified, durable and under its final name. Final.
+    case completed
+    /// No further attempt will be made; `error` says why. Final.
+    case failed
+    /// Cancelled by its client or with its session. Final.
+    case cancelled
+
+    /// Whether the task will never change again.
+    package var isTerminal: Bool {
+        switch self {
+        case .completed, .failed, .cancelled: true
+        case .suspended, .scheduled, .queued, .running, .waitingForRetry: false
+        }
+    }
+
+    /// The nearest of `URLSessionTask.State`'s four values.
+    package var urlSessionState: String {
+        switch self {
+        case .suspended: "suspended"
+        case .scheduled, .queued, .running, .waitingForRetry: "running"
+        case .completed, .failed, .cancelled: "completed"
+        }
+    }
+}
+
+/// What moves a task from one state to another.
+package enum TransferEvent: CaseIterable, Sendable {
+    case resumed
+    case scheduled
+    case promoted
+    case claimed
+    case released
+    case retryScheduled
+    case completed
+    case failed
+    case cancelled
+}
+
+extension TransferState {
+    /// The state after `event`, or nil where the event cannot happen.
+    ///
+    /// The store's statements are this table in SQL; `docs/states.md` is its picture.
+    package func after(_ event: TransferEvent) -> TransferState? {
+        switch (self, event) {
+        case (.suspended, .resumed): .queued
+        case (.suspended, .scheduled): .scheduled
+        case (.scheduled, .promoted), (.waitingForRetry, .promoted): .queued
+        case (.queued, .claimed): .running
+        case (.running, .released): .queued
+        case (.running, .retryScheduled): .waitingForRetry
+        case (.running, .completed): .completed
+        case (.running, .failed): .failed
+        case (.suspended, .cancelled), (.scheduled, .cancelled), (.queued, .cancelled),
+            (.running, .cancelled), (.waitingForRetry, .cancelled):
+            .cancelled
+        case (.suspended, _), (.scheduled, _), (.queued, _), (.running, _), (.waitingForRetry, _),
+            (.completed, _), (.failed, _), (.cancelled, _):
+            nil
+        }
+    }
+}

@@ -1,0 +1,182 @@
+package import Foundation
+
+/// What a client asks for: one download, validated.
+package struct TaskSubmission: Sendable {
+    package let id: TaskID
+    package var url: String
+    /// The host the task counts against.
+    package var lane: Lane
+    package var headers: [HTTPHeader]
+    package var clientString: ClientString?
+    package var earliestBeginAt: Date?
+    package var autostart: Bool
+    package var destination: Destination?
+    package var priority: TaskPriority
+
+    package init(
+        id: TaskID, url: String, lane: Lane, headers: [HTTPHeader] = [],
+        clientString: ClientString? = nil, earliestBeginAt: Date? = nil, autostart: Bool = true,
+        destination: Destination? = nil, priority: TaskPriority = .default
+    ) {
+        self.id = id
+        self.url = url
+        self.lane = lane
+        self.headers = headers
+        self.clientString = clientString
+        self.earliestBeginAt = earliestBeginAt
+        self.autostart = autostart
+        self.destination = destination
+        self.priority = priority
+    }
+}
+
+/// A transfer task as a client sees it.
+package struct TransferTask: Sendable {
+    package let id: TaskID
+    package let session: SessionID
+    package let sessionIdentifier: String
+    package let state: TransferState
+    package let url: String
+    package let clientString: ClientString?
+    package let earliestBeginAt: Date?
+    package let destination: Destination?
+    package let priority: TaskPriority
+    /// Attempts begun so far.
+    package let attempt: Int
+    package let bytesReceived: Int64
+    /// Nil while unknown: `NSURLSessionTransferSizeUnknown`.
+    package let bytesExpected: Int64?
+    /// Until when a waiting state lasts.
+    package let waitsUntil: Date?
+    /// The newest failure: of the task when it failed, of the last attempt when it waits.
+    package let failure: TransferFailure?
+    package let result: TransferResult?
+    package let createdAt: Date
+    package let finishedAt: Date?
+
+    package init(
+        id: TaskID, session: SessionID, sessionIdentifier: String, state: TransferState,
+        url: String, clientString: ClientString?, earliestBeginAt: Date?,
+        destination: Destination?, priority: TaskPriority, attempt: Int, bytesReceived: Int64,
+        bytesExpected: Int64?, waitsUntil: Date?, failure: TransferFailure?,
+        result: TransferResult?, createdAt: Date, finishedAt: Date?
+    ) {
+        self.id = id
+        self.session = session
+        self.sessionIdentifier = sessionIdentifier
+        self.state = state
+        self.url = url
+        self.clientString = clientString
+        self.earliestBeginAt = earliestBeginAt
+        self.destination = destination
+        self.priority = priority
+        self.attempt = attempt
+        self.bytesReceived = bytesReceived
+        self.bytesExpected = bytesExpected
+        self.waitsUntil = waitsUntil
+        self.failure = failure
+        self.result = result
+        self.createdAt = createdAt
+        self.finishedAt = finishedAt
+    }
+}
+
+/// What a completed download left behind.
+package struct TransferResult: Equatable, Sendable {
+    package let httpStatus: Int
+    package let bytesReceived: Int64
+    /// The response's `Content-Type`, at most 255 bytes.
+    package let contentType: String?
+    /// The response's `ETag`, at most 255 bytes.
+    package let etag: String?
+    /// Whether the server announced the length that was checked.
+    package let isLengthVerified: Bool
+
+    package init(
+        httpStatus: Int, bytesReceived: Int64, contentType: String?, etag: String?,
+        isLengthVerified: Bool
+    ) {
+        self.httpStatus = httpStatus
+        self.bytesReceived = bytesReceived
+        self.contentType = contentType
+        self.etag = etag
+        self.isLengthVerified = isLengthVerified
+    }
+}
+
+/// A file name in the tenant's container that a client chose for a result.
+package struct Destination: Hashable, Sendable {
+    /// Relative, `/`-separated, without empty, `.` or `..` components.
+    package let path: String
+    /// Whether an existing file is replaced.
+    package let overwrite: Bool
+
+    /// The longest path and component, in UTF-8 bytes; the component leaves room for the part
+    /// file's suffix within the 255 bytes of a Linux file name.
+    package static let pathBytesMax = 1024
+    package static let componentBytesMax = 200
+
+    /// - Returns: nil when `path` could name anything but a file of clients beneath the container.
+    package init?(path: String, overwrite: Bool) {
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count <= Self.pathBytesMax else { return nil }
+        // Compared as bytes: a combining mark after a slash would hide it from `Character`.
+        for component in bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        {
+            guard !component.isEmpty, component.count <= Self.componentBytesMax,
+                !component.elementsEqual(".".utf8), !component.elementsEqual("..".utf8),
+                component.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+            else { return nil }
+        }
+        let isReserved = bytes.split(separator: UInt8(ascii: "/"))[0]
+            .elementsEqual(ResultLocation.reservedFolder.utf8)
+        guard !isReserved else { return nil }
+        self.path = path
+        self.overwrite = overwrite
+    }
+
+    /// Takes back what the database holds.
+    package init(storedPath path: String, overwrite: Bool) {
+        self.path = path
+        self.overwrite = overwrite
+    }
+}
+
+/// The order of tasks for one host: higher goes first. `URLSessionTask.priority`, 0…1.
+package struct TaskPriority: Hashable, Sendable {
+    /// As stored: 0 (first) to 1000 (last), so that an index reads in claim order.
+    package let rank: Int16
+
+    package static let `default` = TaskPriority(rank: 500)
+
+    /// - Returns: nil outside 0…1.
+    package init?(_ priority: Double) {
+        guard (0...1).contains(priority) else { return nil }
+        rank = Int16((1 - priority) * 1000)
+    }
+
+    /// Takes back what the database holds.
+    package init(rank: Int16) { self.rank = rank }
+
+    /// 0…1 in steps of a thousandth.
+    package var value: Double { Double(1000 - rank) / 1000 }
+}
+
+/// The queue of one host and port: what connection caps are counted by.
+package struct Lane: Hashable, Sendable {
+    /// As stored: 64 bits of a hash, so that a host costs no row.
+    package let key: Int64
+
+    package init(key: Int64) { self.key = key }
+
+    /// The lane of `host` and `port`; names that differ in ASCII case share one.
+    package init(host: String, port: Int) {
+        // FNV-1a: stable between processes and versions, unlike `Hasher`. Two hosts that collide
+        // share a cap, nothing more.
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in "\(host.lowercased()):\(port)".utf8 {
+            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+        }
+        key = Int64(bitPattern: hash)
+    }
+}

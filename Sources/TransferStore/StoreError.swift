@@ -1,0 +1,16 @@
+package import Postgres
+
+/// Why a verb of the store has no answer.
+package enum StoreError: Error, Sendable {
+    /// The database cannot be reached, is starting or is overloaded; the same call may work soon.
+    /// Whether a change was made is unknown: every verb can be repeated.
+    case unavailable(PostgresError)
+    /// A request with the same idempotency key is still being worked on.
+    case idempotencyKeyInUse
+    /// The database refused for a reason that is a defect of this program.
+    case defect(PostgresError)
+
+    init(_ error: PostgresError) {
+        self = error.isUnavailable || error.isRetryable ? .unavailable(error) : .defect(error)
+    }
+}

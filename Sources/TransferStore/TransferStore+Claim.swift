@@ -1,0 +1,132 @@
+import Postgres
+package import TransferModel
+
+extension TransferStore {
+    /// Hosts looked at by one claim; the next one goes on behind them.
+    private static let lanesMax = 64
+
+    /// What a claim may take.
+    package struct ClaimBounds: Sendable {
+        /// Tasks at most.
+        package var limit: Int
+        /// Connections to one host at most.
+        package var perLane: Int
+        /// How many of them each busy host has already.
+        package var busy: [Lane: Int]
+        /// Where among the hosts to begin, so that all get their turn.
+        package var after: Lane
+
+        package init(limit: Int, perLane: Int, busy: [Lane: Int], after: Lane) {
+            self.limit = limit
+            self.perLane = perLane
+            self.busy = busy
+            self.after = after
+        }
+    }
+
+    /// Gives runnable tasks to a worker, as new attempts with fences of its own.
+    ///
+    /// Cost grows with the tasks claimed and the hosts looked at, not with the queue: `ready` holds
+    /// only runnable rows, and its key is the order in which they are read.
+    package func claim(
+        _ bounds: ClaimBounds, fences: WorkerIdentity.Reservation
+    ) async throws(StoreError) -> [TaskClaim] {
+        let busyLanes = bounds.busy.map(\.key.key)
+        let busyCounts = bounds.busy.map { Int64($0.value) }
+        let rows = try await run(
+            """
+            WITH RECURSIVE walk (lane, step) AS (
+                -- 1. The hosts with work, by skipping through the index from one to the next.
+                (SELECT lane, 1 FROM ready WHERE lane > \(bounds.after.key)
+                ORDER BY lane LIMIT 1)
+                UNION ALL
+                SELECT n.lane, w.step + 1
+                FROM walk w CROSS JOIN LATERAL (
+                    SELECT r.lane FROM ready r WHERE r.lane > w.lane ORDER BY r.lane LIMIT 1
+                ) n
+                WHERE w.step < \(Self.lanesMax)
+            ),
+            open AS (
+                SELECT w.lane, \(bounds.perLane) - coalesce(b.running, 0) AS slots
+                FROM walk w
+                LEFT JOIN unnest(\(busyLanes), \(busyCounts)) AS b (lane, running) USING (lane)
+            ),
+            -- 2. Materialized, because a plan that ran the locking query twice would lock more
+            -- rows than its limit says.
+            picked AS MATERIALIZED (
+                SELECT p.lane, p.priority_rank, p.task_id
+                FROM open o CROSS JOIN LATERAL (
+                    SELECT r.lane, r.priority_rank, r.task_id FROM ready r
+                    WHERE r.lane = o.lane
+                    ORDER BY r.priority_rank, r.task_id
+                    LIMIT greatest(0, least(o.slots, \(bounds.limit)))
+                    FOR UPDATE SKIP LOCKED
+                ) p
+                WHERE o.slots > 0
+                LIMIT \(bounds.limit)
+            ),
+            -- 3. A worker that was declared dead has no row here and gets nothing; the lock keeps
+            -- a rescue from missing the attempts made below.
+            alive AS MATERIALIZED (
+                SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
+                FOR KEY SHARE
+            ),
+            taken AS (
+                DELETE FROM ready r USING picked p, alive
+                WHERE r.lane = p.lane AND r.priority_rank = p.priority_rank
+                    AND r.task_id = p.task_id
+                RETURNING r.task_id, r.attempt
+            ),
+            begun AS (
+                INSERT INTO attempt (task_id, fence, worker, number, session_id, lane)
+                SELECT t.id, \(fences.first.rawValue) + row_number() OVER () - 1,
+                    \(fences.incarnation), k.attempt + 1, t.session_id, t.lane
+                FROM taken k JOIN task t ON t.id = k.task_id
+                RETURNING task_id, fence, number
+            )
+            \(Self.selectClaim) FROM begun a \(Self.joinClaim)
+            """)
+        return try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try TaskClaim(row) }
+        }
+    }
+
+    /// The columns of a claim, of an attempt `a`, its task `t` and its session `s`.
+    static let selectClaim: Query = """
+        SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.lane, t.url, t.headers,
+            t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
+            s.timeout_for_resource_ms, s.additional_headers
+        """
+
+    static let joinClaim: Query = """
+        JOIN task t ON t.id = a.task_id JOIN session s ON s.id = t.session_id
+        ORDER BY t.lane, t.priority_rank, t.id
+        """
+}
+
+extension TaskClaim {
+    init(_ row: Row) throws(PostgresError) {
+        self.init(
+            task: try row.task("task_id"),
+            fence: try row.fence("fence"),
+            tenant: try row.tenant("tenant_id"),
+            session: try row.session("session_id"),
+            lane: Lane(key: try row.decode("lane")),
+            number: Int(try row.decode("number", as: Int16.self)),
+            url: try row.decode("url"),
+            headers: try row.headers("additional_headers")
+                .overridden(by: try row.headers("headers")),
+            destination: try row.destination(),
+            timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
+            timeoutForResource: try row.milliseconds("timeout_for_resource_ms"))
+    }
+}
+
+extension [HTTPHeader] {
+    /// These headers, but for those that `others` name too, and then `others`.
+    fileprivate func overridden(by others: [HTTPHeader]) -> [HTTPHeader] {
+        guard !isEmpty else { return others }
+        let names = Set(others.map { $0.name.lowercased() })
+        return filter { !names.contains($0.name.lowercased()) } + others
+    }
+}

@@ -1,0 +1,140 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension TransferStore {
+    /// A page of a living session's events in sequence.
+    ///
+    /// - Returns: nil when the tenant has no such living session.
+    package func events(
+        tenant: TenantID, sessionIdentifier: String, after sequence: Int64, limit: Int
+    ) async throws(StoreError) -> [SessionEvent]? {
+        guard let session = try await session(tenant: tenant, identifier: sessionIdentifier) else {
+            return nil
+        }
+        return try await events(of: session.id, after: sequence, limit: limit)
+    }
+
+    /// Events of a session, living or not, in sequence: numbers without gaps, because a number is
+    /// given out under the session's lock in the transaction that commits it.
+    package func events(
+        of session: SessionID, after sequence: Int64, limit: Int
+    ) async throws(StoreError) -> [SessionEvent] {
+        let rows = try await run(
+            """
+            SELECT e.id, e.session_id, s.identifier, e.sequence, e.kind, e.generation,
+                e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
+                e.bytes_received, e.failure, e.summary, t.client_string,
+                CASE WHEN e.summary IS NOT NULL THEN coalesce((
+                    SELECT jsonb_agg(jsonb_build_object(
+                        'id', f.task_id, 'code', f.failure->>'code') ORDER BY f.task_id)
+                    FROM (
+                        SELECT o.task_id, o.failure FROM outcome o
+                        WHERE o.session_id = e.session_id AND o.state = 'failed'
+                            AND o.generation = e.generation
+                        ORDER BY o.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax)
+                    ) f), '[]'::jsonb) END AS failed_tasks
+            FROM event e
+            JOIN session s ON s.id = e.session_id
+            LEFT JOIN task t ON t.id = e.task_id
+            WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
+            ORDER BY e.sequence LIMIT \(limit)
+            """)
+        let clientStrings = try await clientStrings(ofFailedTasksIn: rows)
+        return try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in
+                try SessionEvent(row, clientStrings: clientStrings)
+            }
+        }
+    }
+
+    /// Client strings may hold what JSON in PostgreSQL cannot, so they are read as bytes.
+    private func clientStrings(
+        ofFailedTasksIn rows: Rows
+    ) async throws(StoreError) -> [UUID: ClientString] {
+        let ids = try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try row.failedTasks().map(\.id) }
+                .flatMap { $0 }
+        }
+        guard !ids.isEmpty else { return [:] }
+        let found = try await run(
+            """
+            SELECT id, client_string FROM task
+            WHERE id = ANY(\(ids)) AND client_string IS NOT NULL
+            """)
+        return try decoding { () throws(PostgresError) in
+            var strings: [UUID: ClientString] = [:]
+            for row in found {
+                strings[try row.decode("id")] = try row.clientString("client_string")
+            }
+            return strings
+        }
+    }
+}
+
+private struct StoredFailedTask: Decodable {
+    let id: UUID
+    let code: String
+}
+
+private struct StoredSummary: Decodable {
+    let completed: Int64
+    let failed: Int64
+    let cancelled: Int64
+}
+
+extension Row {
+    fileprivate func failedTasks() throws(PostgresError) -> [StoredFailedTask] {
+        guard let json = try decodeIfPresent("failed_tasks", as: JSONText.self) else { return [] }
+        return try StoredJSON.decode([StoredFailedTask].self, json.text)
+    }
+}
+
+extension SessionEvent {
+    fileprivate init(_ row: Row, clientStrings: [UUID: ClientString]) throws(PostgresError) {
+        self.init(
+            id: try row.decode("id"),
+            session: try row.session("session_id"),
+            sessionIdentifier: try row.decode("identifier"),
+            sequence: try row.decode("sequence"),
+            kind: try row.word("kind"),
+            generation: try row.decode("generation"),
+            occurredAt: try row.decode("occurred_at"),
+            task: try TaskSnapshot(row),
+            summary: try GenerationSummary(row, clientStrings: clientStrings))
+    }
+}
+
+extension SessionEvent.TaskSnapshot {
+    /// Nil in the row of an event that is not about a task.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let id = try row.decodeIfPresent("task_id", as: UUID.self) else { return nil }
+        self.init(
+            id: TaskID(id),
+            state: try row.word("task_state"),
+            attempt: Int(try row.decode("attempt", as: Int16.self)),
+            clientString: try row.clientString("client_string"),
+            bytesReceived: try row.decode("bytes_received"),
+            failure: try row.failure("failure"))
+    }
+}
+
+extension SessionEvent.GenerationSummary {
+    /// Nil in the row of an event that does not end a generation.
+    fileprivate init?(
+        _ row: Row, clientStrings: [UUID: ClientString]
+    ) throws(PostgresError) {
+        guard let json = try row.decodeIfPresent("summary", as: JSONText.self) else { return nil }
+        let counts = try StoredJSON.decode(StoredSummary.self, json.text)
+        let failedTasks = try row.failedTasks().map { task throws(PostgresError) in
+            guard let code = TransferFailure.Code(rawValue: task.code) else {
+                throw PostgresError(decoding: "unknown failure code in a stored failure")
+            }
+            return SessionEvent.FailedTask(
+                id: TaskID(task.id), clientString: clientStrings[task.id], code: code)
+        }
+        self.init(
+            completed: counts.completed, failed: counts.failed, cancelled: counts.cancelled,
+            failedTasks: failedTasks)
+    }
+}

@@ -1,0 +1,77 @@
+import Postgres
+
+/// Parts that several statements share; each names the CTEs it expects.
+extension TransferStore {
+    /// Makes the deliveries of sessions due whose events a statement writes.
+    ///
+    /// Expects `counter(session_id, base)`, whose row lock on the session orders this against the
+    /// release of a delivery. A pair that is already due is locked but not written again.
+    static let wake: Query = """
+        wake AS (
+            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
+            SELECT b.id, c.session_id, c.base, now()
+            FROM counter c
+            JOIN session s ON s.id = c.session_id
+            JOIN subscription b ON b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
+                AND (b.session_identifier IS NULL
+                    OR b.session_identifier = s.identifier COLLATE "C")
+            ORDER BY c.session_id, b.id
+            ON CONFLICT (subscription_id, session_id)
+            DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
+        )
+        """
+
+    /// Numbers and writes events, keeps the counters and, when nothing is outstanding any more,
+    /// ends the generation with `session.events_finished`: in the transaction that ended the last
+    /// task, under the lock of the session's counters, hence exactly once.
+    ///
+    /// Expects `happening(session_id, place, kind, ends, task_id, task_state, attempt,
+    /// bytes_received, failure)`; offers `counter`.
+    static let recordHappenings: Query = """
+        change AS (
+            SELECT session_id, count(*) AS events,
+                count(*) FILTER (WHERE ends) AS ended,
+                count(*) FILTER (WHERE ends AND task_state = 'completed') AS completed,
+                count(*) FILTER (WHERE ends AND task_state = 'failed') AS failed,
+                count(*) FILTER (WHERE ends AND task_state = 'cancelled') AS cancelled
+            FROM happening GROUP BY session_id
+        ),
+        -- Locked in one order everywhere: two flushes over the same sessions never deadlock.
+        locked AS MATERIALIZED (
+            SELECT p.session_id FROM session_progress p JOIN change USING (session_id)
+            ORDER BY p.session_id FOR UPDATE OF p
+        ),
+        counter AS (
+            UPDATE session_progress p SET
+                outstanding = p.outstanding - c.ended,
+                completed = p.completed + c.completed,
+                failed = p.failed + c.failed,
+                cancelled = p.cancelled + c.cancelled,
+                last_sequence = p.last_sequence + c.events
+                    + (c.ended > 0 AND p.outstanding = c.ended)::int
+            FROM change c JOIN locked USING (session_id)
+            WHERE p.session_id = c.session_id
+            RETURNING p.session_id, p.generation, p.completed, p.failed, p.cancelled,
+                -- Read under the lock, so that time runs with the sequence.
+                p.last_sequence, clock_timestamp() AS occurred_at, c.ended > 0 AND p.outstanding = 0 AS is_drained,
+                p.last_sequence - c.events - (c.ended > 0 AND p.outstanding = 0)::int AS base
+        ),
+        event_row AS (
+            INSERT INTO event (
+                session_id, sequence, kind, generation, occurred_at, task_id, task_state, attempt,
+                bytes_received, failure)
+            SELECT h.session_id,
+                c.base + row_number() OVER (PARTITION BY h.session_id ORDER BY h.place),
+                h.kind, c.generation, c.occurred_at, h.task_id, h.task_state, h.attempt, h.bytes_received,
+                h.failure
+            FROM happening h JOIN counter c USING (session_id)
+        ),
+        finished_row AS (
+            INSERT INTO event (session_id, sequence, kind, generation, occurred_at, summary)
+            SELECT session_id, last_sequence, 'session.events_finished', generation, occurred_at,
+                jsonb_build_object(
+                    'completed', completed, 'failed', failed, 'cancelled', cancelled)
+            FROM counter WHERE is_drained
+        )
+        """
+}

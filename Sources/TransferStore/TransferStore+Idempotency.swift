@@ -1,0 +1,79 @@
+import Postgres
+package import TransferModel
+
+extension TransferStore {
+    /// How long an answer is kept for repetition.
+    package static let idempotencyRetention: Duration = .seconds(24 * 3600)
+    /// Old keys removed by one call.
+    private static let idempotencyPruneMax = 1000
+
+    /// What is known of `key`, before any work is done for it.
+    package func lookUp(
+        idempotencyKey key: [UInt8], requestSHA256: [UInt8], tenant: TenantID
+    ) async throws(StoreError) -> IdempotencyLookup {
+        let rows = try await run(
+            """
+            SELECT request_sha256, status, location, body FROM idempotency_key
+            WHERE tenant_id = \(tenant.uuid) AND key = \(key)
+            """)
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return .none }
+            guard try row.decode("request_sha256", as: [UInt8].self) == requestSHA256 else {
+                return .mismatch
+            }
+            return .replay(
+                IdempotencyRecord.Response(
+                    status: Int(try row.decode("status", as: Int16.self)),
+                    location: try row.decodeIfPresent("location"), body: try row.decode("body")))
+        }
+    }
+
+    /// Stores the answer together with the work it tells of.
+    ///
+    /// Expects `counter`, so that a request that did nothing keeps no key. A second request with
+    /// the key waits here for the first one's commit and then fails on the primary key.
+    static func keepAnswer(_ record: IdempotencyRecord?, tenant: TenantID) -> Query {
+        guard let record else { return "answer AS (SELECT 1)" }
+        return """
+            answer AS (
+                INSERT INTO idempotency_key (
+                    tenant_id, key, request_sha256, status, location, body)
+                SELECT \(tenant.uuid), \(record.key), \(record.requestSHA256),
+                    \(Int16(record.response.status)), \(record.response.location),
+                    \(record.response.body)
+                FROM counter
+            )
+            """
+    }
+
+    /// Runs `query`, which contains ``keepAnswer(_:tenant:)``.
+    ///
+    /// - Returns: nil when the key was taken meanwhile, so that its answer is there to look up.
+    func runOnce(_ query: Query) async throws(StoreError) -> Rows? {
+        do throws(StoreError) {
+            return try await run(query)
+        } catch .defect(let error) where error.constraint == "idempotency_key_pkey" {
+            return nil
+        } catch .unavailable(let error) where error.sqlState == "55P03" {
+            throw .idempotencyKeyInUse
+        } catch {
+            throw error
+        }
+    }
+
+    /// Forgets a batch of keys older than ``idempotencyRetention``.
+    ///
+    /// - Returns: how many were removed; a full batch means that there may be more.
+    package func pruneIdempotencyKeys() async throws(StoreError) -> Int {
+        let rows = try await run(
+            """
+            DELETE FROM idempotency_key WHERE (tenant_id, key) IN (
+                SELECT tenant_id, key FROM idempotency_key
+                WHERE created_at
+                    < now() - \(Self.idempotencyRetention.milliseconds) * interval '1 ms'
+                ORDER BY created_at LIMIT \(Self.idempotencyPruneMax)
+                FOR UPDATE SKIP LOCKED)
+            """)
+        return rows.affectedCount
+    }
+}

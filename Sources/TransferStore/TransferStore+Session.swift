@@ -1,0 +1,156 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension TransferStore {
+    /// Creates the tenant's session `identifier`, or gives the living one `configuration`.
+    ///
+    /// - Returns: the session, and whether this call made it. Of parallel calls exactly one does.
+    package func putSession(
+        tenant: TenantID, identifier: String, configuration: SessionConfiguration
+    ) async throws(StoreError) -> (session: Session, isCreated: Bool) {
+        let id = UUID.version7()
+        let headers = try StoredJSON.text(of: configuration.additionalHeaders)
+        // 1. Insert, or update the one that is there; xmax is 0 only in a row just inserted.
+        // 2. Give a new session its counters.
+        let rows = try await run([
+            """
+            INSERT INTO session (
+                id, tenant_id, identifier, timeout_for_request_ms, timeout_for_resource_ms,
+                additional_headers)
+            VALUES (
+                \(id), \(tenant.uuid), \(identifier),
+                \(configuration.timeoutForRequest.milliseconds),
+                \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb)
+            ON CONFLICT (tenant_id, identifier COLLATE "C") WHERE invalidated_at IS NULL
+            DO UPDATE SET
+                timeout_for_request_ms = excluded.timeout_for_request_ms,
+                timeout_for_resource_ms = excluded.timeout_for_resource_ms,
+                additional_headers = excluded.additional_headers
+            RETURNING id = \(id) AS is_created
+            """,
+            """
+            INSERT INTO session_progress (session_id)
+            SELECT id FROM session WHERE id = \(id)
+            """,
+            Self.selectSession(tenant: tenant, identifier: identifier),
+        ])
+        return try decoding { () throws(PostgresError) in
+            guard let created = rows[0].first, let session = rows[2].first else {
+                throw PostgresError(decoding: "a session that was just written is not there")
+            }
+            return (
+                session: try Session(session), isCreated: try created.decode("is_created")
+            )
+        }
+    }
+
+    /// The tenant's living session `identifier`.
+    package func session(
+        tenant: TenantID, identifier: String
+    ) async throws(StoreError) -> Session? {
+        let rows = try await run(Self.selectSession(tenant: tenant, identifier: identifier))
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return try Session(row)
+        }
+    }
+
+    private static func selectSession(tenant: TenantID, identifier: String) -> Query {
+        """
+        SELECT
+            s.id, s.tenant_id, s.identifier, s.timeout_for_request_ms, s.timeout_for_resource_ms,
+            s.additional_headers, s.created_at, p.generation, p.outstanding, p.completed,
+            p.failed, p.cancelled, p.last_sequence
+        FROM session s JOIN session_progress p ON p.session_id = s.id
+        WHERE s.tenant_id = \(tenant.uuid) AND s.identifier = \(identifier) COLLATE "C"
+            AND s.invalidated_at IS NULL
+        """
+    }
+
+    /// A page of the tenant's living sessions by identifier, in byte order.
+    package func sessions(
+        tenant: TenantID, after identifier: String?, limit: Int
+    ) async throws(StoreError) -> [Session] {
+        let rows = try await run(
+            """
+            SELECT
+                s.id, s.tenant_id, s.identifier, s.timeout_for_request_ms,
+                s.timeout_for_resource_ms, s.additional_headers, s.created_at, p.generation,
+                p.outstanding, p.completed, p.failed, p.cancelled, p.last_sequence
+            FROM session s JOIN session_progress p ON p.session_id = s.id
+            WHERE s.tenant_id = \(tenant.uuid) AND s.invalidated_at IS NULL
+                AND s.identifier > \(identifier ?? "") COLLATE "C"
+            ORDER BY s.identifier COLLATE "C"
+            LIMIT \(limit)
+            """)
+        return try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try Session(row) }
+        }
+    }
+
+    /// Ends a session: no further task is accepted, what is outstanding is cancelled and its
+    /// identifier may be used anew. Its events are still delivered.
+    ///
+    /// - Returns: false when the tenant has no such living session.
+    package func invalidateSession(
+        tenant: TenantID, identifier: String
+    ) async throws(StoreError) -> Bool {
+        let rows = try await run(
+            """
+            WITH ended AS (
+                UPDATE session SET invalidated_at = now()
+                WHERE tenant_id = \(tenant.uuid) AND identifier = \(identifier) COLLATE "C"
+                    AND invalidated_at IS NULL
+                RETURNING id
+            ),
+            counter AS (
+                UPDATE session_progress p
+                SET is_invalidated = true, last_sequence = p.last_sequence + 1
+                FROM ended WHERE p.session_id = ended.id
+                RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base
+            ),
+            event_row AS (
+                INSERT INTO event (session_id, sequence, kind, generation)
+                SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation
+                FROM counter c
+            ),
+            \(Self.wake)
+            SELECT session_id FROM counter
+            """)
+        guard let row = rows.first else { return false }
+        let session = try decoding { () throws(PostgresError) in try row.session("session_id") }
+        try await cancelAll(of: session)
+        return true
+    }
+}
+
+extension Session {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            id: try row.session("id"),
+            tenant: try row.tenant("tenant_id"),
+            identifier: try row.decode("identifier"),
+            configuration: SessionConfiguration(
+                timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
+                timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),
+                additionalHeaders: try row.headers("additional_headers")),
+            progress: SessionProgress(
+                generation: try row.decode("generation"),
+                outstanding: try row.decode("outstanding"),
+                completed: try row.decode("completed"),
+                failed: try row.decode("failed"),
+                cancelled: try row.decode("cancelled"),
+                lastSequence: try row.decode("last_sequence")),
+            createdAt: try row.decode("created_at"))
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, clamped to what PostgreSQL's bigint holds.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return overflow ? .max : product + attoseconds / 1_000_000_000_000_000
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// What became of a submission.
+package enum SubmitResult: Sendable {
+    case accepted(generation: Int64)
+    case unknownSession
+    /// The request was answered before; nothing was done now.
+    case replay(IdempotencyRecord.Response)
+    /// The idempotency key belongs to another request.
+    case idempotencyMismatch
+}
+
+extension TransferStore {
+    /// Tasks in one submission at most.
+    package static let submissionMax = 1000
+
+    /// Stores `submissions` in the tenant's session, in order, all or none.
+    ///
+    /// One statement: its row lock on the session's counters opens a new generation when the
+    /// session was drained, numbers the events and shuts out an invalidation.
+    package func submit(
+        _ submissions: [TaskSubmission], tenant: TenantID, sessionIdentifier: String,
+        idempotency: IdempotencyRecord? = nil
+    ) async throws(StoreError) -> SubmitResult {
+        precondition((1...Self.submissionMax).contains(submissions.count), "submission too large")
+        let columns = try SubmissionColumns(submissions)
+        let count = Int64(submissions.count)
+        let rows = try await runOnce(
+            """
+            WITH target AS (
+                SELECT id FROM session
+                WHERE tenant_id = \(tenant.uuid) AND identifier = \(sessionIdentifier) COLLATE "C"
+                    AND invalidated_at IS NULL
+            ),
+            counter AS (
+                UPDATE session_progress p SET
+                    generation = p.generation + (p.outstanding = 0)::int,
+                    outstanding = p.outstanding + \(count),
+                    completed = CASE p.outstanding WHEN 0 THEN 0 ELSE p.completed END,
+                    failed = CASE p.outstanding WHEN 0 THEN 0 ELSE p.failed END,
+                    cancelled = CASE p.outstanding WHEN 0 THEN 0 ELSE p.cancelled END,
+                    last_sequence = p.last_sequence + \(count)
+                FROM target WHERE p.session_id = target.id AND NOT p.is_invalidated
+                RETURNING p.session_id, p.generation, p.last_sequence - \(count) AS base,
+                    clock_timestamp() AS occurred_at
+            ),
+            item AS (
+                SELECT i.*, CASE
+                    WHEN NOT i.autostart THEN 'suspended'::task_state
+                    WHEN i.earliest_begin_at > now() THEN 'scheduled'::task_state
+                    ELSE 'queued'::task_state END AS state
+                FROM unnest(
+                    \(columns.ids), \(columns.lanes), \(columns.ranks), \(columns.urls),
+                    \(columns.headers), \(columns.clientStrings), \(columns.earliestBeginAt),
+                    \(columns.autostart), \(columns.paths), \(columns.overwrites)
+                ) WITH ORDINALITY AS i (
+                    id, lane, priority_rank, url, headers, client_string, earliest_begin_at,
+                    autostart, destination_path, destination_overwrite, place)
+            ),
+            task_row AS (
+                INSERT INTO task (
+                    id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
+                    client_string, earliest_begin_at, destination_path, destination_overwrite,
+                    created_at)
+                SELECT i.id, c.session_id, \(tenant.uuid), c.generation, i.lane, i.priority_rank,
+                    i.url, i.headers::jsonb, i.client_string, i.earliest_begin_at,
+                    i.destination_path, i.destination_overwrite, now()
+                FROM item i CROSS JOIN counter c
+            ),
+            held_row AS (
+                INSERT INTO held (task_id)
+                SELECT i.id FROM item i CROSS JOIN counter WHERE i.state = 'suspended'
+            ),
+            delayed_row AS (
+                INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank)
+                SELECT i.id, i.earliest_begin_at, 0, i.lane, i.priority_rank
+                FROM item i CROSS JOIN counter WHERE i.state = 'scheduled'
+            ),
+            ready_row AS (
+                INSERT INTO ready (lane, priority_rank, task_id, attempt)
+                SELECT i.lane, i.priority_rank, i.id, 0
+                FROM item i CROSS JOIN counter WHERE i.state = 'queued'
+            ),
+            event_row AS (
+                INSERT INTO event (
+                    session_id, sequence, kind, generation, occurred_at, task_id, task_state,
+                    attempt, bytes_received)
+                SELECT c.session_id, c.base + i.place, 'task.created', c.generation,
+                    c.occurred_at, i.id, i.state, 0, 0
+                FROM item i CROSS JOIN counter c
+            ),
+            \(Self.wake),
+            \(Self.keepAnswer(idempotency, tenant: tenant))
+            SELECT generation FROM counter
+            """)
+        guard let rows else {
+            return try await replay(idempotency, tenant: tenant)
+        }
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return .unknownSession }
+            return .accepted(generation: try row.decode("generation"))
+        }
+    }
+
+    private func replay(
+        _ record: IdempotencyRecord?, tenant: TenantID
+    ) async throws(StoreError) -> SubmitResult {
+        guard let record else { throw .idempotencyKeyInUse }
+        let found = try await lookUp(
+            idempotencyKey: record.key, requestSHA256: record.requestSHA256, tenant: tenant)
+        return switch found {
+        case .replay(let response): .replay(response)
+        case .mismatch: .idempotencyMismatch
+        // Pruned between the two statements: the client may try again.
+        case .none: throw .idempotencyKeyInUse
+        }
+    }
+}
+
+/// The submissions turned on their side: an array per column, for `unnest`.
+private struct SubmissionColumns {
+    let ids: [UUID]
+    let lanes: [Int64]
+    let ranks: [Int16]
+    let urls: [String]
+    let headers: [String]
+    let clientStrings: [[UInt8]?]
+    let earliestBeginAt: [Date?]
+    let autostart: [Bool]
+    let paths: [String?]
+    let overwrites: [Bool?]
+
+    init(_ submissions: [TaskSubmission]) throws(StoreError) {
+        ids = submissions.map(\.id.uuid)
+        lanes = submissions.map(\.lane.key)
+        ranks = submissions.map(\.priority.rank)
+        urls = submissions.map(\.url)
+        headers = try submissions.map { submission throws(StoreError) in
+            try StoredJSON.text(of: submission.headers)
+        }
+        clientStrings = submissions.map { $0.clientString?.utf8 }
+        earliestBeginAt = submissions.map(\.earliestBeginAt)
+        autostart = submissions.map(\.autostart)
+        paths = submissions.map { $0.destination?.path }
+        overwrites = submissions.map { $0.destination?.overwrite }
+    }
+}

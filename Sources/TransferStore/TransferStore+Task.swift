@@ -1,0 +1,168 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension TransferStore {
+    /// The tenant's task `id`.
+    package func task(tenant: TenantID, id: TaskID) async throws(StoreError) -> TransferTask? {
+        let rows = try await run(
+            """
+            \(Self.selectTask)
+            WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
+            """)
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return try TransferTask(row)
+        }
+    }
+
+    /// A page of a session's tasks in order of submission.
+    ///
+    /// - Parameter state: only tasks in that state, or nil for all.
+    /// - Returns: nil when the tenant has no such living session.
+    package func tasks(
+        tenant: TenantID, sessionIdentifier: String, state: TransferState?, after: TaskID?,
+        limit: Int
+    ) async throws(StoreError) -> [TransferTask]? {
+        guard let session = try await session(tenant: tenant, identifier: sessionIdentifier) else {
+            return nil
+        }
+        let page = Self.page(
+            of: session.id, in: state, after: after?.uuid ?? UUID.zero, limit: limit)
+        let rows = try await run(
+            """
+            WITH page AS (\(page))
+            \(Self.selectTask) JOIN page ON page.task_id = t.id
+            ORDER BY t.id
+            """)
+        return try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try TransferTask(row) }
+        }
+    }
+
+    /// The identifiers of a page, read from the table that holds the tasks of that state.
+    private static func page(
+        of session: SessionID, in state: TransferState?, after: UUID, limit: Int
+    ) -> Query {
+        let session = session.uuid
+        switch state {
+        case nil:
+            return """
+                SELECT id AS task_id FROM task WHERE session_id = \(session) AND id > \(after)
+                ORDER BY id LIMIT \(limit)
+                """
+        case .completed, .failed, .cancelled:
+            return """
+                SELECT task_id FROM outcome
+                WHERE session_id = \(session)
+                    AND state = \(state?.rawValue ?? "")::text::task_state AND task_id > \(after)
+                ORDER BY task_id LIMIT \(limit)
+                """
+        case .running:
+            // Both tables hold at most the slots of the fleet.
+            return """
+                SELECT task_id FROM (
+                    SELECT task_id, session_id FROM attempt
+                    UNION ALL SELECT task_id, session_id FROM publication
+                ) running
+                WHERE session_id = \(session) AND task_id > \(after)
+                ORDER BY task_id LIMIT \(limit)
+                """
+        case .suspended:
+            return """
+                SELECT h.task_id FROM task t JOIN held h ON h.task_id = t.id
+                WHERE t.session_id = \(session) AND t.id > \(after)
+                ORDER BY t.id LIMIT \(limit)
+                """
+        case .scheduled, .waitingForRetry:
+            return """
+                SELECT d.task_id FROM task t JOIN delayed d ON d.task_id = t.id
+                WHERE t.session_id = \(session) AND t.id > \(after)
+                    AND (d.failure IS NULL) = \(state == .scheduled)
+                ORDER BY t.id LIMIT \(limit)
+                """
+        case .queued:
+            return """
+                SELECT r.task_id FROM task t
+                JOIN ready r ON r.lane = t.lane AND r.priority_rank = t.priority_rank
+                    AND r.task_id = t.id
+                WHERE t.session_id = \(session) AND t.id > \(after)
+                ORDER BY t.id LIMIT \(limit)
+                """
+        }
+    }
+
+    /// Reads a task and, from whichever table holds it, where it stands: one snapshot, so never
+    /// between two states.
+    private static let selectTask: Query = """
+        SELECT
+            t.id, t.session_id, s.identifier, t.url, t.client_string, t.earliest_begin_at,
+            t.destination_path, t.destination_overwrite, t.priority_rank, t.created_at,
+            CASE
+                WHEN o.task_id IS NOT NULL THEN o.state::text
+                WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'
+                WHEN d.failure IS NOT NULL THEN 'waiting_for_retry'
+                WHEN d.task_id IS NOT NULL THEN 'scheduled'
+                WHEN h.task_id IS NOT NULL THEN 'suspended'
+                ELSE 'queued'
+            END AS state,
+            coalesce(o.attempt, p.number, a.number, d.attempt, r.attempt, 0::smallint) AS attempt,
+            coalesce(o.bytes_received, p.bytes_received, a.bytes_received, 0) AS bytes_received,
+            a.bytes_expected, d.due_at, coalesce(o.failure, d.failure) AS failure,
+            o.http_status, o.content_type, o.etag, o.is_length_verified, o.finished_at
+        FROM task t
+        JOIN session s ON s.id = t.session_id
+        LEFT JOIN outcome o ON o.task_id = t.id
+        LEFT JOIN publication p ON p.task_id = t.id
+        LEFT JOIN attempt a ON a.task_id = t.id
+        LEFT JOIN delayed d ON d.task_id = t.id
+        LEFT JOIN held h ON h.task_id = t.id
+        LEFT JOIN ready r ON r.lane = t.lane AND r.priority_rank = t.priority_rank
+            AND r.task_id = t.id
+        """
+}
+
+extension UUID {
+    /// Before every identifier that is ever given out.
+    fileprivate static let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+}
+
+extension TransferTask {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let state = try row.word("state", as: TransferState.self)
+        let bytesReceived = try row.decode("bytes_received", as: Int64.self)
+        self.init(
+            id: try row.task("id"),
+            session: try row.session("session_id"),
+            sessionIdentifier: try row.decode("identifier"),
+            state: state,
+            url: try row.decode("url"),
+            clientString: try row.clientString("client_string"),
+            earliestBeginAt: try row.decodeIfPresent("earliest_begin_at"),
+            destination: try row.destination(),
+            priority: TaskPriority(rank: try row.decode("priority_rank")),
+            attempt: Int(try row.decode("attempt", as: Int16.self)),
+            bytesReceived: bytesReceived,
+            bytesExpected: state == .completed
+                ? bytesReceived : try row.decodeIfPresent("bytes_expected"),
+            waitsUntil: try row.decodeIfPresent("due_at"),
+            failure: try row.failure("failure"),
+            result: try TransferResult(outcome: row, bytesReceived: bytesReceived),
+            createdAt: try row.decode("created_at"),
+            finishedAt: try row.decodeIfPresent("finished_at"))
+    }
+}
+
+extension TransferResult {
+    /// Nil in the row of a task that is not completed.
+    fileprivate init?(outcome row: Row, bytesReceived: Int64) throws(PostgresError) {
+        guard let isLengthVerified = try row.decodeIfPresent("is_length_verified", as: Bool.self)
+        else { return nil }
+        self.init(
+            httpStatus: Int(try row.decode("http_status", as: Int16.self)),
+            bytesReceived: bytesReceived,
+            contentType: try row.decodeIfPresent("content_type"),
+            etag: try row.decodeIfPresent("etag"),
+            isLengthVerified: isLengthVerified)
+    }
+}

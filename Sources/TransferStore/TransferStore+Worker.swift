@@ -1,0 +1,170 @@
+import Postgres
+package import TransferModel
+
+/// What one worker took over from dead ones.
+package struct Takeover: Sendable {
+    /// How many workers were found dead.
+    package let workers: Int
+    /// Their attempts, now this worker's, to be run again or given up.
+    package let attempts: [TaskClaim]
+    /// Their publications, now this worker's, to be finished.
+    package let publications: [Publication]
+    /// The part files they left behind, to be removed.
+    package let abandonedParts: [AbandonedPart]
+}
+
+extension TransferStore {
+    /// Fences set aside for one takeover; more attempts than that wait for the next.
+    private static let takeoverMax = 10_000
+
+    /// Registers a running instance, durably, before it may claim anything.
+    package func registerWorker(name: String) async throws(StoreError) -> Int32 {
+        let rows = try await run(
+            "INSERT INTO worker (name) VALUES (\(name)) RETURNING incarnation")
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { throw PostgresError(decoding: "no incarnation") }
+            return try row.decode("incarnation")
+        }
+    }
+
+    /// Tells the others that the worker lives.
+    ///
+    /// - Returns: false when it was declared dead: its attempts belong to others now.
+    package func heartbeat(incarnation: Int32) async throws(StoreError) -> Bool {
+        let rows = try await run(
+            """
+            UPDATE worker SET heartbeat_at = clock_timestamp() WHERE incarnation = \(incarnation)
+            """)
+        return rows.affectedCount == 1
+    }
+
+    /// How many workers are registered; also the sign of life that health is judged by.
+    package func livingWorkers() async throws(StoreError) -> Int {
+        let rows = try await run("SELECT count(*) AS workers FROM worker")
+        return try decoding { () throws(PostgresError) in
+            Int(try rows.first?.decode("workers", as: Int64.self) ?? 0)
+        }
+    }
+
+    /// Removes a registration whose attempts and deliveries were all given back.
+    package func retireWorker(incarnation: Int32) async throws(StoreError) {
+        _ = try await run("DELETE FROM worker WHERE incarnation = \(incarnation)")
+    }
+
+    /// Takes the work of all workers that have been silent for `lease`.
+    ///
+    /// The attempts get new fences, so that a worker that was only asleep can conclude nothing;
+    /// publications keep the name of their part file. Time is the database's alone.
+    package func takeOver(
+        silentFor lease: Duration, identity: WorkerIdentity
+    ) async throws(StoreError) -> Takeover {
+        let fences = identity.reserve(2 * Self.takeoverMax)
+        let me = fences.incarnation
+        let first = fences.first.rawValue
+        let rows = try await run([
+            """
+            DELETE FROM worker WHERE incarnation IN (
+                SELECT incarnation FROM worker
+                WHERE incarnation <> \(me) AND heartbeat_at
+                    < clock_timestamp() - \(lease.milliseconds) * interval '1 ms'
+                ORDER BY incarnation FOR UPDATE SKIP LOCKED)
+            """,
+            """
+            WITH orphan AS (
+                SELECT task_id, fence, row_number() OVER (ORDER BY task_id) - 1 AS number
+                FROM attempt WHERE NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = attempt.worker)
+                ORDER BY task_id LIMIT \(Self.takeoverMax)
+            ),
+            a AS (
+                UPDATE attempt x SET worker = \(me), fence = \(first) + o.number
+                FROM orphan o WHERE x.task_id = o.task_id AND NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
+                RETURNING x.task_id, x.fence, x.number, o.fence AS part_fence
+            )
+            \(Self.selectClaim), a.part_fence FROM a \(Self.joinClaim)
+            """,
+            """
+            WITH orphan AS (
+                SELECT task_id, row_number() OVER (ORDER BY task_id) - 1 AS number
+                FROM publication WHERE NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = publication.worker)
+                ORDER BY task_id LIMIT \(Self.takeoverMax)
+            ),
+            p AS (
+                UPDATE publication x
+                SET worker = \(me), fence = \(first + Int64(Self.takeoverMax)) + o.number
+                FROM orphan o WHERE x.task_id = o.task_id AND NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
+                RETURNING x.*
+            )
+            SELECT p.task_id, p.fence, p.part_fence, p.number, p.session_id, p.http_status,
+                p.bytes_received, p.content_type, p.etag, p.is_length_verified, t.tenant_id,
+                t.destination_path, t.destination_overwrite
+            FROM p JOIN task t ON t.id = p.task_id
+            """,
+            """
+            UPDATE delivery SET due_at = now(), worker = NULL, fence = NULL
+            WHERE worker IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM worker w WHERE w.incarnation = delivery.worker)
+            """,
+            """
+            WITH gone AS (
+                DELETE FROM revocation WHERE NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = revocation.worker)
+                RETURNING task_id, fence
+            )
+            SELECT g.task_id, g.fence AS part_fence, t.tenant_id, t.destination_path,
+                t.destination_overwrite
+            FROM gone g JOIN task t ON t.id = g.task_id
+            """,
+        ])
+        return try decoding { () throws(PostgresError) in
+            Takeover(
+                workers: rows[0].affectedCount,
+                attempts: try rows[1].map { row throws(PostgresError) in try TaskClaim(row) },
+                publications: try rows[2].map { row throws(PostgresError) in
+                    try Publication(row)
+                },
+                abandonedParts: try (Array(rows[1]) + Array(rows[4])).map {
+                    row throws(PostgresError) in try AbandonedPart(row)
+                })
+        }
+    }
+
+    /// Takes the worker's revocations: attempts that it must stop because of a cancellation.
+    package func takeRevocations(incarnation: Int32) async throws(StoreError) -> [Fence] {
+        let rows = try await run(
+            "DELETE FROM revocation WHERE worker = \(incarnation) RETURNING fence")
+        return try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try row.fence("fence") }
+        }
+    }
+}
+
+extension AbandonedPart {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            tenant: try row.tenant("tenant_id"), task: try row.task("task_id"),
+            destination: try row.destination(), fence: try row.fence("part_fence"))
+    }
+}
+
+extension Publication {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            task: try row.task("task_id"),
+            fence: try row.fence("fence"),
+            partFence: try row.fence("part_fence"),
+            tenant: try row.tenant("tenant_id"),
+            session: try row.session("session_id"),
+            number: Int(try row.decode("number", as: Int16.self)),
+            destination: try row.destination(),
+            result: TransferResult(
+                httpStatus: Int(try row.decode("http_status", as: Int16.self)),
+                bytesReceived: try row.decode("bytes_received"),
+                contentType: try row.decodeIfPresent("content_type"),
+                etag: try row.decodeIfPresent("etag"),
+                isLengthVerified: try row.decode("is_length_verified")))
+    }
+}

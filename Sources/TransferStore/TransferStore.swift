@@ -1,0 +1,46 @@
+package import Postgres
+import TransferModel
+
+/// Everything transferd keeps, as verbs; the only place that speaks SQL.
+///
+/// A verb is one statement, or a few in one implicit transaction: it happens as a whole or not at
+/// all, and has been committed durably when it returns.
+package struct TransferStore: Sendable {
+    private let pool: ConnectionPool
+
+    package init(pool: ConnectionPool) { self.pool = pool }
+
+    /// The release of PostgreSQL that answers.
+    package func serverVersion() async throws(StoreError) -> String {
+        let rows = try await run("SELECT current_setting('server_version') AS version")
+        return try decoding { () throws(PostgresError) in
+            try rows.first?.decode("version", as: String.self) ?? ""
+        }
+    }
+
+    func run(_ query: Query) async throws(StoreError) -> Rows {
+        do throws(PostgresError) {
+            return try await pool.execute(query)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Runs `queries` as one transaction.
+    func run(_ queries: [Query]) async throws(StoreError) -> [Rows] {
+        do throws(PostgresError) {
+            return try await pool.execute(queries)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Decodes what a verb has read; a row that does not fit is a defect of schema or code.
+    func decoding<Value>(_ body: () throws(PostgresError) -> Value) throws(StoreError) -> Value {
+        do throws(PostgresError) {
+            return try body()
+        } catch {
+            throw .defect(error)
+        }
+    }
+}

@@ -1,0 +1,28 @@
+/// How much the dispatcher does at once, and how long it waits for what.
+package struct DeliveryBounds: Sendable {
+    /// Pairs of subscription and session that are being delivered.
+    package var pairsMax = 64
+    /// Of them, pairs of one subscription.
+    package var perSubscriptionMax = 4
+    /// Claimed pairs of one subscription that wait for one of its slots.
+    package var waitingMax = 256
+    /// Claimed pairs of all subscriptions that wait.
+    package var waitingTotalMax = 4096
+    /// Events read at once for a pair; each may hold a client string of 64 KiB.
+    package var pageMax = 16
+    /// Bytes of an answer that are read; nothing of them is kept.
+    package var answerBytesMax = 16 * 1024
+    /// How long one try may take as a whole; Standard Webhooks 1.0 says 15 to 30 seconds.
+    package var messageTimeout: Duration = .seconds(15)
+    /// How long a claim lasts after it was made or last renewed by a delivery.
+    package var lease: Duration = .seconds(60)
+    /// How often the database is asked for due pairs without being told of any; jittered.
+    package var pollInterval: Duration = .seconds(1)
+    /// How long messages on their way may still take when the dispatcher is told to stop.
+    package var shutdownGrace: Duration = .seconds(5)
+
+    package init() {}
+
+    /// How long before its end a lease is no longer trusted to cover another try.
+    var leaseMargin: Duration { messageTimeout * 2 }
+}

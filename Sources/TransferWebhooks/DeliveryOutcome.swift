@@ -1,0 +1,64 @@
+import Curl
+import Foundation
+import TransferModel
+
+/// What one try to deliver a message came to.
+enum DeliveryOutcome: Equatable, Sendable {
+    /// The receiver answered with 2xx.
+    case delivered(status: Int)
+    /// The receiver has not taken the message; it is tried again.
+    case failed(DeliveryFailure)
+    /// We gave up ourselves, as when stopping; says nothing about the receiver.
+    case abandoned
+
+    /// The outcome of an answer: 2xx is success, everything else failure; a redirect too, for
+    /// following it would send the message where nobody has checked.
+    init(_ head: ResponseHead, now: Date) {
+        guard !(200...299).contains(head.status) else {
+            self = .delivered(status: head.status)
+            return
+        }
+        self = .failed(
+            DeliveryFailure(
+                status: head.status,
+                reason: "http_status",
+                retryAfter: head["Retry-After"].flatMap { RetryAfter.wait($0, now: now) }
+            )
+        )
+    }
+
+    /// The outcome of a try without an answer.
+    init(_ error: CurlError) {
+        switch error.code {
+        case .cancelled: self = .abandoned
+        default: self = .failed(DeliveryFailure(reason: Self.reason(error.code)))
+        }
+    }
+
+    /// A stable word for a cause, the same as in the failures of tasks where there is one.
+    private static func reason(_ code: CurlError.Code) -> String {
+        switch code {
+        case .unsupportedURL: "unsupported_url"
+        case .couldNotResolve: "could_not_resolve_host"
+        case .couldNotConnect: "could_not_connect"
+        case .tlsFailure, .tlsHandshake: "tls_failure"
+        case .timedOut: "timed_out"
+        case .connectionLost, .truncated: "connection_lost"
+        case .badResponse, .bodyTooLarge: "bad_response"
+        case .egressDenied: "egress_denied"
+        case .invalidRequest, .bodySourceFailed, .aborted, .cancelled, .tooManyTransfers,
+            .outOfMemory, .other:
+            "service"
+        }
+    }
+}
+
+/// Why a message was not delivered; holds nothing that the receiver wrote.
+struct DeliveryFailure: Equatable, Sendable {
+    /// The answer's status, when there was one.
+    var status: Int?
+    /// A stable word.
+    var reason: String
+    /// What the receiver asked for with `Retry-After`.
+    var retryAfter: Duration?
+}

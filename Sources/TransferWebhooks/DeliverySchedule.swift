@@ -1,0 +1,44 @@
+/// Decides how long a message waits after a try that failed.
+///
+/// A pure value: chance is an argument. The last wait repeats for ever, so that a receiver which
+/// comes back after a month still gets everything in order.
+package struct DeliverySchedule: Equatable, Sendable {
+    /// The wait after the first failed try, the second, and so on; never empty.
+    package let waits: [Duration]
+    /// The longest `Retry-After` that is honoured, unless the schedule's own wait is longer.
+    package var retryAfterMax = retryAfterMaxDefault
+
+    /// How far a wait may be from its scheduled length, so that what failed together does not
+    /// return together.
+    package static let jitter = 0.2
+    /// A day, as the longest wait of the schedule.
+    package static let retryAfterMaxDefault: Duration = .seconds(24 * 3600)
+
+    /// The example schedule of Standard Webhooks 1.0; the first try is made at once.
+    package static let `default` = DeliverySchedule(waits: [
+        .seconds(5), .seconds(5 * 60), .seconds(30 * 60), .seconds(2 * 3600), .seconds(5 * 3600),
+        .seconds(10 * 3600), .seconds(14 * 3600), .seconds(20 * 3600), .seconds(24 * 3600),
+    ])
+
+    package init(waits: [Duration]) {
+        precondition(!waits.isEmpty, "a schedule has at least one wait")
+        self.waits = waits
+    }
+
+    /// The wait after failed try `number` of a message, counted from 1.
+    ///
+    /// - Parameters:
+    ///   - number: how often the message was tried.
+    ///   - retryAfter: what the receiver asked for, if it did; it can only lengthen the wait.
+    ///   - chance: uniform in 0..<1; places the wait in its range.
+    /// - Returns: how long until the next try.
+    package func wait(
+        afterTry number: Int,
+        retryAfter: Duration? = nil,
+        chance: Double
+    ) -> Duration {
+        let base = waits[min(max(number, 1), waits.count) - 1]
+        guard let retryAfter else { return base * (1 - Self.jitter + 2 * Self.jitter * chance) }
+        return min(max(retryAfter, base), max(retryAfterMax, base))
+    }
+}

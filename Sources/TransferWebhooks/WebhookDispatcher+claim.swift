@@ -1,0 +1,64 @@
+import Synchronization
+import TransferModel
+import TransferStore
+
+extension WebhookDispatcher {
+    /// The longest pause between claims while the store is away.
+    private static let claimPauseMax: Duration = .seconds(10)
+    private static let claimPauseMin: Duration = .milliseconds(250)
+
+    /// Claims due pairs until there are none or all slots are taken, and starts them.
+    func claimDue(_ group: inout DiscardingTaskGroup) async {
+        let pausedUntil = state.withLock { $0.claimableAt }
+        if let pausedUntil, pausedUntil > .now { return }
+        while true {
+            let limit = state.withLock { $0.slots.freeCount }
+            guard limit > 0, !Task.isCancelled else { return }
+            let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
+            guard let claims = await claim(limit) else { return }
+            state.withLock { $0.hasMore = claims.count == limit }
+            for claim in claims { start(HeldClaim(claim, until: expiresAt), &group) }
+            guard claims.count == limit else { return }
+        }
+    }
+
+    /// - Returns: nil when the store cannot be asked.
+    private func claim(_ limit: Int) async -> [DeliveryClaim]? {
+        do throws(StoreError) {
+            let claims = try await store.claimDeliveries(
+                worker.reserve(limit),
+                limit: limit,
+                lease: bounds.lease
+            )
+            watch.succeeded()
+            state.withLock { state in
+                state.claimFailures = 0
+                state.claimableAt = nil
+            }
+            return claims
+        } catch {
+            watch.failed(error)
+            state.withLock { state in
+                let doublings = min(state.claimFailures, 10)
+                state.claimFailures += 1
+                let pause = min(Self.claimPauseMin * (1 << doublings), Self.claimPauseMax)
+                state.claimableAt = .now + pause * Double.random(in: 0.5..<1)
+            }
+            return nil
+        }
+    }
+
+    private func start(_ held: HeldClaim, _ group: inout DiscardingTaskGroup) {
+        let admission = state.withLock { state in
+            state.slots.admit(held, of: held.claim.subscription, until: held.expiresAt)
+        }
+        guard admission == .start else { return }
+        group.addTask {
+            var next: HeldClaim? = held
+            while let current = next {
+                await self.deliver(current)
+                next = self.end(current)
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+package import Curl
+package import Foundation
+package import Logging
+import ServiceLifecycle
+import Synchronization
+package import TransferModel
+package import TransferStore
+
+/// Delivers the events of sessions to subscriptions as signed webhooks.
+///
+/// The unit of work is a pair of subscription and session: its messages are sent one after the
+/// other in the order of events, and the next only after the previous was answered with 2xx. A
+/// receiver that fails blocks its own pair alone. All state is in the store, so any instance goes
+/// on where another stopped; a crash between answer and record delivers a message a second time,
+/// with the same identifier and bytes.
+package final class WebhookDispatcher: Service {
+    /// What many threads share.
+    struct State {
+        var slots: DeliverySlots<HeldClaim>
+        /// Whether the last claim got as many as it asked for, so that more are probably due.
+        var hasMore = false
+        /// Claims that have failed since the last that worked.
+        var claimFailures = 0
+        /// Not before this the store is asked for claims again.
+        var claimableAt: ContinuousClock.Instant?
+    }
+
+    /// Releases at once while stopping: as many as a pool has connections, or somewhat more.
+    private static let releasesMax = 8
+
+    let store: TransferStore
+    let worker: WorkerIdentity
+    let sender: WebhookSender
+    let schedule: DeliverySchedule
+    let bounds: DeliveryBounds
+    let linkBase: String?
+    let logger: Logger
+    let watch: StoreWatch
+    let state: Mutex<State>
+    /// Counts calls of ``signal()``, to see whether one came while a pair was being delivered.
+    let signalCount = Atomic<UInt64>(0)
+    /// Holds at most one element: a wake-up says "look", not "how much".
+    private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    /// Finishes when the last pair has ended after ``drain()`` began.
+    private let idle = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+    /// - Parameters:
+    ///   - store: where pairs, cursors and events are.
+    ///   - worker: this instance's registration, which somebody else keeps alive.
+    ///   - curl: a loop of the dispatcher's own: subscribers never share connections with origins.
+    ///   - egress: decides which addresses subscribers may have, at every try.
+    ///   - schedule: how long failed messages wait.
+    ///   - bounds: how much is done at once.
+    ///   - linkBase: the service's public URL, for links in messages; nil for relative ones.
+    ///   - version: of this program, for the `user-agent`.
+    ///   - now: the time of day.
+    ///   - logger: gets a line for each failed try, without URLs or secrets.
+    package init(
+        store: TransferStore,
+        worker: WorkerIdentity,
+        curl: CurlLoop,
+        egress: EgressGuard,
+        schedule: DeliverySchedule = .default,
+        bounds: DeliveryBounds = DeliveryBounds(),
+        linkBase: String? = nil,
+        version: String,
+        now: @escaping @Sendable () -> Date = { Date() },
+        logger: Logger
+    ) {
+        precondition(bounds.lease > bounds.leaseMargin, "a lease must cover a few tries")
+        self.store = store
+        self.worker = worker
+        self.schedule = schedule
+        self.bounds = bounds
+        self.linkBase = linkBase
+        self.logger = logger
+        sender = WebhookSender(
+            curl: curl,
+            egress: egress,
+            userAgent: "transferd/\(version)",
+            bounds: bounds,
+            now: now
+        )
+        watch = StoreWatch(logger: logger)
+        state = Mutex(State(slots: DeliverySlots(bounds: bounds)))
+    }
+
+    /// Says that events were committed, so that they are looked for now and not at the next poll.
+    package func signal() {
+        signalCount.add(1, ordering: .relaxed)
+        wake()
+    }
+
+    /// Delivers until a graceful shutdown or a cancellation; may be called once.
+    ///
+    /// On a shutdown nothing new is started, messages on their way get the grace to be answered,
+    /// and all pairs are given back for others to go on with.
+    package func run() async {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.poll() }
+                wake()
+                for await _ in wakeups.stream { await claimDue(&group) }
+                await drain()
+                group.cancelAll()
+            }
+        } onGracefulShutdown: {
+            self.wakeups.continuation.finish()
+        }
+    }
+
+    func wake() { wakeups.continuation.yield() }
+
+    /// Wakes the dispatcher for what nobody told it of: waits that ended, events of others.
+    private func poll() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: bounds.pollInterval * Double.random(in: 0.75..<1.25))
+            wake()
+        }
+    }
+
+    private func drain() async {
+        let (waiting, isIdle) = state.withLock { state in
+            let waiting = state.slots.drain()
+            return (waiting, state.slots.runningCount == 0)
+        }
+        if isIdle { idle.continuation.finish() }
+        async let isGivenBack: Void = giveBack(waiting)
+        await withTaskGroup { group in
+            group.addTask { for await _ in self.idle.stream {} }
+            group.addTask { try? await Task.sleep(for: self.bounds.shutdownGrace) }
+            await group.next()
+            group.cancelAll()
+        }
+        await isGivenBack
+    }
+
+    /// Releases pairs that were claimed but not begun, so that others need not await their leases.
+    private func giveBack(_ waiting: [HeldClaim]) async {
+        await withDiscardingTaskGroup { group in
+            for lane in 0..<min(Self.releasesMax, waiting.count) {
+                group.addTask {
+                    for index in stride(from: lane, to: waiting.count, by: Self.releasesMax) {
+                        // Without a store their leases free them, and a shutdown does not wait.
+                        guard !self.watch.isStoreAway else { return }
+                        await self.release(waiting[index])
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives back the slot of a pair.
+    ///
+    /// - Returns: the pair that goes on in that slot.
+    func end(_ held: HeldClaim) -> HeldClaim? {
+        let (next, isIdle, mustWake) = state.withLock { state in
+            let next = state.slots.ended(held.claim.subscription, at: .now)
+            let isIdle = state.slots.isDraining && state.slots.runningCount == 0
+            return (next, isIdle, next == nil && state.hasMore)
+        }
+        if isIdle { idle.continuation.finish() }
+        if mustWake { wake() }
+        return next
+    }
+}

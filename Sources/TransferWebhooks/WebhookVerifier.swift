@@ -1,0 +1,82 @@
+import Crypto
+package import Foundation
+package import TransferModel
+
+/// Checks messages as a receiver must, by Standard Webhooks 1.0.
+package struct WebhookVerifier: Sendable {
+    /// How far a message's clock may be from ours, in both directions.
+    package static let tolerance: Duration = .seconds(300)
+    /// Signatures of one message that are looked at.
+    package static let signaturesMax = 32
+
+    private let secrets: [SigningSecret]
+
+    /// Accepts what is signed with any of `secrets`.
+    package init(secrets: [SigningSecret]) { self.secrets = secrets }
+
+    /// Returns when the message is authentic and fresh.
+    ///
+    /// - Parameters:
+    ///   - headers: the request's headers, in any case and order.
+    ///   - body: the bytes as they arrived.
+    ///   - now: the receiver's time.
+    /// - Throws: ``WebhookVerificationError`` when the message is not to be acted upon.
+    package func verify(
+        headers: [(name: String, value: String)],
+        body: [UInt8],
+        now: Date = Date()
+    ) throws(WebhookVerificationError) {
+        func header(_ name: String) throws(WebhookVerificationError) -> String {
+            guard let header = headers.first(where: { $0.name.lowercased() == name }) else {
+                throw .missingHeader(name)
+            }
+            return header.value
+        }
+        let id = try header(WebhookSignature.Header.id)
+        let timestamp = try Self.timestamp(try header(WebhookSignature.Header.timestamp))
+        let list = try header(WebhookSignature.Header.signature)
+        let tolerance = Double(Self.tolerance.components.seconds)
+        // In floating point, where no distance overflows; it is exact for centuries around now.
+        guard abs(Double(timestamp) - now.timeIntervalSince1970) <= tolerance else {
+            throw .timestampOutOfTolerance
+        }
+        guard isSigned(list, id: id, timestamp: timestamp, body: body) else {
+            throw .noMatchingSignature
+        }
+    }
+
+    private static func timestamp(_ text: String) throws(WebhookVerificationError) -> Int64 {
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int64(text) else {
+            throw .invalidTimestamp
+        }
+        return seconds
+    }
+
+    private func isSigned(_ list: String, id: String, timestamp: Int64, body: [UInt8]) -> Bool {
+        for entry in list.split(separator: " ").prefix(Self.signaturesMax) {
+            let parts = entry.split(separator: ",", maxSplits: 1)
+            guard parts.count == 2, parts[0] == WebhookSignature.version,
+                let signature = Data(base64Encoded: String(parts[1]))
+            else { continue }
+            let matches = secrets.contains { secret in
+                // HMAC's comparison takes the same time wherever the first difference is.
+                WebhookSignature.code(id: id, timestamp: timestamp, body: body, secret: secret)
+                    .finalize() == signature
+            }
+            if matches { return true }
+        }
+        return false
+    }
+}
+
+/// Why a message is not to be believed.
+package enum WebhookVerificationError: Error, Equatable, Sendable {
+    /// One of the three headers is missing: not a webhook of ours.
+    case missingHeader(String)
+    /// The timestamp is not a count of seconds.
+    case invalidTimestamp
+    /// Too old or from the future: a replay, or one of the clocks is wrong.
+    case timestampOutOfTolerance
+    /// None of the signatures is by a known key over these bytes.
+    case noMatchingSignature
+}

@@ -1,0 +1,120 @@
+/// An event as clients see it, in the events page and in webhooks alike.
+///
+/// `type`, `timestamp` and `data` are the payload of Standard Webhooks 1.0. Encoded with
+/// ``WireEncoder``, a message is the same bytes in every delivery.
+package struct EventMessage: Codable, Sendable {
+    /// Unique for ever; the `webhook-id` of the message.
+    package let id: String
+    package let type: String
+    package let timestamp: Timestamp
+    package let data: Content
+
+    package init(id: String, type: String, timestamp: Timestamp, data: Content) {
+        self.id = id
+        self.type = type
+        self.timestamp = timestamp
+        self.data = data
+    }
+
+    /// What the event says; the fields behind `task` belong to `session.events_finished` alone.
+    package struct Content: Codable, Sendable {
+        package let sessionIdentifier: String
+        package let sequence: Int64
+        package let generation: Int64
+        package let task: Task?
+        package let completed: Int64?
+        package let failed: Int64?
+        package let cancelled: Int64?
+        /// The first that failed; all of them are behind ``failedTasksURL``.
+        package let failedTasks: [FailedTask]?
+        package let failedTasksURL: String?
+
+        package init(
+            sessionIdentifier: String, sequence: Int64, generation: Int64, task: Task? = nil,
+            summary: Summary? = nil
+        ) {
+            self.sessionIdentifier = sessionIdentifier
+            self.sequence = sequence
+            self.generation = generation
+            self.task = task
+            completed = summary?.completed
+            failed = summary?.failed
+            cancelled = summary?.cancelled
+            failedTasks = summary?.failedTasks
+            failedTasksURL = summary?.failedTasksURL
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case sequence, generation, task, completed, failed, cancelled
+            case sessionIdentifier = "session_identifier"
+            case failedTasks = "failed_tasks"
+            case failedTasksURL = "failed_tasks_url"
+        }
+    }
+
+    /// The outcome of a generation; its fields lie flat in ``Content``.
+    package struct Summary: Sendable {
+        package let completed: Int64
+        package let failed: Int64
+        package let cancelled: Int64
+        package let failedTasks: [FailedTask]
+        package let failedTasksURL: String
+
+        package init(
+            completed: Int64, failed: Int64, cancelled: Int64, failedTasks: [FailedTask],
+            failedTasksURL: String
+        ) {
+            self.completed = completed
+            self.failed = failed
+            self.cancelled = cancelled
+            self.failedTasks = failedTasks
+            self.failedTasksURL = failedTasksURL
+        }
+    }
+
+    /// The task as it was when the event happened.
+    package struct Task: Codable, Sendable {
+        package let id: String
+        package let state: String
+        package let attempt: Int
+        package let clientPersistedString: String?
+        package let countOfBytesReceived: Int64
+        package let error: TaskDocument.Failure?
+
+        package init(
+            id: String, state: String, attempt: Int, clientPersistedString: String?,
+            countOfBytesReceived: Int64, error: TaskDocument.Failure?
+        ) {
+            self.id = id
+            self.state = state
+            self.attempt = attempt
+            self.clientPersistedString = clientPersistedString
+            self.countOfBytesReceived = countOfBytesReceived
+            self.error = error
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case id, state, attempt, error
+            case clientPersistedString = "client_persisted_string"
+            case countOfBytesReceived = "count_of_bytes_received"
+        }
+    }
+
+    /// A task that failed, as the summary of its generation lists it.
+    package struct FailedTask: Codable, Sendable {
+        package let id: String
+        package let clientPersistedString: String?
+        package let code: String
+
+        package init(id: String, clientPersistedString: String?, code: String) {
+            self.id = id
+            self.clientPersistedString = clientPersistedString
+            self.code = code
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case id, code
+            case clientPersistedString = "client_persisted_string"
+        }
+    }
+}

@@ -1,0 +1,71 @@
+/// One thing that is wrong with a request: where, a stable code, and a sentence.
+package struct FieldError: Error, Hashable, Codable, Sendable {
+    /// A JSON pointer into the request's body (RFC 6901); the empty pointer is the whole body.
+    package let pointer: String?
+    /// The name of the path or query parameter, where the fault is not in the body.
+    package let parameter: String?
+    /// Stable; listed in `openapi.yaml`.
+    package let code: Code
+    /// A sentence for the developer of the client; never repeats what was sent.
+    package let detail: String
+
+    /// What is wrong with a field; part of the API, never renamed.
+    package enum Code: String, CaseIterable, Codable, Sendable {
+        case required
+        case unknownField = "unknown_field"
+        case unknownParameter = "unknown_parameter"
+        case wrongType = "wrong_type"
+        case invalidValue = "invalid_value"
+        case invalidDate = "invalid_date"
+        case invalidURL = "invalid_url"
+        case invalidHeader = "invalid_header"
+        case forbiddenHeader = "forbidden_header"
+        case tooManyHeaders = "too_many_headers"
+        case clientStringTooLong = "client_string_too_long"
+        case invalidDestination = "invalid_destination"
+        case invalidIdentifier = "invalid_identifier"
+        case invalidCursor = "invalid_cursor"
+        case tooManyItems = "too_many_items"
+        case noItems = "no_items"
+    }
+
+    /// A fault in the body.
+    package init(pointer: String, _ code: Code, _ detail: String) {
+        self.pointer = pointer
+        self.parameter = nil
+        self.code = code
+        self.detail = detail
+    }
+
+    /// A fault in the path or the query.
+    package init(parameter: String, _ code: Code, _ detail: String) {
+        self.pointer = nil
+        self.parameter = parameter
+        self.code = code
+        self.detail = detail
+    }
+}
+
+/// Renders places in a JSON text as RFC 6901 pointers.
+package enum JSONPointer {
+    /// The pointer to what `path` leads to.
+    package static func rendering(_ path: [any CodingKey]) -> String {
+        path.reduce(into: "") { pointer, key in
+            pointer += "/" + (key.intValue.map(String.init) ?? escaped(key.stringValue))
+        }
+    }
+
+    /// One step of a pointer: `~` and `/` have escapes (RFC 6901 §3).
+    package static func escaped(_ step: String) -> String {
+        var utf8: [UInt8] = []
+        utf8.reserveCapacity(step.utf8.count)
+        for byte in step.utf8 {
+            switch byte {
+            case UInt8(ascii: "~"): utf8 += "~0".utf8
+            case UInt8(ascii: "/"): utf8 += "~1".utf8
+            default: utf8.append(byte)
+            }
+        }
+        return String(decoding: utf8, as: UTF8.self)
+    }
+}

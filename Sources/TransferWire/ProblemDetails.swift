@@ -1,0 +1,117 @@
+/// An error answer: `application/problem+json` (RFC 9457).
+package struct ProblemDetails: Equatable, Codable, Sendable {
+    /// ``typeBase`` and the code; compared by clients, not fetched.
+    package let type: String
+    package let title: String
+    package let status: Int
+    package let detail: String?
+    package let code: Code
+    /// What is wrong with the request, at most ``errorsMax`` of it.
+    package let errors: [FieldError]?
+    /// The value of the answer's `X-Request-Id`, to find the request in the log.
+    package let requestID: String
+
+    package static let typeBase = "https://transferd.dev/problems/"
+    package static let errorsMax = 100
+
+    package init(
+        _ code: Code, detail: String?, errors: [FieldError] = [], requestID: String
+    ) {
+        self.type = Self.typeBase + code.rawValue
+        self.title = code.title
+        self.status = code.status
+        self.detail = detail
+        self.code = code
+        self.errors = errors.isEmpty ? nil : Array(errors.prefix(Self.errorsMax))
+        self.requestID = requestID
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case type, title, status, detail, code, errors
+        case requestID = "request_id"
+    }
+}
+
+extension ProblemDetails {
+    /// The stable name of a problem; part of the API, never renamed.
+    package enum Code: String, CaseIterable, Codable, Sendable {
+        /// The body is no JSON text (RFC 8259), or nested too deeply.
+        case malformedJSON = "malformed_json"
+        /// The `Idempotency-Key` is neither a structured-field string nor a token.
+        case invalidIdempotencyKey = "invalid_idempotency_key"
+        /// The API key is missing, unknown or revoked.
+        case unauthorized
+        /// The path names nothing.
+        case unknownRoute = "unknown_route"
+        /// The tenant has no session of that identifier.
+        case unknownSession = "unknown_session"
+        /// The tenant has no task of that identifier.
+        case unknownTask = "unknown_task"
+        /// The tenant has no subscription of that identifier.
+        case unknownSubscription = "unknown_subscription"
+        /// The resource has no such method; `Allow` lists those it has.
+        case methodNotAllowed = "method_not_allowed"
+        /// The task has no content yet, or never will.
+        case taskNotCompleted = "task_not_completed"
+        /// The first request with this `Idempotency-Key` is still being handled; repeat it later.
+        case idempotencyKeyInUse = "idempotency_key_in_use"
+        /// The task's file is no longer in the container.
+        case contentGone = "content_gone"
+        /// The body is longer than the service accepts.
+        case bodyTooLarge = "body_too_large"
+        /// The body is not declared as `application/json`.
+        case unsupportedMediaType = "unsupported_media_type"
+        /// The requested range begins behind the content's end.
+        case rangeNotSatisfiable = "range_not_satisfiable"
+        /// The request was understood and is not valid; `errors` says where.
+        case validationFailed = "validation_failed"
+        /// The `Idempotency-Key` was used with another request.
+        case idempotencyKeyReused = "idempotency_key_reused"
+        /// The service failed; the log has the cause under the request's identifier.
+        case internalError = "internal_error"
+        /// The service cannot answer now; repeat the request after `Retry-After`.
+        case unavailable
+
+        /// The status of every answer with this code.
+        package var status: Int {
+            switch self {
+            case .malformedJSON, .invalidIdempotencyKey: 400
+            case .unauthorized: 401
+            case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription: 404
+            case .methodNotAllowed: 405
+            case .taskNotCompleted, .idempotencyKeyInUse: 409
+            case .contentGone: 410
+            case .bodyTooLarge: 413
+            case .unsupportedMediaType: 415
+            case .rangeNotSatisfiable: 416
+            case .validationFailed, .idempotencyKeyReused: 422
+            case .internalError: 500
+            case .unavailable: 503
+            }
+        }
+
+        /// The same few words for every answer with this code.
+        package var title: String {
+            switch self {
+            case .malformedJSON: "The body is not valid JSON"
+            case .invalidIdempotencyKey: "The idempotency key is not valid"
+            case .unauthorized: "A valid API key is required"
+            case .unknownRoute: "There is nothing at this path"
+            case .unknownSession: "There is no such session"
+            case .unknownTask: "There is no such task"
+            case .unknownSubscription: "There is no such subscription"
+            case .methodNotAllowed: "The method is not allowed here"
+            case .taskNotCompleted: "The task is not completed"
+            case .idempotencyKeyInUse: "The idempotency key is in use"
+            case .contentGone: "The content is gone"
+            case .bodyTooLarge: "The body is too large"
+            case .unsupportedMediaType: "The media type is not supported"
+            case .rangeNotSatisfiable: "The range cannot be satisfied"
+            case .validationFailed: "The request is not valid"
+            case .idempotencyKeyReused: "The idempotency key was used for another request"
+            case .internalError: "The service failed"
+            case .unavailable: "The service is not available"
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+/// A task as clients see it; what has no value is absent.
+package struct TaskDocument: Codable, Sendable {
+    package var id: String
+    package var sessionIdentifier: String
+    package var kind = "download"
+    package var state: String
+    package var urlSessionState: String
+    package var url: String
+    package var clientPersistedString: String?
+    package var earliestBeginAt: Timestamp?
+    package var priority: Double
+    package var destination: Destination?
+    package var attempt: Int
+    package var countOfBytesReceived: Int64
+    /// -1 while unknown, as `NSURLSessionTransferSizeUnknown`.
+    package var countOfBytesExpectedToReceive: Int64
+    /// Why the task does not run, for a person.
+    package var reason: String?
+    package var until: Timestamp?
+    package var error: Failure?
+    package var response: Response?
+    /// The path of the task's bytes, when it is completed.
+    package var content: String?
+    package var createdAt: Timestamp
+    package var finishedAt: Timestamp?
+
+    package init(
+        id: String, sessionIdentifier: String, state: String, urlSessionState: String,
+        url: String, priority: Double, attempt: Int, countOfBytesReceived: Int64,
+        countOfBytesExpectedToReceive: Int64, createdAt: Timestamp
+    ) {
+        self.id = id
+        self.sessionIdentifier = sessionIdentifier
+        self.state = state
+        self.urlSessionState = urlSessionState
+        self.url = url
+        self.priority = priority
+        self.attempt = attempt
+        self.countOfBytesReceived = countOfBytesReceived
+        self.countOfBytesExpectedToReceive = countOfBytesExpectedToReceive
+        self.createdAt = createdAt
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, kind, state, url, priority, destination, attempt, reason, until, error, response
+        case content
+        case sessionIdentifier = "session_identifier"
+        case urlSessionState = "url_session_state"
+        case clientPersistedString = "client_persisted_string"
+        case earliestBeginAt = "earliest_begin_at"
+        case countOfBytesReceived = "count_of_bytes_received"
+        case countOfBytesExpectedToReceive = "count_of_bytes_expected_to_receive"
+        case createdAt = "created_at"
+        case finishedAt = "finished_at"
+    }
+
+    /// Where the result goes in the tenant's container.
+    package struct Destination: Codable, Sendable {
+        package let path: String
+        package let overwrite: Bool
+
+        package init(path: String, overwrite: Bool) {
+            self.path = path
+            self.overwrite = overwrite
+        }
+    }
+
+    /// The newest failure: the last attempt's while the task waits, final once it has failed.
+    package struct Failure: Equatable, Codable, Sendable {
+        package let domain: String
+        package let code: String
+        package let message: String
+        package let httpStatus: Int?
+        package let isRetryable: Bool
+
+        package init(
+            domain: String, code: String, message: String, httpStatus: Int?, isRetryable: Bool
+        ) {
+            self.domain = domain
+            self.code = code
+            self.message = message
+            self.httpStatus = httpStatus
+            self.isRetryable = isRetryable
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case domain, code, message
+            case httpStatus = "http_status"
+            case isRetryable = "is_retryable"
+        }
+    }
+
+    /// What the origin answered.
+    package struct Response: Codable, Sendable {
+        package let status: Int
+        package let contentType: String?
+        package let etag: String?
+        package let isLengthVerified: Bool
+
+        package init(status: Int, contentType: String?, etag: String?, isLengthVerified: Bool) {
+            self.status = status
+            self.contentType = contentType
+            self.etag = etag
+            self.isLengthVerified = isLengthVerified
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case status, etag
+            case contentType = "content_type"
+            case isLengthVerified = "is_length_verified"
+        }
+    }
+}
+
+/// What a submit answers for one task: enough to find it again.
+package struct TaskReceipt: Codable, Sendable {
+    package let id: String
+    package let sessionIdentifier: String
+    /// The state the task was created in.
+    package let state: String
+    /// The path of the task.
+    package let location: String
+
+    package init(id: String, sessionIdentifier: String, state: String, location: String) {
+        self.id = id
+        self.sessionIdentifier = sessionIdentifier
+        self.state = state
+        self.location = location
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, state, location
+        case sessionIdentifier = "session_identifier"
+    }
+}
+
+/// What a batch answers: one receipt for each task, in the order of the request.
+package struct BatchReceipt: Codable, Sendable {
+    package let items: [TaskReceipt]
+
+    package init(items: [TaskReceipt]) { self.items = items }
+}

@@ -1,0 +1,55 @@
+import Foundation
+
+/// Decodes request bodies.
+package enum WireDecoder {
+    /// Why a body has no value.
+    package enum Failure: Error, Equatable, Sendable {
+        /// No JSON text: answered with 400.
+        case malformed(String)
+        /// JSON that is not what the operation takes: answered with 422.
+        case invalid(FieldError)
+    }
+
+    /// The value of a body.
+    package static func decode<Value: Decodable>(
+        _ type: Value.Type, from bytes: [UInt8]
+    ) throws(Failure) -> Value {
+        do {
+            try JSONText.check(bytes)
+        } catch {
+            throw .malformed(detail(of: error))
+        }
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes))
+        } catch let error as FieldError {
+            throw .invalid(error)
+        } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
+            throw .malformed("The body is not a JSON text (RFC 8259).")
+        } catch let error as DecodingError {
+            throw .invalid(FieldError(error))
+        } catch {
+            throw .malformed("The body is not a JSON text (RFC 8259).")
+        }
+    }
+
+    private static func detail(of fault: JSONText.Fault) -> String {
+        switch fault {
+        case .empty: "The body is empty."
+        case .notUTF8: "The body is not UTF-8."
+        case .tooDeep: "The body is nested more than \(JSONText.depthMax) deep."
+        case .controlByte: "The body holds a control character that JSON wants escaped."
+        }
+    }
+}
+
+/// Encodes answers and messages.
+package enum WireEncoder {
+    /// The JSON of `value`, the same bytes whenever and wherever it is encoded.
+    ///
+    /// - Throws: never for the types of this target, whose numbers are all finite.
+    package static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return [UInt8](try encoder.encode(value))
+    }
+}

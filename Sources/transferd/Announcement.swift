@@ -1,0 +1,18 @@
+import Foundation
+
+/// The one line on standard output that tells where the service listens.
+struct Announcement: Encodable {
+    var event = "listening"
+    let host: String
+    let port: Int
+    var pid = ProcessInfo.processInfo.processIdentifier
+
+    /// Written at once, also into a pipe.
+    func print() {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        guard var line = try? encoder.encode(self) else { return }
+        line.append(UInt8(ascii: "\n"))
+        FileHandle.standardOutput.write(line)
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import Logging
+
+/// What the commands beside `serve` share.
+enum Command {
+    /// Warnings and errors only: their output is the result.
+    static func logger() -> Logger {
+        var logger = Logger(label: "transferd") { JSONLogHandler(label: $0, level: .warning) }
+        logger.logLevel = .warning
+        return logger
+    }
+
+    /// Runs `body` with the database, and leaves a private cluster as it was found.
+    static func withDatabase(
+        _ options: DatabaseOptions, logger: Logger, _ body: (Database) async throws -> Void
+    ) async throws {
+        var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
+        let database = try await Database.open(
+            DatabaseLocation(options, &reader), logger: logger)
+        do {
+            try await body(database)
+        } catch {
+            await database.close()
+            throw error
+        }
+        await database.close()
+    }
+}

@@ -1,0 +1,67 @@
+import EmbeddedPostgres
+import EventLoop
+import Foundation
+import Logging
+import Postgres
+import TransferStore
+
+/// The database of a command, ready to be used: running, reachable and migrated.
+struct Database: Sendable {
+    let location: DatabaseLocation
+    /// The private cluster, if it is one.
+    private let cluster: EmbeddedCluster?
+    let configuration: ConnectionConfiguration
+    let loop: EventLoop
+
+    /// Starts the private cluster where no other database is named.
+    static func open(_ location: DatabaseLocation, logger: Logger) async throws -> Database {
+        let loop = try EventLoop(name: "postgres")
+        if let url = location.url {
+            return Database(
+                location: location, cluster: nil, configuration: ConnectionConfiguration(url: url),
+                loop: loop)
+        }
+        // Others may pass through, as the account of the private cluster must; the files that
+        // matter close themselves.
+        try FileManager.default.createDirectory(
+            atPath: location.dataDirectory, withIntermediateDirectories: true)
+        let cluster = try await EmbeddedCluster.start(
+            in: location.dataDirectory, logger: logger)
+        return Database(
+            location: location, cluster: cluster,
+            configuration: ConnectionConfiguration(url: cluster.url), loop: loop)
+    }
+
+    /// Whether it is the private cluster in the data directory.
+    var isPrivate: Bool { cluster != nil }
+
+    /// Stops the private cluster, unless another process uses it too.
+    func close() async { await cluster?.stop() }
+
+    /// Runs `body` with a connection of its own.
+    func withConnection<Result>(
+        _ body: (Connection) async throws -> Result
+    ) async throws -> Result {
+        let connection = try await Connection.open(configuration, on: loop)
+        do {
+            let result = try await body(connection)
+            await connection.close()
+            return result
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    /// Applies the migrations that are missing.
+    func migrate(logger: Logger) async throws {
+        let migrator = try Migrator(folder: location.migrations, logger: logger)
+        _ = try await withConnection { try await migrator.migrate($0) }
+    }
+
+    /// Starts the private cluster again if it was killed; whoever runs does nothing.
+    func revive(logger: Logger) async throws {
+        guard cluster != nil else { return }
+        _ = try await EmbeddedCluster.start(in: location.dataDirectory, logger: logger)
+    }
+}

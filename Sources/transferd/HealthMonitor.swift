@@ -1,0 +1,92 @@
+import Logging
+import ServiceLifecycle
+import Synchronization
+import TransferHTTP
+import TransferStore
+
+/// Knows whether the service can work, by asking the database all the time: health questions are
+/// answered from memory, at once and at a constant cost, whatever is broken.
+final class HealthMonitor: Service {
+    /// Between two questions.
+    private static let interval: Duration = .milliseconds(400)
+    /// An answer counts for as long; a question that hangs makes the service not ready.
+    private static let freshness: Duration = .milliseconds(1500)
+    /// Between two tries to start a private cluster that was killed.
+    private static let reviveInterval: Duration = .seconds(5)
+
+    private struct State {
+        var isDraining = false
+        var lastAnswer: ContinuousClock.Instant?
+        var workers: Int?
+    }
+
+    private let state = Mutex(State())
+    private let store: TransferStore
+    private let startedAt = ContinuousClock.now
+    private let revive: @Sendable () async throws -> Void
+    private let logger: Logger
+
+    /// - Parameter revive: starts the database again if that is ours to do.
+    init(
+        store: TransferStore, logger: Logger, revive: @escaping @Sendable () async throws -> Void
+    ) {
+        self.store = store
+        self.logger = logger
+        self.revive = revive
+    }
+
+    var readiness: Readiness {
+        state.withLock { state in
+            if state.isDraining { return .notReady(reason: "shutting down") }
+            return Self.isFresh(state) ? .ready : .notReady(reason: "database away")
+        }
+    }
+
+    func report(version: String, libcurl: String) -> HealthReport {
+        state.withLock { state in
+            let isDatabaseUp = Self.isFresh(state)
+            return HealthReport(
+                version: version, libcurl: libcurl, isDatabaseUp: isDatabaseUp,
+                workers: isDatabaseUp ? state.workers : nil, uptime: .now - startedAt)
+        }
+    }
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await cancelWhenGracefulShutdown { await self.watch() }
+        } onGracefulShutdown: {
+            self.state.withLock { $0.isDraining = true }
+        }
+    }
+
+    private func watch() async {
+        var revivedAt = ContinuousClock.now
+        while !Task.isCancelled {
+            do {
+                let workers = try await store.livingWorkers()
+                state.withLock { state in
+                    state.lastAnswer = .now
+                    state.workers = workers
+                }
+            } catch {
+                if .now - revivedAt > Self.reviveInterval {
+                    revivedAt = .now
+                    await reviveDatabase()
+                }
+            }
+            do { try await Task.sleep(for: Self.interval) } catch { return }
+        }
+    }
+
+    private func reviveDatabase() async {
+        do {
+            try await revive()
+        } catch {
+            logger.error("database not started again", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private static func isFresh(_ state: State) -> Bool {
+        state.lastAnswer.map { .now - $0 < freshness } ?? false
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+import Logging
+
+/// One JSON object a line on standard error, so that no value can pass for a second line.
+struct JSONLogHandler: LogHandler {
+    /// A longer value is cut: the log is for reading.
+    private static let valueBytesMax = 2048
+
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    let label: String
+
+    init(label: String, level: Logger.Level) {
+        self.label = label
+        logLevel = level
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var fields: [String: String] = [:]
+        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+            fields[key] = Self.bounded("\(value)")
+        }
+        fields["level"] = event.level.rawValue
+        fields["message"] = Self.bounded("\(event.message)")
+        fields["time"] = Date.now.formatted(.iso8601.time(includingFractionalSeconds: true))
+        fields["label"] = label
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard var line = try? encoder.encode(fields) else { return }
+        line.append(UInt8(ascii: "\n"))
+        FileHandle.standardError.write(line)
+    }
+
+    private static func bounded(_ text: String) -> String {
+        text.utf8.count <= valueBytesMax
+            ? text : String(decoding: text.utf8.prefix(valueBytesMax), as: UTF8.self) + "…"
+    }
+}

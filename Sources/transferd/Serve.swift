@@ -1,0 +1,140 @@
+import ArgumentParser
+import Curl
+import Foundation
+import Glibc
+import Hummingbird
+import Logging
+import Postgres
+import ServiceLifecycle
+import TransferEngine
+import TransferHTTP
+import TransferModel
+import TransferStore
+import TransferWebhooks
+import UnixSignals
+
+/// `transferd serve`: puts all parts together and runs them.
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the service.",
+        discussion: """
+            Prints one line of JSON with the address when it accepts requests; logs are JSON \
+            lines on standard error.
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var service: ServiceOptions
+
+    func run() async throws {
+        let configuration = try ServerConfiguration(database: database, service: service)
+        let level = configuration.logLevel
+        LoggingSystem.bootstrap { JSONLogHandler(label: $0, level: level) }
+        let logger = Logger(label: "transferd")
+        try raiseDescriptorLimit()
+        // A receiver that closes early must end a write with an error, not the process.
+        signal(SIGPIPE, SIG_IGN)
+        let database = try await Database.open(configuration.database, logger: logger)
+        do {
+            try await serve(configuration, database, logger)
+        } catch {
+            await database.close()
+            throw error
+        }
+        await database.close()
+    }
+
+    private func serve(
+        _ configuration: ServerConfiguration, _ database: Database, _ logger: Logger
+    ) async throws {
+        try await database.migrate(logger: logger)
+        let pool = ConnectionPool(configuration: database.configuration, loop: database.loop)
+        let store = TransferStore(pool: pool)
+        let monitor = HealthMonitor(store: store, logger: logger) {
+            try await database.revive(logger: logger)
+        }
+        try await writeFirstKey(database.location, store)
+        let parts = try await Parts(configuration, store: store, logger: logger)
+        let location = database.location
+        let api = TransferAPI(
+            store: store, containersRoot: location.containers, baseURL: configuration.publicURL,
+            health: HealthSource(
+                readiness: { monitor.readiness },
+                report: {
+                    monitor.report(
+                        version: Version.current, libcurl: CurlLoop.libraryVersion.version)
+                }),
+            wake: { parts.wake() },
+            openAPIDocument: Array(
+                try Data(contentsOf: URL(fileURLWithPath: location.openAPIDocument))),
+            logger: logger)
+        let host = configuration.host
+        let application = api.application(host: host, port: configuration.port) { port in
+            Announcement(host: host, port: port).print()
+        }
+        var group = ServiceGroupConfiguration(
+            // Stopped from the last to the first: requests, transfers, webhooks, then what
+            // they stand on.
+            services: [
+                PoolService(pool: pool), parts.dispatcher, parts.engine, monitor, application,
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        group.maximumGracefulShutdownDuration = ServerConfiguration.shutdownGrace
+        group.maximumCancellationDuration = .seconds(5)
+        try await ServiceGroup(configuration: group).run()
+    }
+
+    /// Makes a key at the first start of a private cluster, where nobody could have made one.
+    private func writeFirstKey(_ location: DatabaseLocation, _ store: TransferStore) async throws {
+        guard location.url == nil,
+            !FileManager.default.fileExists(atPath: location.apiKeyFile)
+        else { return }
+        let key = APIKey.generate()
+        _ = try await store.createAPIKey(
+            id: key.id, tenantName: Keys.tenantDefault, secretSHA256: key.secretSHA256,
+            name: "first start")
+        try SecretFile(path: location.apiKeyFile).write("\(key.serialized)\n")
+    }
+
+    /// A transfer needs two descriptors, and the usual soft limit of 1,024 is for other times.
+    private func raiseDescriptorLimit() throws {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}
+
+/// The parts that run tasks and tell of them.
+private struct Parts: Sendable {
+    let engine: TransferEngine
+    let dispatcher: WebhookDispatcher
+
+    init(
+        _ configuration: ServerConfiguration, store: TransferStore, logger: Logger
+    ) async throws {
+        let policy = configuration.egress
+        let egress = EgressGuard { policy.allows($0.bytes) }
+        var settings = EngineConfiguration(egress: egress)
+        settings.concurrency = configuration.concurrency
+        settings.connectionsPerHost = configuration.connectionsPerHost
+        settings.fileBytesMax = configuration.fileBytesMax
+        settings.workerName = "\(ProcessInfo.processInfo.hostName):\(getpid())"
+        let identity = WorkerIdentity(
+            incarnation: try await store.registerWorker(name: settings.workerName))
+        // Origins and subscribers never share connections.
+        let dispatcher = WebhookDispatcher(
+            store: store, worker: identity, curl: try CurlLoop(name: "webhooks"), egress: egress,
+            linkBase: configuration.publicURL, version: Version.current, logger: logger)
+        self.dispatcher = dispatcher
+        engine = try TransferEngine(
+            store: store, identity: identity,
+            container: Container(directory: configuration.database.containers),
+            curl: CurlLoop(name: "transfers", connectionsMax: configuration.concurrency),
+            configuration: settings, logger: logger, onEvents: { dispatcher.signal() })
+    }
+
+    func wake() {
+        engine.wake()
+        dispatcher.signal()
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Glibc
+import Logging
+import TransferEngine
+import TransferModel
+
+/// Everything that can be set, read and checked once at the start.
+struct ServerConfiguration: Sendable {
+    static let hostDefault = "127.0.0.1"
+    static let portDefault = 8080
+    /// How long a stopping service waits for what is on its way.
+    static let shutdownGrace: Duration = .seconds(15)
+
+    let database: DatabaseLocation
+    let host: String
+    let port: Int
+    let publicURL: String?
+    let concurrency: Int
+    let connectionsPerHost: Int
+    let fileBytesMax: Int64
+    let egress: EgressPolicy
+    let logLevel: Logger.Level
+
+    /// - Throws: ``ConfigurationError`` with every problem found.
+    init(
+        database: DatabaseOptions, service: ServiceOptions,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(ConfigurationError) {
+        var reader = SettingsReader(environment: environment)
+        self.database = DatabaseLocation(database, &reader)
+        host = reader.text(service.host, "TRANSFERD_HOST") ?? Self.hostDefault
+        port = reader.number(
+            service.port, "TRANSFERD_PORT", in: 0...65_535, default: Self.portDefault)
+        publicURL = reader.text(service.publicURL, "TRANSFERD_PUBLIC_URL")
+        concurrency = reader.number(
+            service.concurrency, "TRANSFERD_CONCURRENCY", in: 1...10_000,
+            default: EngineConfiguration.concurrencyDefault)
+        connectionsPerHost = reader.number(
+            service.connectionsPerHost, "TRANSFERD_CONNECTIONS_PER_HOST", in: 1...1000,
+            default: EngineConfiguration.connectionsPerHostDefault)
+        fileBytesMax = reader.number(
+            service.fileBytesMax, "TRANSFERD_FILE_BYTES_MAX", in: 1...Int64.max,
+            default: EngineConfiguration.fileBytesMaxDefault)
+        let networks = service.allowNetwork
+            + (reader.text(nil, "TRANSFERD_ALLOW_NETWORKS") ?? "")
+            .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        egress = EgressPolicy(
+            allowed: networks.compactMap { reader.network($0) })
+        logLevel = reader.word(service.logLevel, "TRANSFERD_LOG_LEVEL", default: .info)
+        if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
+    }
+}
+
+/// Where the database and the files are.
+struct DatabaseLocation: Sendable {
+    /// Nil for the private cluster in the data directory. May hold a password; never logged.
+    let url: String?
+    let dataDirectory: String
+    let migrations: String
+    let openAPIDocument: String
+
+    /// The one file that says where the service keeps the key it made at its first start.
+    var apiKeyFile: String { "\(dataDirectory)/api-key" }
+    var containers: String { "\(dataDirectory)/containers" }
+
+    init(_ options: DatabaseOptions, _ reader: inout SettingsReader) {
+        url = reader.text(options.databaseURL, "DATABASE_URL")
+        let directory =
+            reader.text(options.dataDirectory, "TRANSFERD_DATA_DIRECTORY")
+            ?? Self.dataDirectoryDefault(reader.environment)
+        dataDirectory = URL(fileURLWithPath: directory).standardizedFileURL.path
+        let resources =
+            reader.text(options.resources, "TRANSFERD_RESOURCES") ?? Self.resourcesDefault
+        migrations = "\(resources)/migrations"
+        openAPIDocument = "\(resources)/openapi.yaml"
+    }
+
+    private static func dataDirectoryDefault(_ environment: [String: String]) -> String {
+        if geteuid() == 0 { return "/var/lib/transferd" }
+        let home = environment["HOME"] ?? "/tmp"
+        return (environment["XDG_STATE_HOME"] ?? "\(home)/.local/state") + "/transferd"
+    }
+
+    private static var resourcesDefault: String {
+        let files = FileManager.default
+        let program = Bundle.main.executableURL?.deletingLastPathComponent()
+        let installed = program?.appendingPathComponent("../share/transferd").standardizedFileURL
+        guard let installed, !files.fileExists(atPath: "migrations"),
+            files.fileExists(atPath: installed.path)
+        else { return "." }
+        return installed.path
+    }
+}
+
+/// What is wrong with the settings, all of it.
+struct ConfigurationError: Error, CustomStringConvertible {
+    let problems: [String]
+
+    var description: String { problems.joined(separator: "\n") }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Foundation
+
+/// Options of every command that uses the database.
+struct DatabaseOptions: ParsableArguments {
+    @Option(
+        help: """
+            PostgreSQL as URL or keyword string; without it a private cluster in the data \
+            directory is used. [DATABASE_URL]
+            """)
+    var databaseURL: String?
+
+    @Option(
+        help: """
+            Where the private cluster, the API key and the containers are; /var/lib/transferd for \
+            root, else ~/.local/state/transferd. [TRANSFERD_DATA_DIRECTORY]
+            """)
+    var dataDirectory: String?
+
+    @Option(
+        help: """
+            The directory with migrations/ and openapi.yaml; by default the working directory or \
+            the share/transferd beside the program. [TRANSFERD_RESOURCES]
+            """)
+    var resources: String?
+}
+
+/// Options of `transferd serve` beyond the database's.
+struct ServiceOptions: ParsableArguments {
+    @Option(help: "The address to listen on; 127.0.0.1. [TRANSFERD_HOST]")
+    var host: String?
+
+    @Option(help: "The port to listen on, 0 for a free one; 8080. [TRANSFERD_PORT]")
+    var port: Int?
+
+    @Option(
+        name: .customLong("public-url"),
+        help: "The service's address as clients know it, for links in webhooks. [TRANSFERD_PUBLIC_URL]")
+    var publicURL: String?
+
+    @Option(help: "Transfers at once, 1 to 10,000; 256. [TRANSFERD_CONCURRENCY]")
+    var concurrency: Int?
+
+    @Option(help: "Connections at once to one host, 1 to 1,000; 6. [TRANSFERD_CONNECTIONS_PER_HOST]")
+    var connectionsPerHost: Int?
+
+    @Option(help: "The largest file, in bytes; 1 TiB. [TRANSFERD_FILE_BYTES_MAX]")
+    var fileBytesMax: Int64?
+
+    @Option(
+        help: """
+            A network, such as 10.0.0.0/8, that may be reached although it is not public; may be \
+            repeated. [TRANSFERD_ALLOW_NETWORKS, separated by commas]
+            """)
+    var allowNetwork: [String] = []
+
+    @Option(help: "trace, debug, info, notice, warning or error; info. [TRANSFERD_LOG_LEVEL]")
+    var logLevel: String?
+}

@@ -1,0 +1,58 @@
+import Foundation
+import Glibc
+import TransferModel
+
+/// Reads settings from options or, where those are absent, from the environment, and collects what
+/// is wrong with them.
+struct SettingsReader {
+    let environment: [String: String]
+    private(set) var problems: [String] = []
+
+    init(environment: [String: String]) { self.environment = environment }
+
+    /// An empty variable counts as absent.
+    func text(_ option: String?, _ variable: String) -> String? {
+        option ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    mutating func number<Value: FixedWidthInteger>(
+        _ option: Value?, _ variable: String, in range: ClosedRange<Value>, default value: Value
+    ) -> Value {
+        if let option, range.contains(option) { return option }
+        guard let text = option.map({ "\($0)" }) ?? text(nil, variable) else { return value }
+        if option == nil, let number = Value(text), range.contains(number) { return number }
+        problems.append(
+            "\(variable): \(text) is not a number from \(range.lowerBound) to \(range.upperBound)")
+        return value
+    }
+
+    mutating func word<Value: RawRepresentable<String> & CaseIterable>(
+        _ option: String?, _ variable: String, default value: Value
+    ) -> Value {
+        guard let text = text(option, variable) else { return value }
+        if let word = Value(rawValue: text) { return word }
+        let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        problems.append("\(variable): \(text) is none of \(words)")
+        return value
+    }
+
+    mutating func network(_ text: String) -> EgressPolicy.Network? {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let address = parts.first.flatMap { Self.address(String($0)) }
+        let length = parts.count == 2 ? Int(parts[1]) : address.map { $0.count * 8 }
+        if parts.count <= 2, let address, let length,
+            let network = EgressPolicy.Network(prefix: address, length: length)
+        {
+            return network
+        }
+        problems.append(
+            "TRANSFERD_ALLOW_NETWORKS: \(text) is not a network such as 10.0.0.0/8 or fd00::/8")
+        return nil
+    }
+
+    private static func address(_ text: String) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        if inet_pton(AF_INET, text, &bytes) == 1 { return Array(bytes.prefix(4)) }
+        return inet_pton(AF_INET6, text, &bytes) == 1 ? bytes : nil
+    }
+}

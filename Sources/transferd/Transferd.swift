@@ -1,0 +1,22 @@
+import ArgumentParser
+
+/// The command line.
+@main
+struct Transferd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "transferd",
+        abstract: "A background URLSession for servers.",
+        discussion: """
+            Submit downloads over REST, go away, and be called back by a signed webhook when all \
+            of a session's tasks are done. Every option can also be set by its environment \
+            variable, named in brackets.
+            """,
+        version: Version.current,
+        subcommands: [Serve.self, Migrate.self, Keys.self, Doctor.self],
+        defaultSubcommand: Serve.self)
+}
+
+/// What this program is called to others.
+enum Version {
+    static let current = "0.1.0"
+}
