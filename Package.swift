@@ -16,11 +16,17 @@ let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hum
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let lifecycle: Target.Dependency = .product(
-    name: "ServiceLifecycle", package: "swift-service-lifecycle")
+    name: "ServiceLifecycle",
+    package: "swift-service-lifecycle"
+)
 let unixSignals: Target.Dependency = .product(
-    name: "UnixSignals", package: "swift-service-lifecycle")
+    name: "UnixSignals",
+    package: "swift-service-lifecycle"
+)
 let argumentParser: Target.Dependency = .product(
-    name: "ArgumentParser", package: "swift-argument-parser")
+    name: "ArgumentParser",
+    package: "swift-argument-parser"
+)
 
 let package = Package(
     name: "transferd",
@@ -49,48 +55,66 @@ let package = Package(
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         // Module map of libpq.
         .systemLibrary(
-            name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+            name: "CLibPQ",
+            pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"])]
+        ),
         // One thread with an epoll set, timers and a mailbox; the executor of what is confined to it.
         .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: swiftSettings),
         // libcurl's multi interface on an event loop.
         .target(
-            name: "Curl", dependencies: ["CCurl", "EventLoop"], swiftSettings: memorySafeSettings),
+            name: "Curl",
+            dependencies: ["CCurl", "EventLoop"],
+            swiftSettings: memorySafeSettings
+        ),
         // libpq: connections in pipeline mode on an event loop, and a bounded pool.
         .target(
-            name: "Postgres", dependencies: ["CLibPQ", "EventLoop"],
-            swiftSettings: memorySafeSettings),
+            name: "Postgres",
+            dependencies: ["CLibPQ", "EventLoop"],
+            swiftSettings: memorySafeSettings
+        ),
         // A private PostgreSQL cluster in the data directory.
         .target(
-            name: "EmbeddedPostgres", dependencies: [logging], swiftSettings: swiftSettings),
+            name: "EmbeddedPostgres",
+            dependencies: [logging],
+            swiftSettings: swiftSettings
+        ),
         // Pure values: sessions, tasks, events, policies and their state machines.
         .target(name: "TransferModel", swiftSettings: swiftSettings),
         // All SQL, one verb a function, and the migrator.
         .target(
             name: "TransferStore",
             dependencies: ["TransferModel", "Postgres", crypto, logging],
-            swiftSettings: swiftSettings),
+            swiftSettings: swiftSettings
+        ),
         // Claims, transfers, publishes and completes tasks; rescues those of dead workers.
         .target(
             name: "TransferEngine",
             dependencies: [
                 "TransferModel", "TransferStore", "Curl", "CLinux", "EventLoop", logging, lifecycle,
             ],
-            swiftSettings: swiftSettings),
+            swiftSettings: swiftSettings
+        ),
+        // The JSON of `openapi.yaml` as Codable values.
+        .target(name: "TransferWire", swiftSettings: swiftSettings),
         // Delivers the events of sessions to subscriptions as signed webhooks.
         .target(
             name: "TransferWebhooks",
-            dependencies: ["TransferModel", "TransferStore", "Curl", crypto, logging, lifecycle],
-            swiftSettings: swiftSettings),
-        // The JSON of `openapi.yaml` as Codable values.
-        .target(name: "TransferWire", swiftSettings: swiftSettings),
+            dependencies: [
+                "TransferModel", "TransferStore", "TransferWire", "Curl", crypto, logging,
+                lifecycle,
+            ],
+            swiftSettings: swiftSettings
+        ),
         // Routes, authentication and problem details.
         .target(
             name: "TransferHTTP",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferWire", "CLinux", crypto, hummingbird,
-                logging,
+                "TransferModel", "TransferStore", "TransferWire", "TransferWebhooks", "CLinux",
+                crypto, hummingbird, logging,
             ],
-            swiftSettings: swiftSettings),
+            swiftSettings: swiftSettings
+        ),
         // The program: configuration, commands and the composition of everything above.
         .executableTarget(
             name: "transferd",
@@ -99,6 +123,88 @@ let package = Package(
                 "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "EventLoop", argumentParser,
                 hummingbird, lifecycle, logging, unixSignals,
             ],
-            swiftSettings: swiftSettings),
+            swiftSettings: swiftSettings
+        ),
+        // A small origin, a webhook receiver and a client that shows the service at work.
+        .executableTarget(
+            name: "transferd-demo",
+            dependencies: [
+                "Curl", "TransferWire", "TransferWebhooks", "TransferModel", argumentParser, crypto,
+                hummingbird, lifecycle, logging,
+            ],
+            path: "Sources/TransferDemo",
+            swiftSettings: swiftSettings
+        ),
+        // Measures the service beside its peers; `make bench`.
+        .executableTarget(
+            name: "transferd-bench",
+            dependencies: ["Curl", "TransferWire", argumentParser],
+            path: "Benchmarks",
+            swiftSettings: swiftSettings
+        ),
+
+        // Real servers and databases for tests.
+        .target(
+            name: "TransferTestSupport",
+            dependencies: [
+                "Curl", "EmbeddedPostgres", "EventLoop", "Postgres", "TransferModel",
+                "TransferStore", "TransferWebhooks", crypto, logging,
+                .product(name: "Yams", package: "Yams"),
+            ],
+            path: "Tests/TransferTestSupport",
+            swiftSettings: swiftSettings
+        ),
+        testTarget("EventLoop"),
+        testTarget("Curl", "EventLoop"),
+        testTarget("Postgres", "EventLoop"),
+        testTarget("EmbeddedPostgres", "Postgres", "EventLoop", logging),
+        testTarget("TransferModel"),
+        testTarget("TransferStore", "TransferModel", "Postgres", logging),
+        testTarget(
+            "TransferEngine",
+            "TransferModel",
+            "TransferStore",
+            "Curl",
+            "EventLoop",
+            "Postgres",
+            crypto,
+            lifecycle,
+            logging
+        ),
+        testTarget(
+            "TransferWebhooks",
+            "TransferModel",
+            "TransferStore",
+            "TransferWire",
+            "Curl",
+            "Postgres",
+            crypto,
+            lifecycle,
+            logging
+        ),
+        testTarget("TransferWire"),
+        testTarget(
+            "TransferHTTP",
+            "TransferModel",
+            "TransferStore",
+            "TransferWire",
+            "Curl",
+            "Postgres",
+            crypto,
+            hummingbird,
+            lifecycle,
+            logging
+        ),
+        // Rules about the code itself.
+        .testTarget(name: "TidyTests", swiftSettings: swiftSettings),
     ]
 )
+
+/// The tests of a target, beside the support that all of them use.
+func testTarget(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+    .testTarget(
+        name: "\(name)Tests",
+        dependencies: [.byName(name: name), "TransferTestSupport"] + dependencies,
+        swiftSettings: swiftSettings
+    )
+}

@@ -16,8 +16,10 @@ struct ChildProcess {
 
     /// Runs it and throws when it fails.
     ///
-    /// - Parameter accepting: exit statuses that are answers, not failures.
+    /// - Parameter statuses: exit statuses that are answers, not failures.
     /// - Returns: the exit status.
+    /// - Throws: ``EmbeddedPostgresError/programFailed(program:status:output:)``, or what kept it
+    ///   from running.
     @discardableResult
     func run(accepting statuses: Set<Int32> = [0]) throws(EmbeddedPostgresError) -> Int32 {
         let output = try Self.makeOutput()
@@ -26,7 +28,10 @@ struct ChildProcess {
         let status = waitForExit(of: process)
         guard statuses.contains(status) else {
             throw .programFailed(
-                program: program, status: status, output: Self.lastWords(output))
+                program: program,
+                status: status,
+                output: Self.lastWords(output)
+            )
         }
         return status
     }
@@ -66,7 +71,13 @@ struct ChildProcess {
         defer { for pointer in words + variables { free(pointer) } }
         var process = pid_t()
         let code = posix_spawn(
-            &process, command[0], &actions, &attributes, &words, &variables)
+            &process,
+            command[0],
+            &actions,
+            &attributes,
+            &words,
+            &variables
+        )
         guard code == 0 else {
             throw .system(operation: "posix_spawn", path: program, errno: code)
         }

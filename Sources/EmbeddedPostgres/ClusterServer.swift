@@ -13,6 +13,9 @@ final class ClusterServer: Sendable {
     /// Starting replays the log of a crash, which takes its time.
     static let startTimeoutSeconds = 120
     static let stopTimeoutSeconds = 60
+    /// How long the children of a killed server may take to notice.
+    static let orphanTimeout: Duration = .seconds(3)
+    private static let pollInterval: useconds_t = 50_000
     /// Others hold the lock for as long as a start or stop takes.
     static let lockTimeout: Duration = .seconds(130)
     /// A log longer than this is set aside at the next start.
@@ -25,9 +28,12 @@ final class ClusterServer: Sendable {
         layout = ClusterLayout(directory: try Directory.resolve(directory))
         programs = try ServerPrograms.find(
             for: Self.version(of: layout.data),
-            path: ProcessInfo.processInfo.environment["PATH"] ?? "")
+            path: ProcessInfo.processInfo.environment["PATH"] ?? ""
+        )
         self.settings = ClusterSettings(
-            overrides: settings, socketDirectory: layout.socketDirectory)
+            overrides: settings,
+            socketDirectory: layout.socketDirectory
+        )
         lock = try FileLock(path: layout.lock)
         users = try FileLock(path: layout.users)
     }
@@ -38,10 +44,11 @@ final class ClusterServer: Sendable {
         defer { lock.unlock() }
         if Self.version(of: layout.data) == nil { try initialize(logger) }
         try prepareSocketDirectory()
-        if try isRunning() {
+        switch presence() {
+        case .running:
             logger.info("PostgreSQL runs already", metadata: ["data": "\(layout.data)"])
-        } else {
-            try launch(logger)
+        case .stopped: try launch(logger, afterKill: false)
+        case .killed: try launch(logger, afterKill: true)
         }
         try users.share()
     }
@@ -54,12 +61,13 @@ final class ClusterServer: Sendable {
             logger.info("PostgreSQL is left to its other users")
             return
         }
-        guard try isRunning() else { return }
+        guard presence() == .running else { return }
         try run(
             programs.pgctl,
             [
                 "stop", "-D", layout.data, "-m", "fast", "-w", "-t", "\(Self.stopTimeoutSeconds)",
-            ])
+            ]
+        )
         logger.info("PostgreSQL has stopped")
     }
 
@@ -75,65 +83,108 @@ final class ClusterServer: Sendable {
                 "--username=\(ClusterLayout.userName)", "--auth-local=trust", "--auth-host=reject",
                 // Byte order for text: the fastest, and the same on every machine.
                 "--encoding=UTF8", "--locale=C", "--data-checksums",
-            ] + (settings.isDurable ? [] : ["--no-sync"]))
+            ] + (settings.isDurable ? [] : ["--no-sync"])
+        )
         try append(
             "include '\(ClusterLayout.settingsName)'\n",
-            to: "\(layout.unfinishedData)/postgresql.conf")
+            to: "\(layout.unfinishedData)/postgresql.conf"
+        )
         guard rename(layout.unfinishedData, layout.data) == 0 else {
             throw .system(operation: "rename", path: layout.data, errno: errno)
         }
     }
 
-    private func launch(_ logger: Logger) throws(EmbeddedPostgresError) {
+    private func launch(
+        _ logger: Logger,
+        afterKill wasKilled: Bool
+    ) throws(EmbeddedPostgresError) {
         try Directory.write(settings.text, to: layout.settings, owner: account)
         try prepareLog()
         let start = ContinuousClock.now
+        while true {
+            do throws(EmbeddedPostgresError) {
+                try runStart()
+                break
+            } catch {
+                // After a kill -9 of the server its children live on for a moment, and a new
+                // server refuses to start beside them.
+                guard wasKilled, ContinuousClock.now - start < Self.orphanTimeout else {
+                    throw error
+                }
+                usleep(Self.pollInterval)
+            }
+        }
+        logger.info(
+            "PostgreSQL has started",
+            metadata: ["data": "\(layout.data)", "duration": "\(ContinuousClock.now - start)"]
+        )
+    }
+
+    private func runStart() throws(EmbeddedPostgresError) {
         do throws(EmbeddedPostgresError) {
             try run(
                 programs.pgctl,
                 [
                     "start", "-D", layout.data, "-l", layout.log, "-w", "-s", "-t",
                     "\(Self.startTimeoutSeconds)",
-                ])
+                ]
+            )
         } catch {
             guard case .programFailed(let program, let status, let output) = error else {
                 throw error
             }
             throw .programFailed(
-                program: program, status: status, output: "\(output) (see \(layout.log))")
+                program: program,
+                status: status,
+                output: "\(output) (see \(layout.log))"
+            )
         }
-        logger.info(
-            "PostgreSQL has started",
-            metadata: ["data": "\(layout.data)", "duration": "\(ContinuousClock.now - start)"])
     }
 
-    /// Whether our server runs; a file of one that does not run any more is removed.
-    private func isRunning() throws(EmbeddedPostgresError) -> Bool {
+    /// What is known of the server before we do anything.
+    private enum Presence {
+        /// It accepts connections.
+        case running
+        /// It is not there, and has left in order.
+        case stopped
+        /// It is not there, but has left its file behind.
+        case killed
+    }
+
+    /// Looks for our server; one that is starting or stopping is waited for.
+    private func presence() -> Presence {
         let path = "\(layout.data)/postmaster.pid"
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
             let line = text.split(separator: "\n").first, let process = pid_t(line)
-        else { return false }
+        else { return .stopped }
         // Numbers are given again, quickly so in containers, and both pg_ctl and the server take
         // any process of the account with that number for a server. A real one works in its data.
-        let working = try? FileManager.default.destinationOfSymbolicLink(
-            atPath: "/proc/\(process)/cwd")
-        guard working == layout.data else {
-            unlink(path)
-            return false
+        guard isServer(process) else {
+            // The server deals with a dead process itself, and checks for its orphans then.
+            if kill(process, 0) == 0 { unlink(path) }
+            return .killed
         }
         // It may still be replaying its log, or just be stopping.
-        return try waitUntilReady(process)
+        return isReadyInTime(process) ? .running : .killed
     }
 
-    private func waitUntilReady(_ process: pid_t) throws(EmbeddedPostgresError) -> Bool {
+    /// False too for a process that has ended and is not reaped yet.
+    private func isServer(_ process: pid_t) -> Bool {
+        let working = try? FileManager.default.destinationOfSymbolicLink(
+            atPath: "/proc/\(process)/cwd"
+        )
+        return working == layout.data
+    }
+
+    private func isReadyInTime(_ process: pid_t) -> Bool {
         let deadline = ContinuousClock.now.advanced(by: .seconds(Self.startTimeoutSeconds))
         let path = "\(layout.data)/postmaster.pid"
-        while kill(process, 0) == 0, ContinuousClock.now < deadline {
+        while isServer(process), ContinuousClock.now < deadline {
             // The last line of the file is the state that the server says it is in.
             let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
             let state = text.split(separator: "\n").last?.trimmingCharacters(in: .whitespaces)
             if state == "ready" { return true }
-            usleep(20_000)
+            usleep(Self.pollInterval)
         }
         return false
     }
@@ -173,7 +224,9 @@ final class ClusterServer: Sendable {
     /// Runs a program as the account of the server.
     @discardableResult
     private func run(
-        _ program: String, _ arguments: [String], accepting statuses: Set<Int32> = [0]
+        _ program: String,
+        _ arguments: [String],
+        accepting statuses: Set<Int32> = [0]
     ) throws(EmbeddedPostgresError) -> Int32 {
         let prefix = try account?.prefix() ?? []
         let process = ChildProcess(program: program, arguments: arguments, prefix: prefix)

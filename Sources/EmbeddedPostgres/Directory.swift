@@ -5,7 +5,9 @@ import Glibc
 enum Directory {
     /// Creates the directory and those above it; the owner is set on a new one only.
     static func create(
-        _ path: String, mode: mode_t, owner: ServerAccount? = nil
+        _ path: String,
+        mode: mode_t,
+        owner: ServerAccount? = nil
     ) throws(EmbeddedPostgresError) {
         let parent = (path as NSString).deletingLastPathComponent
         if !parent.isEmpty, access(parent, F_OK) != 0 { try create(parent, mode: 0o755) }
@@ -37,7 +39,10 @@ enum Directory {
 
     /// Writes a file that only the owner reads.
     static func write(
-        _ text: String, to path: String, owner: ServerAccount?, flags: Int32 = O_TRUNC
+        _ text: String,
+        to path: String,
+        owner: ServerAccount?,
+        flags: Int32 = O_TRUNC
     ) throws(EmbeddedPostgresError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | flags, 0o600)
         guard descriptor >= 0 else { throw failure("open", path) }
@@ -50,7 +55,8 @@ enum Directory {
     }
 
     private static func give(
-        _ path: String, to owner: ServerAccount
+        _ path: String,
+        to owner: ServerAccount
     ) throws(EmbeddedPostgresError) {
         guard lchown(path, owner.userID, owner.groupID) == 0 else { throw failure("chown", path) }
     }

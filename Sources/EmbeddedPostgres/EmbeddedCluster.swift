@@ -25,8 +25,12 @@ package struct EmbeddedCluster: Sendable {
     ///   - settings: of `postgresql.conf`, besides or instead of ours. A cluster that is taken over
     ///     keeps those it was started with.
     ///   - logger: is told what happens.
+    /// - Returns: the cluster, which accepts connections.
+    /// - Throws: what stands in the way, and the way out.
     package static func start(
-        in dataDirectory: String, settings: [String: String] = [:], logger: Logger
+        in dataDirectory: String,
+        settings: [String: String] = [:],
+        logger: Logger
     ) async throws(EmbeddedPostgresError) -> EmbeddedCluster {
         let server = try await onOwnThread { () throws(EmbeddedPostgresError) in
             let server = try ClusterServer(directory: dataDirectory, settings: settings)
@@ -34,7 +38,11 @@ package struct EmbeddedCluster: Sendable {
             return server
         }
         return EmbeddedCluster(
-            url: server.layout.url, logPath: server.layout.log, server: server, logger: logger)
+            url: server.layout.url,
+            logPath: server.layout.log,
+            server: server,
+            logger: logger
+        )
     }
 
     /// Stops the server if no other process uses it; connections are ended, commits are safe.

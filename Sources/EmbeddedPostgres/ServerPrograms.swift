@@ -18,8 +18,11 @@ struct ServerPrograms: Equatable, Sendable {
     ///   - clusterVersion: what made the cluster; nil for a new one, which gets the highest.
     ///   - path: the value of `PATH`.
     ///   - root: the directory with one subdirectory for each version, as Debian has it.
+    /// - Returns: the first that fits, those in `PATH` before those of Debian.
+    /// - Throws: what to install.
     static func find(
-        for clusterVersion: String?, path: String,
+        for clusterVersion: String?,
+        path: String,
         root: String = "/usr/lib/postgresql"
     ) throws(EmbeddedPostgresError) -> ServerPrograms {
         let installed = inPath(path) + below(root)

@@ -29,7 +29,8 @@ struct ArrayFormat {
 
     /// Reads the next element, nil for NULL.
     mutating func next<Value: PostgresDecodable>(
-        of: Value.Type, in bytes: RawSpan
+        of: Value.Type,
+        in bytes: RawSpan
     ) throws(PostgresError) -> Value? {
         guard bytes.byteCount - offset >= 4 else { throw Self.malformed(element) }
         let length = Int(try Int32(bigEndian: bytes.extracting(offset..<offset + 4)))
@@ -47,7 +48,9 @@ struct ArrayFormat {
     }
 
     static func encode(
-        _ elements: [some PostgresEncodable], hasNull: Bool, element: PostgresType,
+        _ elements: [some PostgresEncodable],
+        hasNull: Bool,
+        element: PostgresType,
         into bytes: inout [UInt8]
     ) throws(PostgresError) {
         bytes.appendBigEndian(Int32(elements.isEmpty ? 0 : 1))
@@ -63,7 +66,8 @@ struct ArrayFormat {
     }
 
     private static func append(
-        _ value: some PostgresEncodable, to bytes: inout [UInt8]
+        _ value: some PostgresEncodable,
+        to bytes: inout [UInt8]
     ) throws(PostgresError) {
         guard !value.isPostgresNull else { return bytes.appendBigEndian(Int32(-1)) }
         let start = bytes.count

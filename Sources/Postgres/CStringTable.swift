@@ -22,7 +22,9 @@ struct CStringTable {
         unsafe bytes.withUnsafeBufferPointer { buffer in
             unsafe buffer.withMemoryRebound(to: CChar.self) { characters in
                 var pointers: [UnsafePointer<CChar>?] = unsafe offsets.map { offset in
-                    unsafe offset.flatMap { offset in unsafe characters.baseAddress.map { unsafe $0 + offset } }
+                    unsafe offset.flatMap { offset in
+                        unsafe characters.baseAddress.map { unsafe $0 + offset }
+                    }
                 }
                 unsafe pointers.append(nil)
                 return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress) }

@@ -11,12 +11,17 @@ extension Connection {
         if let failure { throw failure }
         do throws(PostgresError) {
             _ = try await submit(
-                .queries([configuration.settingsQuery]), timeout: configuration.connectTimeout)
+                .queries([configuration.settingsQuery]),
+                timeout: configuration.connectTimeout
+            )
         } catch {
             end(.connectionFailed, "the session could not be set up")
             throw PostgresError(
-                .connectionFailed, "the session could not be set up",
-                details: error.debugDescription, sqlState: error.sqlState)
+                .connectionFailed,
+                "the session could not be set up",
+                details: error.debugDescription,
+                sqlState: error.sqlState
+            )
         }
     }
 

@@ -4,8 +4,8 @@ import EventLoop
 extension Connection {
     /// Closes the session and tells everybody who waits for it.
     ///
-    /// - Parameter code: what the opening of the connection or the oldest segment in flight fails
-    ///   with. The other segments in flight are lost, those not yet sent have merely failed.
+    /// The opening of the connection or the oldest segment in flight fails with `code`. The other
+    /// segments in flight are lost, those not yet sent have merely failed.
     func end(_ code: PostgresError.Code, _ summary: String) {
         let details = serverMessage
         let ended = state
@@ -55,18 +55,24 @@ extension Connection {
     private func failSegments(_ code: PostgresError.Code, _ summary: String, details: String) {
         var code = code
         while let segment = inFlight.popFirst() {
-            // What the server said last, such as that it shuts down, tells more than a closed socket.
+            // The server's last words, such as that it shuts down, tell more than a closed socket.
             let known = segment.failure
             segment.completion.resume(
                 returning: .failure(
                     PostgresError(
-                        code, summary, details: known?.details ?? details,
-                        sqlState: known?.sqlState)))
+                        code,
+                        summary,
+                        details: known?.details ?? details,
+                        sqlState: known?.sqlState
+                    )
+                )
+            )
             code = .connectionLost
         }
         while let segment = waiting.popFirst() {
             segment.completion.resume(
-                returning: .failure(PostgresError(.connectionFailed, summary, details: details)))
+                returning: .failure(PostgresError(.connectionFailed, summary, details: details))
+            )
         }
     }
 }

@@ -52,7 +52,9 @@ extension Connection {
             notify.yield(
                 Notification(
                     channel: unsafe String(cString: message.pointee.relname),
-                    payload: unsafe String(cString: message.pointee.extra)))
+                    payload: unsafe String(cString: message.pointee.extra)
+                )
+            )
         }
     }
 

@@ -41,7 +41,9 @@ extension Connection {
     }
 
     private func send(
-        _ query: Query, of segment: inout Segment, to server: OpaquePointer
+        _ query: Query,
+        of segment: inout Segment,
+        to server: OpaquePointer
     ) -> Bool {
         let key = StatementCache.Key(sql: query.sql, types: query.binds.map(\.type))
         let types = query.binds.map(\.type.rawValue)
@@ -61,7 +63,15 @@ extension Connection {
             let formats = [Int32](repeating: 1, count: query.binds.count)
             return unsafe query.values.withPointers { values in
                 unsafe PQsendQueryParams(
-                    server, query.sql, count, types, values, lengths, formats, 1) == 1
+                    server,
+                    query.sql,
+                    count,
+                    types,
+                    values,
+                    lengths,
+                    formats,
+                    1
+                ) == 1
             }
         }
     }
@@ -71,7 +81,14 @@ extension Connection {
         let formats = [Int32](repeating: 1, count: query.binds.count)
         return unsafe query.values.withPointers { values in
             unsafe PQsendQueryPrepared(
-                server, name, Int32(query.binds.count), values, lengths, formats, 1) == 1
+                server,
+                name,
+                Int32(query.binds.count),
+                values,
+                lengths,
+                formats,
+                1
+            ) == 1
         }
     }
 

@@ -60,7 +60,8 @@ package import EventLoop
     var timerInstant = ContinuousClock.now
 
     private init(
-        _ configuration: ConnectionConfiguration, loop: EventLoop,
+        _ configuration: ConnectionConfiguration,
+        loop: EventLoop,
         onEnd: @escaping @Sendable () -> Void
     ) {
         self.configuration = configuration
@@ -68,7 +69,8 @@ package import EventLoop
         self.onEnd = onEnd
         statements = StatementCache(countMax: configuration.preparedStatementsMax)
         (notifications, notify) = AsyncStream.makeStream(
-            bufferingPolicy: .bufferingNewest(Self.notificationsMax))
+            bufferingPolicy: .bufferingNewest(Self.notificationsMax)
+        )
     }
 
     isolated deinit {
@@ -81,13 +83,15 @@ package import EventLoop
     ///
     /// - Throws: an error with code ``PostgresError/Code/connectionFailed``.
     package static func open(
-        _ configuration: ConnectionConfiguration, on loop: EventLoop
+        _ configuration: ConnectionConfiguration,
+        on loop: EventLoop
     ) async throws(PostgresError) -> Connection {
         try await open(configuration, on: loop) {}
     }
 
     static func open(
-        _ configuration: ConnectionConfiguration, on loop: EventLoop,
+        _ configuration: ConnectionConfiguration,
+        on loop: EventLoop,
         onEnd: @escaping @Sendable () -> Void
     ) async throws(PostgresError) -> Connection {
         let connection = Connection(configuration, loop: loop, onEnd: onEnd)
@@ -140,7 +144,8 @@ package import EventLoop
     }
 
     func submit(
-        _ work: Segment.Work, timeout: Duration
+        _ work: Segment.Work,
+        timeout: Duration
     ) async throws(PostgresError) -> [Rows] {
         switch state {
         case .open: break

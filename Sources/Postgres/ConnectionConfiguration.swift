@@ -20,6 +20,8 @@ package struct ConnectionConfiguration: Sendable {
     package var applicationName = "transferd"
     /// The schemas that unqualified names are looked up in; nil leaves the server's default.
     package var searchPath: String?
+    /// Further settings of the server for this connection, by name.
+    package var serverSettings: [String: String] = [:]
     /// How many statements a connection keeps prepared; 0 behind a pooler that cannot keep them.
     package var preparedStatementsMax = 256
     /// How many segments may be in flight on one connection.
@@ -54,13 +56,14 @@ extension ConnectionConfiguration {
     ///
     /// Done by a query and not by the start-up packet, which poolers restrict.
     var settingsQuery: Query {
-        let settings: [(name: String, value: String?)] = [
+        var settings: [(name: String, value: String?)] = [
             ("statement_timeout", Self.milliseconds(statementTimeout)),
             ("lock_timeout", Self.milliseconds(lockTimeout)),
             ("TimeZone", "UTC"),
             ("default_transaction_isolation", "read committed"),
             ("search_path", searchPath),
         ]
+        settings += serverSettings.map { ($0.key, $0.value) }
         let present = settings.filter { $0.value != nil }
         return """
             SELECT set_config(name, value, false)

@@ -75,9 +75,12 @@ package final class ConnectionPool: Sendable {
     ///   - depthMax: how many callers may share one connection when all are busy.
     ///   - loop: what the connections are confined to; it must outlive the pool.
     package init(
-        configuration: ConnectionConfiguration, connectionsMax: Int = connectionsMaxDefault,
-        waitersMax: Int = waitersMaxDefault, waitTimeout: Duration = waitTimeoutDefault,
-        depthMax: Int = depthMaxDefault, loop: EventLoop
+        configuration: ConnectionConfiguration,
+        connectionsMax: Int = connectionsMaxDefault,
+        waitersMax: Int = waitersMaxDefault,
+        waitTimeout: Duration = waitTimeoutDefault,
+        depthMax: Int = depthMaxDefault,
+        loop: EventLoop
     ) {
         self.configuration = configuration
         self.waitTimeout = waitTimeout
@@ -85,7 +88,12 @@ package final class ConnectionPool: Sendable {
         state = Mutex(
             State(
                 machine: Machine(
-                    connectionsMax: connectionsMax, waitersMax: waitersMax, depthMax: depthMax)))
+                    connectionsMax: connectionsMax,
+                    waitersMax: waitersMax,
+                    depthMax: depthMax
+                )
+            )
+        )
     }
 
     /// Whether the last thing that happened with the server was good; false before the first one.
@@ -169,7 +177,8 @@ extension ConnectionPool {
     }
 
     private func wait(
-        _ waiter: Machine.WaiterID, _ continuation: CheckedContinuation<Handover, Never>
+        _ waiter: Machine.WaiterID,
+        _ continuation: CheckedContinuation<Handover, Never>
     ) {
         let deadline = ContinuousClock.now.advanced(by: waitTimeout)
         perform { state in
@@ -295,8 +304,11 @@ extension ConnectionPoolStateMachine.Refusal {
         switch self {
         case .unavailable:
             PostgresError(
-                .connectionFailed, "the database is not available",
-                details: lastFailure?.debugDescription ?? "", sqlState: lastFailure?.sqlState)
+                .connectionFailed,
+                "the database is not available",
+                details: lastFailure?.debugDescription ?? "",
+                sqlState: lastFailure?.sqlState
+            )
         case .exhausted: PostgresError(.poolExhausted, "no connection became free in time")
         case .closed: PostgresError(.poolClosed, "the pool is closed")
         case .cancelled: PostgresError(.cancelled, "the task was cancelled")

@@ -19,7 +19,8 @@ extension JSONText: PostgresScalar {
     }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> JSONText {
         switch type {
         case .json: return JSONText(text: try String(validating: bytes))

@@ -10,7 +10,8 @@ package protocol PostgresArrayElement: Sendable {
 
     /// Reads a whole array.
     static func decodeArray(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> [Self]
 }
 
@@ -24,7 +25,8 @@ extension Array: PostgresEncodable where Element: PostgresArrayElement {
 
 extension Array: PostgresDecodable where Element: PostgresArrayElement {
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> [Element] {
         try Element.decodeArray(bytes, type: type)
     }
@@ -43,7 +45,8 @@ extension UInt8: PostgresArrayElement {
     }
 
     package static func decodeArray(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> [UInt8] {
         guard type == .bytea else { throw .mismatch([UInt8].self, type, bytes.byteCount) }
         return unsafe bytes.withUnsafeBytes { unsafe Array($0) }
@@ -52,13 +55,15 @@ extension UInt8: PostgresArrayElement {
 
 extension PostgresScalar {
     package static func encodeArray(
-        _ elements: [Self], into bytes: inout [UInt8]
+        _ elements: [Self],
+        into bytes: inout [UInt8]
     ) throws(PostgresError) {
         try ArrayFormat.encode(elements, hasNull: false, element: postgresType, into: &bytes)
     }
 
     package static func decodeArray(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> [Self] {
         var elements: [Self] = []
         var format = try ArrayFormat(bytes, type: type)
@@ -78,15 +83,21 @@ extension Optional: PostgresArrayElement where Wrapped: PostgresScalar {
     package static var postgresArrayType: PostgresType { Wrapped.postgresArrayType }
 
     package static func encodeArray(
-        _ elements: [Wrapped?], into bytes: inout [UInt8]
+        _ elements: [Wrapped?],
+        into bytes: inout [UInt8]
     ) throws(PostgresError) {
         let hasNull = elements.contains { $0 == nil }
         try ArrayFormat.encode(
-            elements, hasNull: hasNull, element: Wrapped.postgresType, into: &bytes)
+            elements,
+            hasNull: hasNull,
+            element: Wrapped.postgresType,
+            into: &bytes
+        )
     }
 
     package static func decodeArray(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> [Wrapped?] {
         var elements: [Wrapped?] = []
         var format = try ArrayFormat(bytes, type: type)

@@ -50,12 +50,16 @@ extension PostgresScalar where Self: RawRepresentable, RawValue: PostgresScalar 
     }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> Self {
         let rawValue = try RawValue.decode(bytes, type: type)
         guard let value = Self(rawValue: rawValue) else {
             throw PostgresError(
-                .decoding, "unknown case of \(Self.self)", details: String(describing: rawValue))
+                .decoding,
+                "unknown case of \(Self.self)",
+                details: String(describing: rawValue)
+            )
         }
         return value
     }

@@ -33,7 +33,10 @@ package struct PostgresError: Error, Equatable, Sendable {
     let details: String
 
     init(
-        _ code: Code, _ summary: String, details: String = "", sqlState: String? = nil,
+        _ code: Code,
+        _ summary: String,
+        details: String = "",
+        sqlState: String? = nil,
         constraint: String? = nil
     ) {
         self.code = code

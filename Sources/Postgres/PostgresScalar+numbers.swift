@@ -5,7 +5,8 @@ extension Bool: PostgresScalar {
     package func encode(into bytes: inout [UInt8]) { bytes.append(self ? 1 : 0) }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> Bool {
         guard type == .bool else { throw .mismatch(Bool.self, type, bytes.byteCount) }
         return try UInt8(bigEndian: bytes) != 0
@@ -19,7 +20,8 @@ extension Int16: PostgresScalar {
     package func encode(into bytes: inout [UInt8]) { bytes.appendBigEndian(self) }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> Int16 {
         guard type == .int2 else { throw .mismatch(Int16.self, type, bytes.byteCount) }
         return try Int16(bigEndian: bytes)
@@ -33,7 +35,8 @@ extension Int32: PostgresScalar {
     package func encode(into bytes: inout [UInt8]) { bytes.appendBigEndian(self) }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> Int32 {
         switch type {
         case .int4: try Int32(bigEndian: bytes)
@@ -50,7 +53,8 @@ extension Int64: PostgresScalar {
     package func encode(into bytes: inout [UInt8]) { bytes.appendBigEndian(self) }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> Int64 {
         switch type {
         case .int8: try Int64(bigEndian: bytes)
@@ -68,7 +72,8 @@ extension Int: PostgresScalar {
     package func encode(into bytes: inout [UInt8]) { bytes.appendBigEndian(Int64(self)) }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> Int {
         Int(try Int64.decode(bytes, type: type))
     }
@@ -81,7 +86,8 @@ extension Double: PostgresScalar {
     package func encode(into bytes: inout [UInt8]) { bytes.appendBigEndian(bitPattern) }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> Double {
         switch type {
         case .float8: Double(bitPattern: try UInt64(bigEndian: bytes))
@@ -104,7 +110,9 @@ extension FixedWidthInteger {
     init(bigEndian bytes: RawSpan) throws(PostgresError) {
         guard bytes.byteCount == Self.bitWidth / 8 else {
             throw PostgresError(
-                .decoding, "expected \(Self.bitWidth / 8) bytes, got \(bytes.byteCount)")
+                .decoding,
+                "expected \(Self.bitWidth / 8) bytes, got \(bytes.byteCount)"
+            )
         }
         var value: Self = 0
         for offset in bytes.byteOffsets {
@@ -119,9 +127,13 @@ extension FixedWidthInteger {
 extension PostgresError {
     /// The error for a column of another type than the code asks for.
     static func mismatch(
-        _ wanted: any Any.Type, _ type: PostgresType, _ byteCount: Int
+        _ wanted: any Any.Type,
+        _ type: PostgresType,
+        _ byteCount: Int
     ) -> PostgresError {
         PostgresError(
-            .decoding, "\(wanted) cannot be read from type \(type.rawValue) of \(byteCount) bytes")
+            .decoding,
+            "\(wanted) cannot be read from type \(type.rawValue) of \(byteCount) bytes"
+        )
     }
 }

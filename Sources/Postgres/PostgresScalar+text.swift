@@ -17,7 +17,8 @@ extension String: PostgresScalar {
     /// Enums have no fixed OID, so every user-defined type is tried: one that is not an enum is
     /// either refused as invalid UTF-8 or read as the text it happens to be.
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> String {
         switch type {
         case .text, .varchar, .bpchar, .name, .unknown, .json: break
@@ -45,7 +46,8 @@ extension UUID: PostgresScalar {
     }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> UUID {
         guard type == .uuid, bytes.byteCount == 16 else {
             throw .mismatch(UUID.self, type, bytes.byteCount)
@@ -77,7 +79,8 @@ extension Date: PostgresScalar {
     }
 
     package static func decode(
-        _ bytes: RawSpan, type: PostgresType
+        _ bytes: RawSpan,
+        type: PostgresType
     ) throws(PostgresError) -> Date {
         guard type == .timestamptz else { throw .mismatch(Date.self, type, bytes.byteCount) }
         let microseconds = try Int64(bigEndian: bytes)
@@ -87,6 +90,7 @@ extension Date: PostgresScalar {
         let (seconds, rest) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         return Date(
             timeIntervalSinceReferenceDate: Double(seconds - secondsBetweenEpochs)
-                + Double(rest) / 1_000_000)
+                + Double(rest) / 1_000_000
+        )
     }
 }

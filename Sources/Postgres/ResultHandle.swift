@@ -38,7 +38,9 @@ internal import CLibPQ
     ///
     /// Row and column must be within the counts.
     func withValue<Value>(
-        row: Int, column: Int, _ body: (RawSpan) throws(PostgresError) -> Value
+        row: Int,
+        column: Int,
+        _ body: (RawSpan) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value? {
         let (row, column) = (Int32(row), Int32(column))
         guard unsafe PQgetisnull(result, row, column) == 0,
@@ -66,7 +68,11 @@ internal import CLibPQ
             if let text = errorField(code) { details += "; \(label): \(text)" }
         }
         return PostgresError(
-            .server, "the server refused a statement", details: details, sqlState: sqlState,
-            constraint: errorField("n"))
+            .server,
+            "the server refused a statement",
+            details: details,
+            sqlState: sqlState,
+            constraint: errorField("n")
+        )
     }
 }

@@ -8,7 +8,8 @@ package struct Row: Sendable {
     /// - Throws: an error with code ``PostgresError/Code/decoding`` when there is no such column,
     ///   it is NULL, or it has another type.
     package func decode<Value: PostgresDecodable>(
-        _ column: String, as type: Value.Type = Value.self
+        _ column: String,
+        as type: Value.Type = Value.self
     ) throws(PostgresError) -> Value {
         guard let value = try decodeIfPresent(column, as: type) else {
             throw PostgresError(.decoding, "column \(column) is NULL")
@@ -21,7 +22,8 @@ package struct Row: Sendable {
     /// - Throws: an error with code ``PostgresError/Code/decoding`` when there is no such column or
     ///   it has another type.
     package func decodeIfPresent<Value: PostgresDecodable>(
-        _ name: String, as: Value.Type = Value.self
+        _ name: String,
+        as: Value.Type = Value.self
     ) throws(PostgresError) -> Value? {
         let column = try table.column(name)
         do throws(PostgresError) {
@@ -31,7 +33,10 @@ package struct Row: Sendable {
             }
         } catch {
             throw PostgresError(
-                .decoding, "column \(name): \(error.summary)", details: error.details)
+                .decoding,
+                "column \(name): \(error.summary)",
+                details: error.details
+            )
         }
     }
 }

@@ -31,7 +31,9 @@ struct Segment {
     var failure: PostgresError?
 
     init(
-        work: Work, timeout: Duration, completion: CheckedContinuation<Outcome, Never>
+        work: Work,
+        timeout: Duration,
+        completion: CheckedContinuation<Outcome, Never>
     ) {
         self.work = work
         self.timeout = timeout

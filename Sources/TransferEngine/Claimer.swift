@@ -19,8 +19,13 @@ struct Claimer {
     private static let claimMax = 256
 
     init(
-        store: TransferStore, identity: WorkerIdentity, container: Container, curl: CurlLoop,
-        active: ActiveDownloads, publisher: Publisher, configuration: EngineConfiguration,
+        store: TransferStore,
+        identity: WorkerIdentity,
+        container: Container,
+        curl: CurlLoop,
+        active: ActiveDownloads,
+        publisher: Publisher,
+        configuration: EngineConfiguration,
         logger: Logger
     ) {
         self.store = store
@@ -58,11 +63,18 @@ struct Claimer {
             guard free > 0, publisher.backlog < EngineConfiguration.backlogMax else { return }
             let claims = try await store.claim(
                 TransferStore.ClaimBounds(
-                    limit: free, perLane: configuration.connectionsPerHost, busy: active.busy,
-                    after: position),
-                fences: identity.reserve(free))
+                    limit: free,
+                    perLane: configuration.connectionsPerHost,
+                    busy: active.busy,
+                    after: position
+                ),
+                fences: identity.reserve(free)
+            )
             for claim in claims { start(claim) }
-            if let last = claims.map(\.lane.key).max(), claims.count == free {
+            let lanes = Set(claims.map(\.lane.key))
+            // A claim that was cut short, by slots or by hosts, may have left something behind it.
+            let isCutShort = claims.count == free || lanes.count == TransferStore.claimLanesMax
+            if let last = lanes.max(), isCutShort {
                 position = Lane(key: last)
             } else if isSecondRound {
                 position = Lane(key: .min)
@@ -78,8 +90,13 @@ struct Claimer {
         do throws(CurlError) {
             let url = try CurlURL(claim.url)
             let download = Download(
-                claim, url: url, loop: curl, container: container, configuration: configuration,
-                onEnd: { ended($0) })
+                claim,
+                url: url,
+                loop: curl,
+                container: container,
+                configuration: configuration,
+                onEnd: { ended($0) }
+            )
             guard active.insert(download) else {
                 conclude(claim, .released, part: nil)
                 return
@@ -102,7 +119,10 @@ struct Claimer {
             }
         case .failed(let failure):
             let decision = configuration.retryPolicy.decision(
-                after: failure, attempt: claim.number, chance: .random(in: 0..<1))
+                after: failure,
+                attempt: claim.number,
+                chance: .random(in: 0..<1)
+            )
             let verdict: Conclusion.Verdict =
                 switch decision {
                 case .retry(let delay): .retry(failure, after: delay)
@@ -119,13 +139,22 @@ struct Claimer {
     }
 
     private func conclude(
-        _ claim: TaskClaim, _ verdict: Conclusion.Verdict, part: PartFile?, bytes: Int64 = 0
+        _ claim: TaskClaim,
+        _ verdict: Conclusion.Verdict,
+        part: PartFile?,
+        bytes: Int64 = 0
     ) {
         publisher.submit(
             .conclusion(
                 Conclusion(
-                    task: claim.task, fence: claim.fence, verdict: verdict, bytesReceived: bytes),
-                part: part?.place))
+                    task: claim.task,
+                    fence: claim.fence,
+                    verdict: verdict,
+                    bytesReceived: bytes
+                ),
+                part: part?.place
+            )
+        )
     }
 }
 
@@ -133,8 +162,14 @@ extension Publication {
     /// What a finished attempt publishes.
     init(of claim: TaskClaim, result: TransferResult) {
         self.init(
-            task: claim.task, fence: claim.fence, partFence: claim.fence, tenant: claim.tenant,
-            session: claim.session, number: claim.number, destination: claim.destination,
-            result: result)
+            task: claim.task,
+            fence: claim.fence,
+            partFence: claim.fence,
+            tenant: claim.tenant,
+            session: claim.session,
+            number: claim.number,
+            destination: claim.destination,
+            result: result
+        )
     }
 }

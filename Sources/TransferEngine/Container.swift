@@ -28,10 +28,11 @@ package final class Container: Sendable {
         let name: String
 
         init(_ path: String, tenant: TenantID) {
-            let whole = "\(tenant)/\(path)"
-            let parts = whole.split(separator: "/")
+            // As bytes, as the kernel does: a mark that combines with a slash would hide it.
+            let parts = "\(tenant)/\(path)".utf8.split(separator: UInt8(ascii: "/"))
+                .map { String(decoding: $0, as: UTF8.self) }
             directory = parts.dropLast().joined(separator: "/")
-            name = String(parts.last ?? "")
+            name = parts.last ?? ""
         }
 
         var path: String { "\(directory)/\(name)" }
@@ -57,7 +58,7 @@ package final class Container: Sendable {
                     throw StorageError(operation: "unlinkat", errno: errno)
                 }
             }
-        } catch where error.errno == ENOENT {
+        } catch  where error.errno == ENOENT {
             return
         }
     }
@@ -72,9 +73,12 @@ package final class Container: Sendable {
 
     /// Gives a durable part file its final name, in one step that no reader sees half of.
     ///
-    /// - Parameter bytes: the size of the part, by which a repeated call knows its own result.
+    /// A repeated call knows its own result by `bytes`, the size of the part.
     func publish(
-        _ part: Place, as name: String, overwrite: Bool, bytes: Int64
+        _ part: Place,
+        as name: String,
+        overwrite: Bool,
+        bytes: Int64
     ) throws(StorageError) -> Publishing {
         try withDirectory(part.directory) { directory throws(StorageError) in
             let code =
@@ -91,7 +95,7 @@ package final class Container: Sendable {
         }
     }
 
-    /// Makes a directory's names durable. fsync(2): a file's own fsync does not cover its name.
+    /// Makes a directory's names durable: a file's own fsync(2) does not cover its name.
     func syncDirectory(_ path: String) throws(StorageError) {
         try withDirectory(path) { directory throws(StorageError) in
             guard fsync(directory) == 0 else {
@@ -100,7 +104,7 @@ package final class Container: Sendable {
         }
     }
 
-    /// Makes everything written to the container's file system durable. syncfs(2).
+    /// Makes everything written to the container's file system durable, by syncfs(2).
     func syncAll() throws(StorageError) {
         guard clinux_syncfs(root) == 0 else {
             throw StorageError(operation: "syncfs", errno: errno)
@@ -108,7 +112,8 @@ package final class Container: Sendable {
     }
 
     private func withDirectory<Result>(
-        _ path: String, _ body: (Int32) throws(StorageError) -> Result
+        _ path: String,
+        _ body: (Int32) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
         let directory = clinux_open_beneath(root, path, O_RDONLY | O_DIRECTORY, 0)
         guard directory >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
@@ -122,8 +127,8 @@ package final class Container: Sendable {
         var parent = dup(root)
         guard parent >= 0 else { throw StorageError(operation: "dup", errno: errno) }
         defer { close(parent) }
-        for component in path.split(separator: "/") {
-            let name = String(component)
+        for component in path.utf8.split(separator: UInt8(ascii: "/")) {
+            let name = String(decoding: component, as: UTF8.self)
             if mkdirat(parent, name, 0o750) == 0 {
                 guard fsync(parent) == 0 else {
                     throw StorageError(operation: "fsync", errno: errno)

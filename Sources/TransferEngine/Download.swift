@@ -42,8 +42,12 @@ final class Download: CurlSink {
     }
 
     init(
-        _ claim: TaskClaim, url: CurlURL, loop: CurlLoop, container: Container,
-        configuration: EngineConfiguration, onEnd: @escaping @Sendable (Ending) -> Void
+        _ claim: TaskClaim,
+        url: CurlURL,
+        loop: CurlLoop,
+        container: Container,
+        configuration: EngineConfiguration,
+        onEnd: @escaping @Sendable (Ending) -> Void
     ) {
         self.claim = claim
         self.loop = loop
@@ -53,8 +57,12 @@ final class Download: CurlSink {
         state = Mutex(
             Confined(
                 machine: DownloadStateMachine(
-                    url: url, redirectsMax: EngineConfiguration.redirectsMax),
-                headers: claim.headers))
+                    url: url,
+                    redirectsMax: EngineConfiguration.redirectsMax
+                ),
+                headers: claim.headers
+            )
+        )
     }
 
     /// Sends the request.
@@ -62,7 +70,9 @@ final class Download: CurlSink {
         let (headers, elapsed) = state.withLock { ($0.headers, .now - $0.startedAt) }
         var request = CurlRequest(
             url: url.absoluteString,
-            headers: headers.map { ($0.name, $0.value) }, egress: configuration.egress)
+            headers: headers.map { ($0.name, $0.value) },
+            egress: configuration.egress
+        )
         request.inactivityTimeout = claim.timeoutForRequest
         request.totalTimeout = max(claim.timeoutForResource - elapsed, .milliseconds(1))
         request.bodyBytesMax = configuration.fileBytesMax
@@ -140,7 +150,11 @@ final class Download: CurlSink {
                 return (
                     action,
                     Ending(
-                        claim: claim, end: end, part: part, bytesReceived: state.bytesReceived)
+                        claim: claim,
+                        end: end,
+                        part: part,
+                        bytesReceived: state.bytesReceived
+                    )
                 )
             }
         }
@@ -150,10 +164,15 @@ final class Download: CurlSink {
 
     private func openPart(_ state: inout Confined) -> SinkVerdict {
         let path = ResultLocation.partPath(
-            of: claim.task, destination: claim.destination, fence: claim.fence)
+            of: claim.task,
+            destination: claim.destination,
+            fence: claim.fence
+        )
         do throws(StorageError) {
             state.part = try PartFile(
-                Container.Place(path, tenant: claim.tenant), in: container)
+                Container.Place(path, tenant: claim.tenant),
+                in: container
+            )
             return .proceed
         } catch {
             state.machine.failed(error.failure)

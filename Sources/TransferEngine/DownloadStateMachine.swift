@@ -86,10 +86,9 @@ struct DownloadStateMachine {
     }
 
     /// libcurl is done with the request.
-    ///
-    /// - Parameter bytesWritten: what is in the part file.
     mutating func finished(
-        _ result: Result<CurlSummary, CurlError>, bytesWritten: Int64
+        _ result: Result<CurlSummary, CurlError>,
+        bytesWritten: Int64
     ) -> FinishAction {
         switch (state, result) {
         case (.receiving(let head), .success(let summary)):
@@ -97,10 +96,14 @@ struct DownloadStateMachine {
             return .end(
                 .finished(
                     TransferResult(
-                        httpStatus: head.status, bytesReceived: bytesWritten,
+                        httpStatus: head.status,
+                        bytesReceived: bytesWritten,
                         contentType: head["Content-Type"]?.bounded,
                         etag: head["ETag"]?.bounded,
-                        isLengthVerified: summary.isLengthVerified)))
+                        isLengthVerified: summary.isLengthVerified
+                    )
+                )
+            )
         case (.redirecting(let next), .success), (.redirecting(let next), .failure):
             // What becomes of a redirect's body does not matter.
             let dropsSecrets = !next.isSameOrigin(as: url)

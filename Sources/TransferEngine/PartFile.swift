@@ -26,7 +26,10 @@ final class PartFile: @unchecked Sendable {
         var rest = bytes[...]
         while !rest.isEmpty {
             let count = Glibc.write(
-                descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                descriptor,
+                UnsafeRawBufferPointer(rebasing: rest).baseAddress,
+                rest.count
+            )
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
                 throw StorageError(operation: "write", errno: count == 0 ? EIO : errno)
@@ -37,12 +40,17 @@ final class PartFile: @unchecked Sendable {
         if bytesWritten - bytesSubmitted >= Self.writebackInterval {
             // Only a hint: what it fails to begin, sync() does.
             _ = clinux_start_writeback(
-                descriptor, off_t(bytesSubmitted), off_t(bytesWritten - bytesSubmitted))
+                descriptor,
+                off_t(bytesSubmitted),
+                off_t(bytesWritten - bytesSubmitted)
+            )
             bytesSubmitted = bytesWritten
         }
     }
 
-    /// Makes the bytes durable. After an error they may be lost, and no repetition tells:
+    /// Makes the bytes durable.
+    ///
+    /// After an error they may be lost, and no repetition tells:
     /// the attempt is over.
     func sync() throws(StorageError) {
         guard fdatasync(descriptor) == 0 else {

@@ -13,6 +13,8 @@ import TransferStore
 actor Publisher {
     /// Attempts ended by one flush at most.
     private static let batchMax = 500
+    /// Flushes at once.
+    private static let flushesMax = 3
     /// Files up to which each is made durable by itself rather than its whole file system.
     private static let singleSyncMax = 4
     /// Between two tries to reach the database.
@@ -41,7 +43,10 @@ actor Publisher {
     }
 
     init(
-        loop: EventLoop, store: TransferStore, container: Container, logger: Logger,
+        loop: EventLoop,
+        store: TransferStore,
+        container: Container,
+        logger: Logger,
         onConcluded: @escaping @Sendable () -> Void
     ) {
         self.loop = loop
@@ -60,13 +65,24 @@ actor Publisher {
         inbox.append(entry)
     }
 
-    /// Flushes until cancelled and empty.
-    func run() async {
-        while true {
-            let batch = await inbox.next(limit: Self.batchMax)
-            if batch.isEmpty { return }
-            await flush(batch)
-            unfinished.subtract(batch.count, ordering: .relaxed)
+    /// Flushes until cancelled and empty; while one group waits for the database, the next is made
+    /// durable.
+    nonisolated func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            var running = 0
+            while true {
+                if running == Self.flushesMax {
+                    await group.next()
+                    running -= 1
+                }
+                let batch = await inbox.next(limit: Self.batchMax)
+                if batch.isEmpty { return }
+                running += 1
+                group.addTask {
+                    await self.flush(batch)
+                    self.unfinished.subtract(batch.count, ordering: .relaxed)
+                }
+            }
         }
     }
 
@@ -143,8 +159,11 @@ actor Publisher {
             let final = Container.Place(of: publication)
             do throws(StorageError) {
                 let publishing = try container.publish(
-                    part, as: final.name, overwrite: publication.destination?.overwrite ?? true,
-                    bytes: publication.result.bytesReceived)
+                    part,
+                    as: final.name,
+                    overwrite: publication.destination?.overwrite ?? true,
+                    bytes: publication.result.bytesReceived
+                )
                 switch publishing {
                 case .published:
                     published.append(publication)
@@ -152,23 +171,32 @@ actor Publisher {
                 case .partLost:
                     conclusions.append(
                         Conclusion(
-                            task: publication.task, fence: publication.fence, verdict: .requeued))
+                            task: publication.task,
+                            fence: publication.fence,
+                            verdict: .requeued
+                        )
+                    )
                 }
             } catch {
                 remove(part)
                 conclusions.append(
                     Conclusion(
-                        task: publication.task, fence: publication.fence,
+                        task: publication.task,
+                        fence: publication.fence,
                         verdict: .failed(error.failure),
-                        bytesReceived: publication.result.bytesReceived))
+                        bytesReceived: publication.result.bytesReceived
+                    )
+                )
             }
         }
         let undurable = syncNames(directories)
         return conclusions
             + published.map { publication in
                 Conclusion(
-                    task: publication.task, fence: publication.fence,
-                    verdict: undurable.map { .failed($0.failure) } ?? .completed)
+                    task: publication.task,
+                    fence: publication.fence,
+                    verdict: undurable.map { .failed($0.failure) } ?? .completed
+                )
             }
     }
 
@@ -194,17 +222,21 @@ actor Publisher {
         if concluded.count < conclusions.count {
             logger.notice(
                 "stale attempts dropped",
-                metadata: ["count": "\(conclusions.count - concluded.count)"])
+                metadata: ["count": "\(conclusions.count - concluded.count)"]
+            )
         }
         onConcluded()
     }
 
-    /// Repeats a change until the database has answered. Each is safe to repeat: the fence lets it
+    /// Repeats a change until the database has answered.
+    ///
+    /// Each is safe to repeat: the fence lets it
     /// happen once.
     ///
     /// - Returns: nil when the service stops first or the database refuses for good.
     private func untilStored<Result>(
-        _ what: String, _ change: () async throws(StoreError) -> Result
+        _ what: String,
+        _ change: () async throws(StoreError) -> Result
     ) async -> Result? {
         var isFirst = true
         while true {
@@ -214,12 +246,15 @@ actor Publisher {
                 if isFirst {
                     logger.warning(
                         "database away, keeping results",
-                        metadata: ["step": "\(what)", "error": "\(error)"])
+                        metadata: ["step": "\(what)", "error": "\(error)"]
+                    )
                 }
                 isFirst = false
             } catch {
                 logger.error(
-                    "results not stored", metadata: ["step": "\(what)", "error": "\(error)"])
+                    "results not stored",
+                    metadata: ["step": "\(what)", "error": "\(error)"]
+                )
                 return nil
             }
             do {
@@ -232,8 +267,10 @@ actor Publisher {
 
     private func retry(_ publication: Publication, _ error: StorageError) -> Conclusion {
         Conclusion(
-            task: publication.task, fence: publication.fence,
-            verdict: .retry(error.failure, after: RetryPolicy.delayBaseDefault.jittered))
+            task: publication.task,
+            fence: publication.fence,
+            verdict: .retry(error.failure, after: RetryPolicy.delayBaseDefault.jittered)
+        )
     }
 
     private func remove(_ part: Container.Place) {
@@ -250,31 +287,43 @@ extension Container.Place {
     init(partOf claim: TaskClaim) {
         self.init(
             ResultLocation.partPath(
-                of: claim.task, destination: claim.destination, fence: claim.fence),
-            tenant: claim.tenant)
+                of: claim.task,
+                destination: claim.destination,
+                fence: claim.fence
+            ),
+            tenant: claim.tenant
+        )
     }
 
     /// The part file of a publication.
     init(partOf publication: Publication) {
         self.init(
             ResultLocation.partPath(
-                of: publication.task, destination: publication.destination,
-                fence: publication.partFence),
-            tenant: publication.tenant)
+                of: publication.task,
+                destination: publication.destination,
+                fence: publication.partFence
+            ),
+            tenant: publication.tenant
+        )
     }
 
     /// The part file that a dead attempt left.
     init(of abandoned: AbandonedPart) {
         self.init(
             ResultLocation.partPath(
-                of: abandoned.task, destination: abandoned.destination, fence: abandoned.fence),
-            tenant: abandoned.tenant)
+                of: abandoned.task,
+                destination: abandoned.destination,
+                fence: abandoned.fence
+            ),
+            tenant: abandoned.tenant
+        )
     }
 
     /// The final file of a publication.
     init(of publication: Publication) {
         self.init(
             ResultLocation.path(of: publication.task, destination: publication.destination),
-            tenant: publication.tenant)
+            tenant: publication.tenant
+        )
     }
 }

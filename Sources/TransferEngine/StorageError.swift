@@ -16,14 +16,18 @@ struct StorageError: Error, Equatable {
         case EEXIST:
             TransferFailure(
                 .destinationCollision,
-                "The destination exists; submit with overwrite to replace it.")
+                "The destination exists; submit with overwrite to replace it."
+            )
         case EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ELOOP, EXDEV, ENAMETOOLONG, EINVAL:
             TransferFailure(
                 .destinationNotWritable,
-                "The destination cannot be written: \(String(cString: strerror(errno))).")
+                "The destination cannot be written: \(String(cString: strerror(errno)))."
+            )
         default:
             TransferFailure(
-                .storageFailure, "The container failed: \(String(cString: strerror(errno))).")
+                .storageFailure,
+                "The container failed: \(String(cString: strerror(errno)))."
+            )
         }
     }
 }

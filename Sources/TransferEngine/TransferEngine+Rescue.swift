@@ -13,7 +13,9 @@ extension TransferEngine {
 
     private func rescueOnce() async throws(StoreError) {
         let takeover = try await store.takeOver(
-            silentFor: configuration.lease, identity: identity)
+            silentFor: configuration.lease,
+            identity: identity
+        )
         for part in takeover.abandonedParts {
             publisher.submit(.abandoned(Container.Place(of: part)))
         }
@@ -29,7 +31,8 @@ extension TransferEngine {
             metadata: [
                 "workers": "\(takeover.workers)", "attempts": "\(takeover.attempts.count)",
                 "publications": "\(takeover.publications.count)",
-            ])
+            ]
+        )
         claimer.wake()
     }
 
@@ -39,7 +42,9 @@ extension TransferEngine {
             return Conclusion(task: claim.task, fence: claim.fence, verdict: .requeued)
         }
         let failure = TransferFailure(
-            .poison, "Its worker died in each of \(claim.number) attempts.")
+            .poison,
+            "Its worker died in each of \(claim.number) attempts."
+        )
         return Conclusion(task: claim.task, fence: claim.fence, verdict: .failed(failure))
     }
 }

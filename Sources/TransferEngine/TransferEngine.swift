@@ -8,7 +8,7 @@ package import TransferStore
 /// Runs the tasks of the queue: claims them, transfers them, publishes their files.
 ///
 /// A group of loops around shared values: ``Claimer`` fills the slots, ``Publisher`` empties them,
-/// heartbeats keep this worker alive to others, and rescue looks after those that died.
+/// rescue looks after workers that died. ``LeaseKeeper`` keeps this one alive to others.
 package struct TransferEngine: Service {
     let store: TransferStore
     let identity: WorkerIdentity
@@ -19,14 +19,18 @@ package struct TransferEngine: Service {
     private let active: ActiveDownloads
     private let controls = WakeSignal()
 
-    /// - Parameters:
-    ///   - identity: a registered worker.
-    ///   - container: where results are stored.
-    ///   - curl: the loop of transfers, used for nothing else.
-    ///   - onEvents: called after events were committed, to wake their delivery.
+    /// Puts the parts together; nothing runs yet.
+    ///
+    /// `identity` is registered, `curl` is used for nothing else, and `onEvents` is called after
+    /// events were committed, to wake their delivery.
     package init(
-        store: TransferStore, identity: WorkerIdentity, container: Container, curl: CurlLoop,
-        configuration: EngineConfiguration, logger: Logger, onEvents: @escaping @Sendable () -> Void
+        store: TransferStore,
+        identity: WorkerIdentity,
+        container: Container,
+        curl: CurlLoop,
+        configuration: EngineConfiguration,
+        logger: Logger,
+        onEvents: @escaping @Sendable () -> Void
     ) throws {
         self.store = store
         self.identity = identity
@@ -34,11 +38,22 @@ package struct TransferEngine: Service {
         self.logger = logger
         active = ActiveDownloads()
         publisher = Publisher(
-            loop: try EventLoop(name: "publisher"), store: store, container: container,
-            logger: logger, onConcluded: onEvents)
+            loop: try EventLoop(name: "publisher"),
+            store: store,
+            container: container,
+            logger: logger,
+            onConcluded: onEvents
+        )
         claimer = Claimer(
-            store: store, identity: identity, container: container, curl: curl, active: active,
-            publisher: publisher, configuration: configuration, logger: logger)
+            store: store,
+            identity: identity,
+            container: container,
+            curl: curl,
+            active: active,
+            publisher: publisher,
+            configuration: configuration,
+            logger: logger
+        )
     }
 
     /// Looks for new work and for cancellations now rather than with the next poll.
@@ -47,13 +62,17 @@ package struct TransferEngine: Service {
         controls.signal()
     }
 
+    /// Drops every running attempt, because they belong to others now.
+    package func dropAttempts() {
+        for download in active.all(closing: false) { download.abandon() }
+    }
+
     /// Runs until the group shuts down gracefully; then gives back what is not finished.
     package func run() async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await publisher.run() }
             await withDiscardingTaskGroup { loops in
                 loops.addTask { await claimer.run() }
-                loops.addTask { await keepLease() }
                 loops.addTask { await rescue() }
                 loops.addTask { await promote() }
                 loops.addTask { await watchControls() }
@@ -64,7 +83,6 @@ package struct TransferEngine: Service {
             await giveBack()
             group.cancelAll()
         }
-        await retire()
     }
 
     private func untilShutdown() async {
@@ -88,25 +106,6 @@ package struct TransferEngine: Service {
         }
     }
 
-    private func retire() async {
-        do throws(StoreError) {
-            try await store.retireWorker(incarnation: identity.incarnation)
-        } catch {
-            logger.warning("worker not retired", metadata: ["error": "\(error)"])
-        }
-    }
-
-    /// Heartbeats; a worker that was declared dead drops its attempts and begins a new life.
-    private func keepLease() async {
-        await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
-            guard try await !store.heartbeat(incarnation: identity.incarnation) else { return }
-            logger.warning("this worker was declared dead and registers anew")
-            for download in active.all(closing: false) { download.abandon() }
-            identity.adopt(
-                incarnation: try await store.registerWorker(name: configuration.workerName))
-        }
-    }
-
     /// Moves due tasks to the queue, as close to their time as the next one's is known.
     private func promote() async {
         var wait = Duration.zero
@@ -115,7 +114,10 @@ package struct TransferEngine: Service {
                 try await Task.sleep(for: wait)
                 let (promoted, next) = try await store.promoteDue()
                 if promoted > 0 { claimer.wake() }
-                wait = min(next ?? EngineConfiguration.tickInterval, EngineConfiguration.tickInterval)
+                wait = min(
+                    next ?? EngineConfiguration.tickInterval,
+                    EngineConfiguration.tickInterval
+                )
             } catch is CancellationError {
                 return
             } catch {
@@ -134,7 +136,8 @@ package struct TransferEngine: Service {
                 await controls.wait()
                 do throws(StoreError) {
                     let revoked = try await store.takeRevocations(
-                        incarnation: identity.incarnation)
+                        incarnation: identity.incarnation
+                    )
                     for download in active.downloads(revoked) { download.abandon() }
                     let progress = active.takeProgress()
                     if !progress.isEmpty { try await store.recordProgress(progress) }
@@ -147,7 +150,8 @@ package struct TransferEngine: Service {
 
     /// Runs `body` at jittered intervals until cancelled; an unavailable database is waited out.
     func repeatedly(
-        _ interval: Duration, _ body: () async throws(StoreError) -> Void
+        _ interval: Duration,
+        _ body: () async throws(StoreError) -> Void
     ) async {
         while !Task.isCancelled {
             do throws(StoreError) {

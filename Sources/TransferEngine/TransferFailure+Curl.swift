@@ -48,7 +48,10 @@ extension TransferFailure {
             return
         }
         self.init(
-            .httpStatus, "The server answered with status \(head.status).",
-            httpStatus: head.status, retryAfter: head["Retry-After"].flatMap { RetryAfter.wait($0, now: Date()) })
+            .httpStatus,
+            "The server answered with status \(head.status).",
+            httpStatus: head.status,
+            retryAfter: head["Retry-After"].flatMap { RetryAfter.wait($0, now: Date()) }
+        )
     }
 }

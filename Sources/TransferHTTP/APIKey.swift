@@ -11,7 +11,8 @@ package struct APIKey: Sendable, CustomStringConvertible {
     private static let secretByteCount = 32
     private static let prefix = "tdk"
     private static let alphabet = Array(
-        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+        "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8
+    )
 
     /// Public; names the key in the database and in logs.
     package let id: String
@@ -25,7 +26,9 @@ package struct APIKey: Sendable, CustomStringConvertible {
         }
         let secret = (0..<secretByteCount).map { _ in generator.next() as UInt8 }
         return APIKey(
-            id: String(decoding: id, as: UTF8.self), secret: hexadecimal(secret))
+            id: String(decoding: id, as: UTF8.self),
+            secret: hexadecimal(secret)
+        )
     }
 
     private init(id: String, secret: String) {
@@ -38,7 +41,10 @@ package struct APIKey: Sendable, CustomStringConvertible {
     /// - Returns: nil when it has another form or its checksum is wrong.
     package init?(_ text: String) {
         let parts = Array(text.utf8).split(
-            separator: UInt8(ascii: "_"), maxSplits: 4, omittingEmptySubsequences: false)
+            separator: UInt8(ascii: "_"),
+            maxSplits: 4,
+            omittingEmptySubsequences: false
+        )
         guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8),
             (1...Self.idLengthMax).contains(parts[1].count),
             parts[1].allSatisfy(Self.alphabet.contains),
@@ -53,7 +59,9 @@ package struct APIKey: Sendable, CustomStringConvertible {
     /// The whole key; shown once, when it is made.
     package var serialized: String { "\(unchecked)_\(checksum)" }
 
-    /// What the database keeps of the secret. It has 256 random bits, so a plain hash suffices.
+    /// What the database keeps of the secret.
+    ///
+    /// A secret of 256 random bits cannot be guessed, so a plain hash suffices.
     package var secretSHA256: [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
     /// Without the secret.
@@ -70,6 +78,7 @@ package struct APIKey: Sendable, CustomStringConvertible {
         let digits = Array("0123456789abcdef".utf8)
         return String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-            as: UTF8.self)
+            as: UTF8.self
+        )
     }
 }

@@ -36,12 +36,14 @@ package struct APIResponder: HTTPResponder {
         response.headers[.requestID] = requestID
         Self.addSecurityHeaders(to: &response)
         logger.log(
-            level: response.status.kind == .serverError ? .error : .debug, "request",
+            level: response.status.kind == .serverError ? .error : .debug,
+            "request",
             metadata: [
                 "request_id": "\(requestID)", "method": "\(request.method.rawValue)",
                 "route": "\(context.endpointPath ?? "-")", "status": "\(response.status.code)",
                 "duration_ms": "\((ContinuousClock.now - start) / .milliseconds(1))",
-            ])
+            ]
+        )
         return response
     }
 
@@ -77,22 +79,29 @@ package struct APIResponder: HTTPResponder {
         if problem.code.status >= 500 {
             logger.error(
                 "request failed",
-                metadata: ["request_id": "\(requestID)", "error": "\(String(reflecting: error))"])
+                metadata: ["request_id": "\(requestID)", "error": "\(String(reflecting: error))"]
+            )
         }
         return problem
     }
 
     private func answer(to problem: Problem, requestID: String) -> Response {
         let details = ProblemDetails(
-            problem.code, detail: problem.detail, errors: problem.errors, requestID: requestID)
+            problem.code,
+            detail: problem.detail,
+            errors: problem.errors,
+            requestID: requestID
+        )
         var headers = problem.headers
         headers[.contentType] = "application/problem+json"
         // The details hold nothing that cannot be encoded; should that ever change, the status
         // still goes out.
         let body = (try? WireEncoder.encode(details)) ?? []
         return Response(
-            status: HTTPResponse.Status(code: problem.code.status), headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+            status: HTTPResponse.Status(code: problem.code.status),
+            headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+        )
     }
 
     /// Answers are data for programs: no browser shall render, sniff, frame or keep them.

@@ -14,7 +14,9 @@ struct Answer: Sendable {
 
     /// An answer with a JSON body.
     static func json(
-        _ value: some Encodable, status: HTTPResponse.Status = .ok, location: String? = nil
+        _ value: some Encodable,
+        status: HTTPResponse.Status = .ok,
+        location: String? = nil
     ) throws -> Answer {
         Answer(status: status, location: location, body: try WireEncoder.encode(value))
     }
@@ -46,7 +48,9 @@ extension Answer: ResponseGenerator {
         if let location { headers[.location] = location }
         if isReplay { headers[.idempotencyReplayed] = "true" }
         return Response(
-            status: status, headers: headers,
-            body: body.isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+            status: status,
+            headers: headers,
+            body: body.isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+        )
     }
 }

@@ -37,7 +37,9 @@ final class Authenticator: Sendable {
     func tenant(of fields: HTTPFields) async throws -> TenantID {
         guard let header = fields[.authorization], let token = Self.bearerToken(header) else {
             throw Problem(
-                .unauthorized, "Send the API key as `Authorization: Bearer tdk_…`.")
+                .unauthorized,
+                "Send the API key as `Authorization: Bearer tdk_…`."
+            )
         }
         guard let key = APIKey(token), let stored = try await stored(key.id), !stored.isRevoked,
             Self.isEqual(stored.secretSHA256, key.secretSHA256)

@@ -36,7 +36,10 @@ enum ByteRange: Equatable, Sendable {
             zip(field, unit).allSatisfy({ $0 | 0x20 == $1 | 0x20 })
         else { return nil }
         let parts = field.dropFirst(unit.count).split(
-            separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
+            separator: UInt8(ascii: "-"),
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
         guard parts.count == 2, let first = number(parts[0]), let last = number(parts[1]) else {
             return nil
         }

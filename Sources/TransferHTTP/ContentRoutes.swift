@@ -19,12 +19,17 @@ struct ContentRoutes: Sendable {
     func add(to router: Router<APIContext>) {
         router.get("/v1/tasks/{id}/content") { request, context in
             try await content(
-                of: context.taskID(), tenant: context.requireTenant(), fields: request.headers)
+                of: context.taskID(),
+                tenant: context.requireTenant(),
+                fields: request.headers
+            )
         }
     }
 
     func content(
-        of id: TaskID, tenant: TenantID, fields: HTTPFields
+        of id: TaskID,
+        tenant: TenantID,
+        fields: HTTPFields
     ) async throws -> Response {
         guard let task = try await store.task(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
@@ -52,7 +57,9 @@ struct ContentRoutes: Sendable {
             return Response(status: .partialContent, headers: headers, body: body(file, range))
         case .unsatisfiable:
             var problem = Problem(
-                .rangeNotSatisfiable, "The content has \(file.size) bytes.")
+                .rangeNotSatisfiable,
+                "The content has \(file.size) bytes."
+            )
             problem.headers[.contentRange] = "bytes */\(file.size)"
             throw problem
         }
@@ -103,9 +110,14 @@ enum MediaType {
     static func acceptable(_ type: String?) -> String {
         guard let type else { return unknown }
         let parts = Array(type.utf8).split(
-            separator: UInt8(ascii: ";"), maxSplits: 1, omittingEmptySubsequences: false)
+            separator: UInt8(ascii: ";"),
+            maxSplits: 1,
+            omittingEmptySubsequences: false
+        )
         let names = parts[0].split(
-            separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+            separator: UInt8(ascii: "/"),
+            omittingEmptySubsequences: false
+        )
         let isType =
             names.count == 2
             && names.allSatisfy { !$0.isEmpty && $0.allSatisfy(HeaderRules.isTokenByte) }

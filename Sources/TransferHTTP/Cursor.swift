@@ -82,7 +82,10 @@ extension QueryParameters {
     /// Refuses a cursor that no page of this list has given out.
     static var foreignCursor: Problem {
         invalid(
-            "cursor", "Must be the `next_cursor` of a page of this list.", code: .invalidCursor)
+            "cursor",
+            "Must be the `next_cursor` of a page of this list.",
+            code: .invalidCursor
+        )
     }
 }
 

@@ -17,12 +17,18 @@ enum HeaderRules {
 
     /// The fields in order of name, with everything that is wrong with them.
     static func validate(
-        _ fields: [String: String], at pointer: String, into errors: inout [FieldError]
+        _ fields: [String: String],
+        at pointer: String,
+        into errors: inout [FieldError]
     ) -> [HTTPHeader] {
         guard fields.count <= countMax else {
             errors.append(
                 FieldError(
-                    pointer: pointer, .tooManyHeaders, "At most \(countMax) headers are sent."))
+                    pointer: pointer,
+                    .tooManyHeaders,
+                    "At most \(countMax) headers are sent."
+                )
+            )
             return []
         }
         var names: Set<String> = []
@@ -36,15 +42,20 @@ enum HeaderRules {
                 let place = "\(pointer)/\(JSONPointer.escaped(name))"
                 errors.append(
                     FieldError(
-                        pointer: place, .invalidHeader,
-                        "Is there already, but for the case of its letters."))
+                        pointer: place,
+                        .invalidHeader,
+                        "Is there already, but for the case of its letters."
+                    )
+                )
             }
         }
         return sorted.map { HTTPHeader(name: $0.key, value: $0.value) }
     }
 
     private static func fault(
-        name: String, lowercased: String, value: String
+        name: String,
+        lowercased: String,
+        value: String
     ) -> (FieldError.Code, String)? {
         guard (1...nameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(isTokenByte) else {
             return (.invalidHeader, "The name must be a token (RFC 9110 §5.6.2).")

@@ -17,7 +17,11 @@ package struct HealthReport: Sendable {
     package let uptime: Duration
 
     package init(
-        version: String, libcurl: String, isDatabaseUp: Bool, workers: Int?, uptime: Duration
+        version: String,
+        libcurl: String,
+        isDatabaseUp: Bool,
+        workers: Int?,
+        uptime: Duration
     ) {
         self.version = version
         self.libcurl = libcurl

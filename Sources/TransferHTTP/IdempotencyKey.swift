@@ -22,7 +22,8 @@ struct IdempotencyKey: Sendable {
         guard let key = Self.parse(Array(field.utf8)) else {
             throw Problem(
                 .invalidIdempotencyKey,
-                "Must be a quoted string or a token of 1 to \(Self.bytesMax) ASCII characters.")
+                "Must be a quoted string or a token of 1 to \(Self.bytesMax) ASCII characters."
+            )
         }
         self.key = key
         var hash = SHA256()

@@ -23,7 +23,9 @@ struct OperationRoutes: Sendable {
         case .ready: try .json(ProbeDocument(status: "pass"))
         case .notReady(let reason):
             try .json(
-                ProbeDocument(status: "fail", reason: reason), status: .serviceUnavailable)
+                ProbeDocument(status: "fail", reason: reason),
+                status: .serviceUnavailable
+            )
         }
     }
 
@@ -31,15 +33,21 @@ struct OperationRoutes: Sendable {
         let report = await health.report()
         let status = report.isDatabaseUp ? "pass" : "fail"
         let document = HealthDocument(
-            status: status, version: report.version, libcurl: report.libcurl,
-            database: HealthDocument.Component(status: status), workers: report.workers,
-            uptimeSeconds: Int(report.uptime.components.seconds))
+            status: status,
+            version: report.version,
+            libcurl: report.libcurl,
+            database: HealthDocument.Component(status: status),
+            workers: report.workers,
+            uptimeSeconds: Int(report.uptime.components.seconds)
+        )
         return try .json(document, status: report.isDatabaseUp ? .ok : .serviceUnavailable)
     }
 
     private func document() -> Response {
         Response(
-            status: .ok, headers: [.contentType: "application/yaml"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: openAPIDocument)))
+            status: .ok,
+            headers: [.contentType: "application/yaml"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: openAPIDocument))
+        )
     }
 }

@@ -25,7 +25,10 @@ extension APIContext {
             SessionIdentifier.isValid(identifier)
         else {
             throw QueryParameters.invalid(
-                "identifier", SessionIdentifier.rule, code: .invalidIdentifier)
+                "identifier",
+                SessionIdentifier.rule,
+                code: .invalidIdentifier
+            )
         }
         return identifier
     }
@@ -46,19 +49,4 @@ extension APIContext {
         guard let text = parameters.get("id"), text.utf8.count == 36 else { return nil }
         return UUID(uuidString: text)
     }
-}
-
-/// Paths that answers point to.
-enum APIPath {
-    static func session(_ identifier: String) -> String {
-        "/v1/sessions/\(PercentEncoding.encodeSegment(identifier))"
-    }
-
-    static func tasks(ofSession identifier: String) -> String { "\(session(identifier))/tasks" }
-
-    static func task(_ id: TaskID) -> String { "/v1/tasks/\(id)" }
-
-    static func content(of id: TaskID) -> String { "\(task(id))/content" }
-
-    static func subscription(_ id: SubscriptionID) -> String { "/v1/subscriptions/\(id)" }
 }

@@ -27,7 +27,8 @@ struct Problem: Error, Sendable {
             .validationFailed,
             errors.count == 1
                 ? "One field is not valid." : "\(errors.count) fields are not valid.",
-            errors: errors)
+            errors: errors
+        )
     }
 
     /// When a client that met an unavailable database should come back.

@@ -14,18 +14,25 @@ struct QueryParameters: Sendable {
         let query = Array((request.uri.query ?? "").utf8)
         for pair in query.split(separator: UInt8(ascii: "&")) {
             let parts = pair.split(
-                separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                separator: UInt8(ascii: "="),
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
             guard let name = PercentEncoding.decode(parts[0], plusIsSpace: true),
                 allowed.contains(name)
             else {
                 throw Problem([
                     FieldError(
-                        parameter: "query", .unknownParameter,
-                        "The query has a parameter that this operation does not know.")
+                        parameter: "query",
+                        .unknownParameter,
+                        "The query has a parameter that this operation does not know."
+                    )
                 ])
             }
             let value = PercentEncoding.decode(
-                parts.count > 1 ? parts[1] : [], plusIsSpace: true)
+                parts.count > 1 ? parts[1] : [],
+                plusIsSpace: true
+            )
             guard let value, values.updateValue(value, forKey: name) == nil else {
                 throw Self.invalid(name, "Must be given once, in percent-encoded UTF-8.")
             }
@@ -58,7 +65,9 @@ struct QueryParameters: Sendable {
 
     /// Refuses the value of `name`.
     static func invalid(
-        _ name: String, _ detail: String, code: FieldError.Code = .invalidValue
+        _ name: String,
+        _ detail: String,
+        code: FieldError.Code = .invalidValue
     ) -> Problem {
         Problem([FieldError(parameter: name, code, detail)])
     }

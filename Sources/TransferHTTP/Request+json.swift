@@ -8,28 +8,43 @@ extension Request {
     /// The longest body, in bytes: a thousand tasks with room for long URLs and client strings.
     static let bodyBytesMax = 16 * 1024 * 1024
 
+    /// Bytes of a body that is too long which are still read and thrown away.
+    ///
+    /// Many clients write all of a body before they read the answer; they would wait for the idle
+    /// timeout and never learn what was wrong.
+    static let discardedBytesMax = 4 * bodyBytesMax
+
     /// The bytes of the body, which is declared as JSON unless it is empty.
     func jsonBody() async throws -> [UInt8] {
-        let announced = headers[.contentLength].flatMap(Int.init)
-        if let announced, announced > Self.bodyBytesMax { throw Self.tooLarge }
         let bytes = try await collect()
-        if let announced, announced != bytes.count { throw Self.incomplete }
+        if let announced = headers[.contentLength].flatMap(Int.init), announced != bytes.count {
+            throw Self.incomplete
+        }
         if !bytes.isEmpty || headers[.contentType] != nil { try checkMediaType() }
         return bytes
     }
 
     private func collect() async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var count = 0
         do {
-            let buffer = try await body.collect(upTo: Self.bodyBytesMax)
-            return Array(buffer.readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw Self.tooLarge
+            for try await chunk in body {
+                count += chunk.readableBytes
+                if count <= Self.bodyBytesMax {
+                    bytes += chunk.readableBytesView
+                } else {
+                    bytes = []
+                    if count > Self.discardedBytesMax { break }
+                }
+            }
         } catch let error as HTTPParserError {
             // The server itself answers broken framing and closes the connection.
             throw error
         } catch {
             throw Self.incomplete
         }
+        guard count <= Self.bodyBytesMax else { throw Self.tooLarge }
+        return bytes
     }
 
     private func checkMediaType() throws(Problem) {
@@ -42,13 +57,17 @@ extension Request {
         let isPlain = headers[.contentEncoding].map { $0.lowercased() == "identity" } ?? true
         guard isJSON, isUTF8, isPlain else {
             throw Problem(
-                .unsupportedMediaType, "Send `application/json` in UTF-8, not compressed.")
+                .unsupportedMediaType,
+                "Send `application/json` in UTF-8, not compressed."
+            )
         }
     }
 
     private static let incomplete = Problem(.malformedJSON, "The body is not complete.")
     private static let tooLarge = Problem(
-        .bodyTooLarge, "A body may have \(bodyBytesMax) bytes.")
+        .bodyTooLarge,
+        "A body may have \(bodyBytesMax) bytes."
+    )
 }
 
 extension Substring {

@@ -3,12 +3,13 @@ import TransferModel
 import TransferWire
 
 extension TaskRequest {
-    /// The submission that this asks for.
+    /// The submission that this asks for, found at `pointer` in the body.
     ///
-    /// - Parameter pointer: where the task is in the body.
     /// - Returns: nil when something is wrong with it, which is then in `errors`.
     func submission(
-        id: TaskID, at pointer: String, into errors: inout [FieldError]
+        id: TaskID,
+        at pointer: String,
+        into errors: inout [FieldError]
     ) -> TaskSubmission? {
         let errorsBefore = errors.count
         let target = WebURL(url)
@@ -16,19 +17,29 @@ extension TaskRequest {
             errors.append(FieldError(pointer: "\(pointer)/url", .invalidURL, URLRule.task))
         }
         let headers = HeaderRules.validate(
-            headers ?? [:], at: "\(pointer)/headers", into: &errors)
+            headers ?? [:],
+            at: "\(pointer)/headers",
+            into: &errors
+        )
         let clientString = clientPersistedString.map(ClientString.init)
         if case .some(.none) = clientString {
             errors.append(
                 FieldError(
-                    pointer: "\(pointer)/client_persisted_string", .clientStringTooLong,
-                    "May have \(ClientString.bytesMax) bytes of UTF-8."))
+                    pointer: "\(pointer)/client_persisted_string",
+                    .clientStringTooLong,
+                    "May have \(ClientString.bytesMax) bytes of UTF-8."
+                )
+            )
         }
         let priority = priority.map(TaskPriority.init) ?? .default
         if priority == nil {
             errors.append(
                 FieldError(
-                    pointer: "\(pointer)/priority", .invalidValue, "Must be from 0 to 1."))
+                    pointer: "\(pointer)/priority",
+                    .invalidValue,
+                    "Must be from 0 to 1."
+                )
+            )
         }
         let place = destination.map {
             Destination(path: $0.path, overwrite: $0.overwrite ?? false)
@@ -36,14 +47,24 @@ extension TaskRequest {
         if case .some(.none) = place {
             errors.append(
                 FieldError(
-                    pointer: "\(pointer)/destination/path", .invalidDestination,
-                    "Must be a relative path beneath the container, of plain names."))
+                    pointer: "\(pointer)/destination/path",
+                    .invalidDestination,
+                    "Must be a relative path beneath the container, of plain names."
+                )
+            )
         }
         guard errors.count == errorsBefore, let target, let priority else { return nil }
         return TaskSubmission(
-            id: id, url: url, lane: Lane(host: target.host, port: target.port), headers: headers,
-            clientString: clientString ?? nil, earliestBeginAt: earliestBeginAt?.date,
-            autostart: autostart ?? true, destination: place ?? nil, priority: priority)
+            id: id,
+            url: url,
+            lane: Lane(host: target.host, port: target.port),
+            headers: headers,
+            clientString: clientString ?? nil,
+            earliestBeginAt: earliestBeginAt?.date,
+            autostart: autostart ?? true,
+            destination: place ?? nil,
+            priority: priority
+        )
     }
 }
 
@@ -64,7 +85,10 @@ extension SubmitRequest {
             case .failure(let error): errors.append(error)
             case .success(let request):
                 let submission = request.submission(
-                    id: TaskID(ids[index]), at: isBatch ? "/\(index)" : "", into: &errors)
+                    id: TaskID(ids[index]),
+                    at: isBatch ? "/\(index)" : "",
+                    into: &errors
+                )
                 if let submission { submissions.append(submission) }
             }
         }
@@ -100,7 +124,10 @@ extension SessionConfigurationRequest {
             configuration.timeoutForResource = value
         }
         configuration.additionalHeaders = HeaderRules.validate(
-            additionalHeaders ?? [:], at: "\(pointer)/additional_headers", into: &errors)
+            additionalHeaders ?? [:],
+            at: "\(pointer)/additional_headers",
+            into: &errors
+        )
         guard errors.isEmpty else { throw Problem(errors) }
         return configuration
     }
@@ -109,7 +136,9 @@ extension SessionConfigurationRequest {
 extension SubscriptionRequest {
     /// The subscription that this asks for.
     func subscription(
-        id: SubscriptionID, tenant: TenantID, createdAt: Date
+        id: SubscriptionID,
+        tenant: TenantID,
+        createdAt: Date
     ) throws(Problem) -> Subscription {
         var errors: [FieldError] = []
         if WebURL(url, allowsFragment: false) == nil {
@@ -118,23 +147,36 @@ extension SubscriptionRequest {
         if let sessionIdentifier, !SessionIdentifier.isValid(sessionIdentifier) {
             errors.append(
                 FieldError(
-                    pointer: "/session_identifier", .invalidIdentifier, SessionIdentifier.rule))
+                    pointer: "/session_identifier",
+                    .invalidIdentifier,
+                    SessionIdentifier.rule
+                )
+            )
         }
         let kinds = eventTypes.map { validKinds($0, into: &errors) }
         guard errors.isEmpty else { throw Problem(errors) }
         return Subscription(
-            id: id, tenant: tenant, sessionIdentifier: sessionIdentifier, url: url, kinds: kinds,
-            createdAt: createdAt)
+            id: id,
+            tenant: tenant,
+            sessionIdentifier: sessionIdentifier,
+            url: url,
+            kinds: kinds,
+            createdAt: createdAt
+        )
     }
 
     private func validKinds(
-        _ types: [String], into errors: inout [FieldError]
+        _ types: [String],
+        into errors: inout [FieldError]
     ) -> [SessionEvent.Kind] {
         if types.isEmpty {
             errors.append(
                 FieldError(
-                    pointer: "/event_types", .noItems,
-                    "Needs a type; leave the field out for events of every type."))
+                    pointer: "/event_types",
+                    .noItems,
+                    "Needs a type; leave the field out for events of every type."
+                )
+            )
         }
         var kinds: [SessionEvent.Kind] = []
         for (index, type) in types.enumerated() {
@@ -143,8 +185,11 @@ extension SubscriptionRequest {
             } else if errors.count < ProblemDetails.errorsMax {
                 errors.append(
                     FieldError(
-                        pointer: "/event_types/\(index)", .invalidValue,
-                        "Must be the type of an event, once."))
+                        pointer: "/event_types/\(index)",
+                        .invalidValue,
+                        "Must be the type of an event, once."
+                    )
+                )
             }
         }
         return kinds

@@ -16,8 +16,10 @@ struct SessionRoutes: Sendable {
         }
         router.put("/v1/sessions/{identifier}") { request, context in
             try await put(
-                request.jsonBody(), identifier: context.sessionIdentifier(),
-                tenant: context.requireTenant())
+                request.jsonBody(),
+                identifier: context.sessionIdentifier(),
+                tenant: context.requireTenant()
+            )
         }
         router.get("/v1/sessions/{identifier}") { _, context in
             try await get(context.sessionIdentifier(), tenant: context.requireTenant())
@@ -40,7 +42,8 @@ struct SessionRoutes: Sendable {
         return try .json(
             Page(sessions, limit: limit, document: SessionDocument.init) {
                 .session(identifier: $0.identifier)
-            })
+            }
+        )
     }
 
     func put(_ body: [UInt8], identifier: String, tenant: TenantID) async throws -> Answer {
@@ -48,10 +51,15 @@ struct SessionRoutes: Sendable {
         let configuration =
             try request?.configuration?.configuration() ?? SessionConfiguration()
         let (session, isCreated) = try await store.putSession(
-            tenant: tenant, identifier: identifier, configuration: configuration)
+            tenant: tenant,
+            identifier: identifier,
+            configuration: configuration
+        )
         return try .json(
-            SessionDocument(session), status: isCreated ? .created : .ok,
-            location: APIPath.session(identifier))
+            SessionDocument(session),
+            status: isCreated ? .created : .ok,
+            location: APIPath.session(identifier)
+        )
     }
 
     func get(_ identifier: String, tenant: TenantID) async throws -> Answer {
@@ -72,7 +80,8 @@ struct SessionRoutes: Sendable {
 
 /// The value of a body, or the problem with it.
 func decoded<Value: Decodable>(
-    _ type: Value.Type, from body: [UInt8]
+    _ type: Value.Type,
+    from body: [UInt8]
 ) throws(Problem) -> Value {
     do throws(WireDecoder.Failure) {
         return try WireDecoder.decode(type, from: body)
@@ -84,7 +93,10 @@ func decoded<Value: Decodable>(
 extension Page {
     /// A page of the first `limit` of `values`, of which one more was read to know of the next.
     init<Value>(
-        _ values: [Value], limit: Int, document: (Value) -> Item, cursor: (Value) -> Cursor
+        _ values: [Value],
+        limit: Int,
+        document: (Value) -> Item,
+        cursor: (Value) -> Cursor
     ) {
         let page = values.prefix(limit)
         let next = values.count > limit ? page.last.map(cursor) : nil
@@ -101,12 +113,18 @@ extension SessionDocument {
                 timeoutForRequest: session.configuration.timeoutForRequest.seconds,
                 timeoutForResource: session.configuration.timeoutForResource.seconds,
                 additionalHeaders: Dictionary(
-                    headers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })),
-            generation: session.progress.generation, outstanding: session.progress.outstanding,
-            completed: session.progress.completed, failed: session.progress.failed,
+                    headers.map { ($0.name, $0.value) },
+                    uniquingKeysWith: { first, _ in first }
+                )
+            ),
+            generation: session.progress.generation,
+            outstanding: session.progress.outstanding,
+            completed: session.progress.completed,
+            failed: session.progress.failed,
             cancelled: session.progress.cancelled,
             lastEventSequence: session.progress.lastSequence,
-            createdAt: Timestamp(session.createdAt))
+            createdAt: Timestamp(session.createdAt)
+        )
     }
 }
 

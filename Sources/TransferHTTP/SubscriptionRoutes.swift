@@ -13,7 +13,10 @@ struct SubscriptionRoutes: Sendable {
         router.post("/v1/subscriptions") { request, context in
             let body = try await request.jsonBody()
             return try await create(
-                body, key: IdempotencyKey(request, body: body), tenant: context.requireTenant())
+                body,
+                key: IdempotencyKey(request, body: body),
+                tenant: context.requireTenant()
+            )
         }
         router.get("/v1/subscriptions") { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
@@ -28,20 +31,30 @@ struct SubscriptionRoutes: Sendable {
     }
 
     func create(
-        _ body: [UInt8], key: IdempotencyKey?, tenant: TenantID
+        _ body: [UInt8],
+        key: IdempotencyKey?,
+        tenant: TenantID
     ) async throws -> Answer {
         if let key, let answer = try await store.earlierAnswer(key, tenant: tenant) {
             return answer
         }
         let createdAt = Date()
         let subscription = try decoded(SubscriptionRequest.self, from: body).subscription(
-            id: SubscriptionID(.version7(at: createdAt)), tenant: tenant, createdAt: createdAt)
+            id: SubscriptionID(.version7(at: createdAt)),
+            tenant: tenant,
+            createdAt: createdAt
+        )
         let secret = SigningSecret.random()
         let answer = try Answer.json(
-            SubscriptionDocument(subscription, secret: secret), status: .created,
-            location: APIPath.subscription(subscription.id))
+            SubscriptionDocument(subscription, secret: secret),
+            status: .created,
+            location: APIPath.subscription(subscription.id)
+        )
         let result = try await store.createSubscription(
-            subscription, secret: secret, idempotency: key?.record(of: answer))
+            subscription,
+            secret: secret,
+            idempotency: key?.record(of: answer)
+        )
         switch result {
         case .created: return answer
         case .replay(let response): return Answer(replaying: response)
@@ -57,11 +70,15 @@ struct SubscriptionRoutes: Sendable {
             after = id
         }
         let subscriptions = try await store.subscriptions(
-            tenant: tenant, after: after, limit: limit + 1)
+            tenant: tenant,
+            after: after,
+            limit: limit + 1
+        )
         return try .json(
             Page(subscriptions, limit: limit, document: { SubscriptionDocument($0) }) {
                 .subscription($0.id)
-            })
+            }
+        )
     }
 
     func get(_ id: SubscriptionID, tenant: TenantID) async throws -> Answer {
@@ -82,9 +99,12 @@ struct SubscriptionRoutes: Sendable {
 extension SubscriptionDocument {
     fileprivate init(_ subscription: Subscription, secret: SigningSecret? = nil) {
         self.init(
-            id: subscription.id.description, url: subscription.url,
+            id: subscription.id.description,
+            url: subscription.url,
             sessionIdentifier: subscription.sessionIdentifier,
             eventTypes: subscription.kinds?.map(\.rawValue),
-            createdAt: Timestamp(subscription.createdAt), secret: secret?.serialized)
+            createdAt: Timestamp(subscription.createdAt),
+            secret: secret?.serialized
+        )
     }
 }

@@ -1,16 +1,22 @@
 import TransferModel
+import TransferWebhooks
 import TransferWire
 
 extension TaskDocument {
     /// A task as its client sees it.
     init(_ task: TransferTask) {
         self.init(
-            id: task.id.description, sessionIdentifier: task.sessionIdentifier,
-            state: task.state.rawValue, urlSessionState: task.state.urlSessionState, url: task.url,
-            priority: task.priority.value, attempt: task.attempt,
+            id: task.id.description,
+            sessionIdentifier: task.sessionIdentifier,
+            state: task.state.rawValue,
+            urlSessionState: task.state.urlSessionState,
+            url: task.url,
+            priority: task.priority.value,
+            attempt: task.attempt,
             countOfBytesReceived: task.bytesReceived,
             countOfBytesExpectedToReceive: task.bytesExpected ?? -1,
-            createdAt: Timestamp(task.createdAt))
+            createdAt: Timestamp(task.createdAt)
+        )
         clientPersistedString = task.clientString?.string
         earliestBeginAt = task.earliestBeginAt.map(Timestamp.init)
         destination = task.destination.map {
@@ -21,20 +27,14 @@ extension TaskDocument {
         error = task.failure.map(Failure.init)
         response = task.result.map {
             Response(
-                status: $0.httpStatus, contentType: $0.contentType, etag: $0.etag,
-                isLengthVerified: $0.isLengthVerified)
+                status: $0.httpStatus,
+                contentType: $0.contentType,
+                etag: $0.etag,
+                isLengthVerified: $0.isLengthVerified
+            )
         }
         if task.state == .completed { content = APIPath.content(of: task.id) }
         finishedAt = task.finishedAt.map(Timestamp.init)
-    }
-}
-
-extension TaskDocument.Failure {
-    /// A failure as clients see it.
-    init(_ failure: TransferFailure) {
-        self.init(
-            domain: failure.domain.rawValue, code: failure.code.rawValue, message: failure.message,
-            httpStatus: failure.httpStatus, isRetryable: failure.isRetryable)
     }
 }
 

@@ -15,13 +15,19 @@ struct TaskRoutes: Sendable {
             let identifier = try context.sessionIdentifier()
             let body = try await request.jsonBody()
             return try await submit(
-                body, key: IdempotencyKey(request, body: body), identifier: identifier,
-                tenant: context.requireTenant())
+                body,
+                key: IdempotencyKey(request, body: body),
+                identifier: identifier,
+                tenant: context.requireTenant()
+            )
         }
         router.get("/v1/sessions/{identifier}/tasks") { request, context in
             let query = try QueryParameters(request, allowed: ["state", "limit", "cursor"])
             return try await list(
-                query, identifier: context.sessionIdentifier(), tenant: context.requireTenant())
+                query,
+                identifier: context.sessionIdentifier(),
+                tenant: context.requireTenant()
+            )
         }
         router.get("/v1/tasks/{id}") { _, context in
             try await get(context.taskID(), tenant: context.requireTenant())
@@ -35,7 +41,10 @@ struct TaskRoutes: Sendable {
     }
 
     func submit(
-        _ body: [UInt8], key: IdempotencyKey?, identifier: String, tenant: TenantID
+        _ body: [UInt8],
+        key: IdempotencyKey?,
+        identifier: String,
+        tenant: TenantID
     ) async throws -> Answer {
         if let key, let answer = try await store.earlierAnswer(key, tenant: tenant) {
             return answer
@@ -44,8 +53,11 @@ struct TaskRoutes: Sendable {
         let submissions = try request.submissions()
         let answer = try receipt(of: submissions, isBatch: request.isBatch, identifier: identifier)
         let result = try await store.submit(
-            submissions, tenant: tenant, sessionIdentifier: identifier,
-            idempotency: key?.record(of: answer))
+            submissions,
+            tenant: tenant,
+            sessionIdentifier: identifier,
+            idempotency: key?.record(of: answer)
+        )
         switch result {
         case .accepted:
             wake()
@@ -57,7 +69,9 @@ struct TaskRoutes: Sendable {
     }
 
     func list(
-        _ query: QueryParameters, identifier: String, tenant: TenantID
+        _ query: QueryParameters,
+        identifier: String,
+        tenant: TenantID
     ) async throws -> Answer {
         let limit = try query.limit()
         var state: TransferState?
@@ -73,11 +87,16 @@ struct TaskRoutes: Sendable {
             after = id
         }
         let tasks = try await store.tasks(
-            tenant: tenant, sessionIdentifier: identifier, state: state, after: after,
-            limit: limit + 1)
+            tenant: tenant,
+            sessionIdentifier: identifier,
+            state: state,
+            after: after,
+            limit: limit + 1
+        )
         guard let tasks else { throw Problem(.unknownSession) }
         return try .json(
-            Page(tasks, limit: limit, document: TaskDocument.init) { .task($0.id) })
+            Page(tasks, limit: limit, document: TaskDocument.init) { .task($0.id) }
+        )
     }
 
     func get(_ id: TaskID, tenant: TenantID) async throws -> Answer {
@@ -103,19 +122,25 @@ struct TaskRoutes: Sendable {
 
     /// The answer to a submission, fixed before it is stored so that a repetition gets the same.
     private func receipt(
-        of submissions: [TaskSubmission], isBatch: Bool, identifier: String
+        of submissions: [TaskSubmission],
+        isBatch: Bool,
+        identifier: String
     ) throws -> Answer {
         let now = Date()
         let receipts = submissions.map { submission in
             TaskReceipt(
-                id: submission.id.description, sessionIdentifier: identifier,
+                id: submission.id.description,
+                sessionIdentifier: identifier,
                 state: submission.initialState(at: now).rawValue,
-                location: APIPath.task(submission.id))
+                location: APIPath.task(submission.id)
+            )
         }
         guard !isBatch, let receipt = receipts.first else {
             return try .json(
-                BatchReceipt(items: receipts), status: .accepted,
-                location: APIPath.tasks(ofSession: identifier))
+                BatchReceipt(items: receipts),
+                status: .accepted,
+                location: APIPath.tasks(ofSession: identifier)
+            )
         }
         return try .json(receipt, status: .accepted, location: receipt.location)
     }
@@ -135,7 +160,10 @@ extension TransferStore {
     /// - Throws: ``Problem`` when the key belongs to another request.
     func earlierAnswer(_ key: IdempotencyKey, tenant: TenantID) async throws -> Answer? {
         let found = try await lookUp(
-            idempotencyKey: key.key, requestSHA256: key.requestSHA256, tenant: tenant)
+            idempotencyKey: key.key,
+            requestSHA256: key.requestSHA256,
+            tenant: tenant
+        )
         return switch found {
         case .none: nil
         case .replay(let response): Answer(replaying: response)

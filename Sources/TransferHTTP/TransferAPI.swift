@@ -20,25 +20,35 @@ package struct TransferAPI: Sendable {
 
     private let store: TransferStore
     private let containersRoot: String
-    private let linkBase: String
+    private let linkBase: String?
     private let health: HealthSource
     private let wake: @Sendable () -> Void
     private let openAPIDocument: [UInt8]
     private let logger: Logger
 
+    /// Puts the API together; nothing runs yet.
+    ///
     /// - Parameters:
+    ///   - store: what the API reads and changes.
     ///   - containersRoot: the directory with a directory for each tenant.
     ///   - baseURL: the address of this service as its clients know it, without a slash at the
     ///     end; nil makes links relative.
+    ///   - health: what the health routes answer.
     ///   - wake: called after a change that may give a worker something to do has been committed.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
+    ///   - logger: gets a line for each request, without queries and keys.
     package init(
-        store: TransferStore, containersRoot: String, baseURL: String?, health: HealthSource,
-        wake: @escaping @Sendable () -> Void, openAPIDocument: [UInt8], logger: Logger
+        store: TransferStore,
+        containersRoot: String,
+        baseURL: String?,
+        health: HealthSource,
+        wake: @escaping @Sendable () -> Void,
+        openAPIDocument: [UInt8],
+        logger: Logger
     ) {
         self.store = store
         self.containersRoot = containersRoot
-        self.linkBase = baseURL ?? ""
+        linkBase = baseURL
         self.health = health
         self.wake = wake
         self.openAPIDocument = openAPIDocument
@@ -62,18 +72,24 @@ package struct TransferAPI: Sendable {
         let router = router()
         let store = store
         return APIResponder(
-            routes: router.buildResponder(), table: RouteTable(router.routes),
+            routes: router.buildResponder(),
+            table: RouteTable(router.routes),
             authenticator: Authenticator { id in try await store.apiKey(id: id) },
-            logger: logger)
+            logger: logger
+        )
     }
 
     /// A server for the API, to be run as a service.
     ///
     /// - Parameters:
+    ///   - host: the address to listen on.
     ///   - port: 0 lets the system choose.
     ///   - onServerRunning: told the port once connections are accepted.
+    /// - Returns: a server that does not listen before it is run.
     package func application(
-        host: String, port: Int, onServerRunning: @escaping @Sendable (Int) async -> Void
+        host: String,
+        port: Int,
+        onServerRunning: @escaping @Sendable (Int) async -> Void
     ) -> some ApplicationProtocol {
         Application(
             responder: responder(),
@@ -84,14 +100,22 @@ package struct TransferAPI: Sendable {
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: Self.headerBytesMax,
                         maxHeaderListSize: Self.headerBytesMax,
-                        maxHeaderFieldCount: Self.headerCountMax))),
+                        maxHeaderFieldCount: Self.headerCountMax
+                    )
+                )
+            ),
             configuration: ApplicationConfiguration(
-                address: .hostname(host, port: port), backlog: Self.backlog,
+                address: .hostname(host, port: port),
+                backlog: Self.backlog,
                 availableConnectionsDelegate: MaximumAvailableConnections(
-                    Self.connectionsMax, logger: logger)),
+                    Self.connectionsMax,
+                    logger: logger
+                )
+            ),
             onServerRunning: { channel in
                 await onServerRunning(channel.localAddress?.port ?? port)
             },
-            logger: logger)
+            logger: logger
+        )
     }
 }

@@ -10,7 +10,7 @@ struct WebURL: Equatable, Sendable {
     let host: String
     let port: Int
 
-    /// - Parameter allowsFragment: whether `#…` may follow; it is never sent.
+    /// Reads `text`; a fragment, which is never sent, may be forbidden.
     init?(_ text: String, allowsFragment: Bool = true) {
         let bytes = Array(text.utf8)
         guard bytes.count <= Self.bytesMax,

@@ -9,8 +9,8 @@ package struct EgressPolicy: Equatable, Sendable {
         let prefix: [UInt8]
         let length: Int
 
-        /// - Parameter prefix: 4 bytes (IPv4) or 16 (IPv6).
-        /// - Returns: nil for any other count or a length beyond the address.
+        /// The network of `prefix`, which is 4 bytes (IPv4) or 16 (IPv6); nil for any other count
+        /// or a length beyond the address.
         package init?(prefix: [UInt8], length: Int) {
             guard prefix.count == 4 || prefix.count == 16, (0...prefix.count * 8).contains(length)
             else { return nil }
@@ -19,7 +19,8 @@ package struct EgressPolicy: Equatable, Sendable {
         }
 
         fileprivate init(_ prefix: [UInt8], _ length: Int) {
-            self.prefix = prefix + Array(repeating: 0, count: (prefix.count <= 4 ? 4 : 16) - prefix.count)
+            self.prefix =
+                prefix + Array(repeating: 0, count: (prefix.count <= 4 ? 4 : 16) - prefix.count)
             self.length = length
         }
 
@@ -38,9 +39,8 @@ package struct EgressPolicy: Equatable, Sendable {
 
     package init(allowed: [Network] = []) { self.allowed = allowed }
 
-    /// Whether a connection to `address` may be made.
-    ///
-    /// - Parameter address: 4 or 16 bytes in network order; anything else is refused.
+    /// Whether a connection may be made to `address`, 4 or 16 bytes in network order; anything
+    /// else is refused.
     package func allows(_ address: [UInt8]) -> Bool {
         let address = Self.embeddedIPv4(in: address) ?? address
         if allowed.contains(where: { $0.contains(address) }) { return true }

@@ -53,6 +53,7 @@ extension UUID {
                 byte(high, 4), byte(high, 5), byte(high, 6), byte(high, 7),
                 byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3),
                 byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
-            ))
+            )
+        )
     }
 }

@@ -42,7 +42,10 @@ package enum RetryAfter {
     ]
 
     private static func seconds(
-        day: String, month: String, year: String, time: String
+        day: String,
+        month: String,
+        year: String,
+        time: String
     ) -> Int64? {
         let parts = time.utf8.split(separator: UInt8(ascii: ":")).map {
             number(String(decoding: $0, as: UTF8.self), in: 0...60)

@@ -15,7 +15,8 @@ package struct RetryPolicy: Equatable, Sendable {
     package static let delayMaxDefault: Duration = .seconds(3600)
 
     package init(
-        attemptsMax: Int = attemptsMaxDefault, delayBase: Duration = delayBaseDefault,
+        attemptsMax: Int = attemptsMaxDefault,
+        delayBase: Duration = delayBaseDefault,
         delayMax: Duration = delayMaxDefault
     ) {
         self.attemptsMax = attemptsMax
@@ -31,9 +32,11 @@ package struct RetryPolicy: Equatable, Sendable {
 
     /// What follows the failure of attempt `number`, counted from 1.
     ///
-    /// - Parameter chance: uniform in 0..<1; places the wait in the upper half of its range.
+    /// `chance`, uniform in 0..<1, places the wait in the upper half of its range.
     package func decision(
-        after failure: TransferFailure, attempt number: Int, chance: Double
+        after failure: TransferFailure,
+        attempt number: Int,
+        chance: Double
     ) -> Decision {
         guard failure.isRetryable, number < attemptsMax else { return .giveUp }
         let doublings = min(max(0, number - 1), 30)

@@ -14,8 +14,12 @@ package struct Session: Sendable {
     package let createdAt: Date
 
     package init(
-        id: SessionID, tenant: TenantID, identifier: String, configuration: SessionConfiguration,
-        progress: SessionProgress, createdAt: Date
+        id: SessionID,
+        tenant: TenantID,
+        identifier: String,
+        configuration: SessionConfiguration,
+        progress: SessionProgress,
+        createdAt: Date
     ) {
         self.id = id
         self.tenant = tenant
@@ -73,8 +77,12 @@ package struct SessionProgress: Equatable, Sendable {
     package var lastSequence: Int64
 
     package init(
-        generation: Int64 = 0, outstanding: Int64 = 0, completed: Int64 = 0, failed: Int64 = 0,
-        cancelled: Int64 = 0, lastSequence: Int64 = 0
+        generation: Int64 = 0,
+        outstanding: Int64 = 0,
+        completed: Int64 = 0,
+        failed: Int64 = 0,
+        cancelled: Int64 = 0,
+        lastSequence: Int64 = 0
     ) {
         self.generation = generation
         self.outstanding = outstanding

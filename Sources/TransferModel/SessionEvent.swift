@@ -15,8 +15,15 @@ package struct SessionEvent: Sendable {
     package let summary: GenerationSummary?
 
     package init(
-        id: UUID, session: SessionID, sessionIdentifier: String, sequence: Int64, kind: Kind,
-        generation: Int64, occurredAt: Date, task: TaskSnapshot?, summary: GenerationSummary?
+        id: UUID,
+        session: SessionID,
+        sessionIdentifier: String,
+        sequence: Int64,
+        kind: Kind,
+        generation: Int64,
+        occurredAt: Date,
+        task: TaskSnapshot?,
+        summary: GenerationSummary?
     ) {
         self.id = id
         self.session = session
@@ -52,8 +59,12 @@ package struct SessionEvent: Sendable {
         package let failure: TransferFailure?
 
         package init(
-            id: TaskID, state: TransferState, attempt: Int, clientString: ClientString?,
-            bytesReceived: Int64, failure: TransferFailure?
+            id: TaskID,
+            state: TransferState,
+            attempt: Int,
+            clientString: ClientString?,
+            bytesReceived: Int64,
+            failure: TransferFailure?
         ) {
             self.id = id
             self.state = state
@@ -76,7 +87,10 @@ package struct SessionEvent: Sendable {
         package let failedTasks: [FailedTask]
 
         package init(
-            completed: Int64, failed: Int64, cancelled: Int64, failedTasks: [FailedTask]
+            completed: Int64,
+            failed: Int64,
+            cancelled: Int64,
+            failedTasks: [FailedTask]
         ) {
             self.completed = completed
             self.failed = failed

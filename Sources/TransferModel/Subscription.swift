@@ -12,8 +12,12 @@ package struct Subscription: Sendable {
     package let createdAt: Date
 
     package init(
-        id: SubscriptionID, tenant: TenantID, sessionIdentifier: String?, url: String,
-        kinds: [SessionEvent.Kind]?, createdAt: Date
+        id: SubscriptionID,
+        tenant: TenantID,
+        sessionIdentifier: String?,
+        url: String,
+        kinds: [SessionEvent.Kind]?,
+        createdAt: Date
     ) {
         self.id = id
         self.tenant = tenant

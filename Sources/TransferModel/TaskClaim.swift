@@ -15,9 +15,17 @@ package struct TaskClaim: Sendable {
     package let timeoutForResource: Duration
 
     package init(
-        task: TaskID, fence: Fence, tenant: TenantID, session: SessionID, lane: Lane, number: Int,
-        url: String, headers: [HTTPHeader], destination: Destination?,
-        timeoutForRequest: Duration, timeoutForResource: Duration
+        task: TaskID,
+        fence: Fence,
+        tenant: TenantID,
+        session: SessionID,
+        lane: Lane,
+        number: Int,
+        url: String,
+        headers: [HTTPHeader],
+        destination: Destination?,
+        timeoutForRequest: Duration,
+        timeoutForResource: Duration
     ) {
         self.task = task
         self.fence = fence
@@ -47,8 +55,14 @@ package struct Publication: Sendable {
     package let result: TransferResult
 
     package init(
-        task: TaskID, fence: Fence, partFence: Fence, tenant: TenantID, session: SessionID,
-        number: Int, destination: Destination?, result: TransferResult
+        task: TaskID,
+        fence: Fence,
+        partFence: Fence,
+        tenant: TenantID,
+        session: SessionID,
+        number: Int,
+        destination: Destination?,
+        result: TransferResult
     ) {
         self.task = task
         self.fence = fence
@@ -120,8 +134,13 @@ package struct DeliveryClaim: Sendable {
     package let kinds: [SessionEvent.Kind]?
 
     package init(
-        subscription: SubscriptionID, session: SessionID, fence: Fence,
-        acknowledgedSequence: Int64, attempt: Int, url: String, secret: SigningSecret,
+        subscription: SubscriptionID,
+        session: SessionID,
+        fence: Fence,
+        acknowledgedSequence: Int64,
+        attempt: Int,
+        url: String,
+        secret: SigningSecret,
         kinds: [SessionEvent.Kind]?
     ) {
         self.subscription = subscription

@@ -1,6 +1,8 @@
 /// Why a task, or one attempt of it, did not succeed; stored with the outcome and told to clients.
 package struct TransferFailure: Error, Equatable, Sendable {
-    /// The stable name of a cause; part of the API, never renamed. Listed in `openapi.yaml`.
+    /// The stable name of a cause; part of the API, never renamed.
+    ///
+    /// Listed in `openapi.yaml`.
     package enum Code: String, CaseIterable, Sendable {
         /// The host's name has no address.
         case couldNotResolveHost = "could_not_resolve_host"
@@ -53,7 +55,10 @@ package struct TransferFailure: Error, Equatable, Sendable {
     package let retryAfter: Duration?
 
     package init(
-        _ code: Code, _ message: String, httpStatus: Int? = nil, retryAfter: Duration? = nil
+        _ code: Code,
+        _ message: String,
+        httpStatus: Int? = nil,
+        retryAfter: Duration? = nil
     ) {
         self.code = code
         self.message = message

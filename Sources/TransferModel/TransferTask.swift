@@ -14,9 +14,15 @@ package struct TaskSubmission: Sendable {
     package var priority: TaskPriority
 
     package init(
-        id: TaskID, url: String, lane: Lane, headers: [HTTPHeader] = [],
-        clientString: ClientString? = nil, earliestBeginAt: Date? = nil, autostart: Bool = true,
-        destination: Destination? = nil, priority: TaskPriority = .default
+        id: TaskID,
+        url: String,
+        lane: Lane,
+        headers: [HTTPHeader] = [],
+        clientString: ClientString? = nil,
+        earliestBeginAt: Date? = nil,
+        autostart: Bool = true,
+        destination: Destination? = nil,
+        priority: TaskPriority = .default
     ) {
         self.id = id
         self.url = url
@@ -55,11 +61,23 @@ package struct TransferTask: Sendable {
     package let finishedAt: Date?
 
     package init(
-        id: TaskID, session: SessionID, sessionIdentifier: String, state: TransferState,
-        url: String, clientString: ClientString?, earliestBeginAt: Date?,
-        destination: Destination?, priority: TaskPriority, attempt: Int, bytesReceived: Int64,
-        bytesExpected: Int64?, waitsUntil: Date?, failure: TransferFailure?,
-        result: TransferResult?, createdAt: Date, finishedAt: Date?
+        id: TaskID,
+        session: SessionID,
+        sessionIdentifier: String,
+        state: TransferState,
+        url: String,
+        clientString: ClientString?,
+        earliestBeginAt: Date?,
+        destination: Destination?,
+        priority: TaskPriority,
+        attempt: Int,
+        bytesReceived: Int64,
+        bytesExpected: Int64?,
+        waitsUntil: Date?,
+        failure: TransferFailure?,
+        result: TransferResult?,
+        createdAt: Date,
+        finishedAt: Date?
     ) {
         self.id = id
         self.session = session
@@ -93,7 +111,10 @@ package struct TransferResult: Equatable, Sendable {
     package let isLengthVerified: Bool
 
     package init(
-        httpStatus: Int, bytesReceived: Int64, contentType: String?, etag: String?,
+        httpStatus: Int,
+        bytesReceived: Int64,
+        contentType: String?,
+        etag: String?,
         isLengthVerified: Bool
     ) {
         self.httpStatus = httpStatus
@@ -142,7 +163,7 @@ package struct Destination: Hashable, Sendable {
     }
 }
 
-/// The order of tasks for one host: higher goes first. `URLSessionTask.priority`, 0…1.
+/// The order of tasks for one host, higher first: `URLSessionTask.priority`, 0…1.
 package struct TaskPriority: Hashable, Sendable {
     /// As stored: 0 (first) to 1000 (last), so that an index reads in claim order.
     package let rank: Int16
@@ -152,7 +173,7 @@ package struct TaskPriority: Hashable, Sendable {
     /// - Returns: nil outside 0…1.
     package init?(_ priority: Double) {
         guard (0...1).contains(priority) else { return nil }
-        rank = Int16((1 - priority) * 1000)
+        rank = Int16(((1 - priority) * 1000).rounded())
     }
 
     /// Takes back what the database holds.

@@ -22,8 +22,13 @@ package struct Migrator: Sendable {
     private let migrations: [Migration]
     private let logger: Logger
 
-    /// Any number that nobody else uses in this database: "transfer" in ASCII.
-    private static let lockKey: Int64 = 0x7472_616E_7366_6572
+    /// Any number that nobody else uses in this database: "trfd" in ASCII.
+    ///
+    /// The second half of the
+    /// lock is the schema's name, for each schema has migrations of its own.
+    private static let lockKey: Int32 = 0x7472_6664
+    /// Between two looks at whether another instance has finished.
+    private static let lockInterval: Duration = .milliseconds(100)
 
     /// - Throws: ``MigratorError`` when the folder is missing or not a sequence of pairs
     ///   `0001_name.up.sql`, `0001_name.down.sql`.
@@ -48,7 +53,8 @@ package struct Migrator: Sendable {
                         VALUES (\(migration.number), '\(migration.name)',
                             '\\x\(Self.hexadecimal(migration.checksum))')
                         """,
-                    on: connection)
+                    on: connection
+                )
                 logger.info("migration applied", metadata: ["migration": "\(migration.name)"])
             }
             return migrations.count - applied.count
@@ -64,7 +70,8 @@ package struct Migrator: Sendable {
                 try await run(
                     migration.down,
                     with: "DELETE FROM schema_migration WHERE number = \(migration.number)",
-                    on: connection)
+                    on: connection
+                )
                 logger.info("migration reverted", metadata: ["migration": "\(migration.name)"])
             }
         }
@@ -80,21 +87,44 @@ package struct Migrator: Sendable {
     }
 
     private func withLock<Result>(
-        _ connection: Connection, _ body: () async throws -> Result
+        _ connection: Connection,
+        _ body: () async throws -> Result
     ) async throws -> Result {
-        // The wait for another instance's migration may be long: longer than any lock in service.
+        // A migration of a large table may take longer than any statement in service.
         try await connection.executeScript(
-            "SET lock_timeout = 0; SET statement_timeout = 0; SET client_min_messages = warning")
-        _ = try await connection.execute("SELECT pg_advisory_lock(\(Self.lockKey))")
+            "SET lock_timeout = 0; SET statement_timeout = 0; SET client_min_messages = warning"
+        )
+        try await lock(connection)
         let result: Result
         do {
             result = try await body()
         } catch {
-            _ = try await connection.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
+            try await unlock(connection)
             throw error
         }
-        _ = try await connection.execute("SELECT pg_advisory_unlock(\(Self.lockKey))")
+        try await unlock(connection)
         return result
+    }
+
+    /// Asks again and again rather than waiting in the server: no statement of ours may take longer
+    /// than a connection's deadline, but another instance's migration may.
+    private func lock(_ connection: Connection) async throws {
+        while true {
+            let rows = try await connection.execute(
+                """
+                SELECT pg_try_advisory_lock(\(Self.lockKey), hashtext(current_schema()))
+                    AS is_locked
+                """
+            )
+            if try rows.first?.decode("is_locked", as: Bool.self) == true { return }
+            try await Task.sleep(for: Self.lockInterval)
+        }
+    }
+
+    private func unlock(_ connection: Connection) async throws {
+        _ = try await connection.execute(
+            "SELECT pg_advisory_unlock(\(Self.lockKey), hashtext(current_schema()))"
+        )
     }
 
     private func applied(_ connection: Connection) async throws -> [Applied] {
@@ -106,13 +136,16 @@ package struct Migrator: Sendable {
                 checksum bytea NOT NULL,
                 applied_at timestamptz NOT NULL DEFAULT now()
             )
-            """)
+            """
+        )
         return try await connection.execute(
             "SELECT number, name, checksum FROM schema_migration ORDER BY number"
         ).map { row in
             Applied(
                 number: Int(try row.decode("number", as: Int32.self)),
-                name: try row.decode("name"), checksum: try row.decode("checksum"))
+                name: try row.decode("name"),
+                checksum: try row.decode("checksum")
+            )
         }
     }
 
@@ -136,7 +169,9 @@ package struct Migrator: Sendable {
     }
 
     private func run(
-        _ script: String, with entry: String, on connection: Connection
+        _ script: String,
+        with entry: String,
+        on connection: Connection
     ) async throws {
         do {
             try await connection.executeScript("BEGIN;\n\(script)\n;\(entry);\nCOMMIT")
@@ -169,9 +204,13 @@ package struct Migrator: Sendable {
             else { throw .sequenceBroken(file) }
             migrations.append(
                 Migration(
-                    number: number, name: name, up: String(decoding: up, as: UTF8.self),
+                    number: number,
+                    name: name,
+                    up: String(decoding: up, as: UTF8.self),
                     down: String(decoding: down, as: UTF8.self),
-                    checksum: Array(SHA256.hash(data: up))))
+                    checksum: Array(SHA256.hash(data: up))
+                )
+            )
         }
         guard !migrations.isEmpty else { throw .folderUnreadable(folder) }
         return migrations
@@ -189,8 +228,8 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .folderUnreadable(let folder):
             """
-            no migrations in \(folder): name their folder with --migrations or \
-            TRANSFERD_MIGRATIONS
+            no migrations in \(folder): name the directory above it with --resources or \
+            TRANSFERD_RESOURCES
             """
         case .sequenceBroken(let file):
             """

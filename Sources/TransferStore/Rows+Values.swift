@@ -24,9 +24,12 @@ enum StoredJSON {
     static func text(of failure: TransferFailure) throws(StoreError) -> String {
         try encode(
             Failure(
-                code: failure.code.rawValue, message: failure.message,
+                code: failure.code.rawValue,
+                message: failure.message,
                 http_status: failure.httpStatus,
-                retry_after_s: failure.retryAfter?.components.seconds))
+                retry_after_s: failure.retryAfter?.components.seconds
+            )
+        )
     }
 
     static func headers(_ text: String) throws(PostgresError) -> [HTTPHeader] {
@@ -40,8 +43,11 @@ enum StoredJSON {
             throw PostgresError(decoding: "unknown failure code in a stored failure")
         }
         return TransferFailure(
-            code, stored.message, httpStatus: stored.http_status,
-            retryAfter: stored.retry_after_s.map { .seconds($0) })
+            code,
+            stored.message,
+            httpStatus: stored.http_status,
+            retryAfter: stored.retry_after_s.map { .seconds($0) }
+        )
     }
 
     private static func encode(_ value: some Encodable) throws(StoreError) -> String {
@@ -53,7 +59,8 @@ enum StoredJSON {
     }
 
     static func decode<Value: Decodable>(
-        _ type: Value.Type, _ text: String
+        _ type: Value.Type,
+        _ text: String
     ) throws(PostgresError) -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(text.utf8))
@@ -99,7 +106,8 @@ extension Row {
 
     /// A value of an enumeration that the database keeps by its raw value.
     func word<Value: RawRepresentable<String>>(
-        _ column: String, as type: Value.Type = Value.self
+        _ column: String,
+        as type: Value.Type = Value.self
     ) throws(PostgresError) -> Value {
         guard let value = Value(rawValue: try decode(column, as: String.self)) else {
             throw PostgresError(decoding: "column \(column) holds no \(Value.self)")
@@ -112,6 +120,8 @@ extension Row {
             return nil
         }
         return Destination(
-            storedPath: path, overwrite: try decode("destination_overwrite", as: Bool.self))
+            storedPath: path,
+            overwrite: try decode("destination_overwrite", as: Bool.self)
+        )
     }
 }

@@ -16,13 +16,15 @@ extension TransferStore {
             """
             SELECT tenant_id, secret_sha256, revoked_at IS NOT NULL AS is_revoked
             FROM api_key WHERE id = \(id)
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return nil }
             return StoredAPIKey(
                 tenant: try row.tenant("tenant_id"),
                 secretSHA256: try row.decode("secret_sha256"),
-                isRevoked: try row.decode("is_revoked"))
+                isRevoked: try row.decode("is_revoked")
+            )
         }
     }
 
@@ -30,7 +32,10 @@ extension TransferStore {
     ///
     /// - Returns: the tenant that the key belongs to.
     package func createAPIKey(
-        id: String, tenantName: String, secretSHA256: [UInt8], name: String
+        id: String,
+        tenantName: String,
+        secretSHA256: [UInt8],
+        name: String
     ) async throws(StoreError) -> TenantID {
         let rows = try await run([
             """

@@ -2,8 +2,8 @@ import Postgres
 package import TransferModel
 
 extension TransferStore {
-    /// Hosts looked at by one claim; the next one goes on behind them.
-    private static let lanesMax = 64
+    /// Hosts with a free connection looked at by one claim; the next one goes on behind them.
+    package static let claimLanesMax = 64
 
     /// What a claim may take.
     package struct ClaimBounds: Sendable {
@@ -29,22 +29,29 @@ extension TransferStore {
     /// Cost grows with the tasks claimed and the hosts looked at, not with the queue: `ready` holds
     /// only runnable rows, and its key is the order in which they are read.
     package func claim(
-        _ bounds: ClaimBounds, fences: WorkerIdentity.Reservation
+        _ bounds: ClaimBounds,
+        fences: WorkerIdentity.Reservation
     ) async throws(StoreError) -> [TaskClaim] {
         let busyLanes = bounds.busy.map(\.key.key)
         let busyCounts = bounds.busy.map { Int64($0.value) }
         let rows = try await run(
             """
-            WITH RECURSIVE walk (lane, step) AS (
+            WITH RECURSIVE full_lane AS (
+                SELECT lane FROM unnest(\(busyLanes), \(busyCounts)) AS b (lane, running)
+                WHERE running >= \(bounds.perLane)
+            ),
+            walk (lane, step) AS (
                 -- 1. The hosts with work, by skipping through the index from one to the next.
-                (SELECT lane, 1 FROM ready WHERE lane > \(bounds.after.key)
+                -- Those without a free connection do not count, lest they hide all others.
+                (SELECT lane, (lane NOT IN (SELECT lane FROM full_lane))::int
+                FROM ready WHERE lane > \(bounds.after.key)
                 ORDER BY lane LIMIT 1)
                 UNION ALL
-                SELECT n.lane, w.step + 1
+                SELECT n.lane, w.step + (n.lane NOT IN (SELECT lane FROM full_lane))::int
                 FROM walk w CROSS JOIN LATERAL (
                     SELECT r.lane FROM ready r WHERE r.lane > w.lane ORDER BY r.lane LIMIT 1
                 ) n
-                WHERE w.step < \(Self.lanesMax)
+                WHERE w.step < \(Self.claimLanesMax)
             ),
             open AS (
                 SELECT w.lane, \(bounds.perLane) - coalesce(b.running, 0) AS slots
@@ -85,7 +92,8 @@ extension TransferStore {
                 RETURNING task_id, fence, number
             )
             \(Self.selectClaim) FROM begun a \(Self.joinClaim)
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try TaskClaim(row) }
         }
@@ -118,7 +126,8 @@ extension TaskClaim {
                 .overridden(by: try row.headers("headers")),
             destination: try row.destination(),
             timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
-            timeoutForResource: try row.milliseconds("timeout_for_resource_ms"))
+            timeoutForResource: try row.milliseconds("timeout_for_resource_ms")
+        )
     }
 }
 

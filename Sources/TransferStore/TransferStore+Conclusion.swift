@@ -62,7 +62,7 @@ extension TransferStore {
             from_attempt AS (
                 DELETE FROM attempt a USING item i
                 WHERE a.task_id = i.task_id AND a.fence = i.fence AND i.verdict <> 'completed'
-                RETURNING a.task_id, a.number
+                RETURNING a.task_id, a.fence, a.number
             ),
             from_publication AS (
                 DELETE FROM publication p USING item i
@@ -75,9 +75,10 @@ extension TransferStore {
                     coalesce(a.number, p.number) AS attempt,
                     coalesce(p.bytes_received, i.bytes_received) AS bytes_received,
                     p.http_status, p.content_type, p.etag, p.is_length_verified
+                -- By fence too: a batch may hold a stale end of the same task.
                 FROM item i
-                LEFT JOIN from_attempt a ON a.task_id = i.task_id
-                LEFT JOIN from_publication p ON p.task_id = i.task_id
+                LEFT JOIN from_attempt a ON a.task_id = i.task_id AND a.fence = i.fence
+                LEFT JOIN from_publication p ON p.task_id = i.task_id AND p.fence = i.fence
                 JOIN task t ON t.id = i.task_id
                 WHERE a.task_id IS NOT NULL OR p.task_id IS NOT NULL
             ),
@@ -114,7 +115,8 @@ extension TransferStore {
             \(Self.recordHappenings),
             \(Self.wake)
             SELECT task_id FROM gone
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             Set(try rows.map { row throws(PostgresError) in try row.task("task_id") })
         }
@@ -132,7 +134,8 @@ extension TransferStore {
                 \(progress.map(\.received)), \(progress.map(\.expected))
             ) AS i (task_id, fence, received, expected)
             WHERE a.task_id = i.task_id AND a.fence = i.fence
-            """)
+            """
+        )
     }
 }
 
@@ -160,11 +163,14 @@ private struct ConclusionColumns {
     }
 
     private mutating func append(
-        _ verdict: String, _ failure: TransferFailure? = nil, _ delay: Duration? = nil
+        _ verdict: String,
+        _ failure: TransferFailure? = nil,
+        _ delay: Duration? = nil
     ) throws(StoreError) {
         verdicts.append(verdict)
         failures.append(
-            try failure.map { failure throws(StoreError) in try StoredJSON.text(of: failure) })
+            try failure.map { failure throws(StoreError) in try StoredJSON.text(of: failure) }
+        )
         delays.append(delay?.milliseconds)
     }
 }

@@ -12,7 +12,8 @@ extension TransferStore {
     ///
     /// - Returns: the task as it then is, or nil when the tenant has no such task.
     package func cancelTask(
-        tenant: TenantID, id: TaskID
+        tenant: TenantID,
+        id: TaskID
     ) async throws(StoreError) -> TransferTask? {
         try await change(tenant: tenant, id: id, where: { !$0.isTerminal }) {
             """
@@ -29,7 +30,8 @@ extension TransferStore {
     ///
     /// - Returns: the task as it then is, or nil when the tenant has no such task.
     package func resumeTask(
-        tenant: TenantID, id: TaskID
+        tenant: TenantID,
+        id: TaskID
     ) async throws(StoreError) -> TransferTask? {
         try await change(tenant: tenant, id: id, where: { $0 == .suspended }) {
             """
@@ -69,7 +71,10 @@ extension TransferStore {
     /// A statement reads one snapshot: a row that another transaction is just moving is in neither
     /// place for it. The next try sees it where it arrived.
     private func change(
-        tenant: TenantID, id: TaskID, where applies: (TransferState) -> Bool, by query: () -> Query
+        tenant: TenantID,
+        id: TaskID,
+        where applies: (TransferState) -> Bool,
+        by query: () -> Query
     ) async throws(StoreError) -> TransferTask? {
         for _ in 0..<Self.triesMax {
             if try await !run(query()).isEmpty { break }

@@ -8,7 +8,9 @@ extension TransferStore {
 
     /// Gives due deliveries to this instance for the time of `lease`.
     package func claimDeliveries(
-        _ fences: WorkerIdentity.Reservation, limit: Int, lease: Duration
+        _ fences: WorkerIdentity.Reservation,
+        limit: Int,
+        lease: Duration
     ) async throws(StoreError) -> [DeliveryClaim] {
         let rows = try await run(
             """
@@ -38,7 +40,8 @@ extension TransferStore {
             )
             SELECT m.*, b.url, b.secret, b.kinds
             FROM mine m JOIN subscription b ON b.id = m.subscription_id
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try DeliveryClaim(row) }
         }
@@ -48,7 +51,10 @@ extension TransferStore {
     ///
     /// - Returns: false when the claim is stale and its holder must stop.
     package func recordDelivered(
-        _ claim: DeliveryClaim, through sequence: Int64, status: Int?, lease: Duration
+        _ claim: DeliveryClaim,
+        through sequence: Int64,
+        status: Int?,
+        lease: Duration
     ) async throws(StoreError) -> Bool {
         let rows = try await run(
             """
@@ -60,7 +66,8 @@ extension TransferStore {
             WHERE subscription_id = \(claim.subscription.uuid)
                 AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
                 AND acknowledged_sequence <= \(sequence)
-            """)
+            """
+        )
         return rows.affectedCount == 1
     }
 
@@ -68,7 +75,10 @@ extension TransferStore {
     ///
     /// - Returns: false when the claim is stale.
     package func recordDeliveryFailed(
-        _ claim: DeliveryClaim, status: Int?, error: String, retryAfter: Duration
+        _ claim: DeliveryClaim,
+        status: Int?,
+        error: String,
+        retryAfter: Duration
     ) async throws(StoreError) -> Bool {
         let error = String(decoding: error.utf8.prefix(Self.deliveryErrorBytesMax), as: UTF8.self)
         let rows = try await run(
@@ -82,7 +92,8 @@ extension TransferStore {
                 worker = NULL, fence = NULL
             WHERE subscription_id = \(claim.subscription.uuid)
                 AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
-            """)
+            """
+        )
         return rows.affectedCount == 1
     }
 
@@ -122,6 +133,7 @@ extension DeliveryClaim {
             attempt: Int(try row.decode("attempt", as: Int16.self)),
             url: try row.decode("url"),
             secret: SigningSecret(bytes: try row.decode("secret")),
-            kinds: try row.kinds("kinds"))
+            kinds: try row.kinds("kinds")
+        )
     }
 }

@@ -7,7 +7,10 @@ extension TransferStore {
     ///
     /// - Returns: nil when the tenant has no such living session.
     package func events(
-        tenant: TenantID, sessionIdentifier: String, after sequence: Int64, limit: Int
+        tenant: TenantID,
+        sessionIdentifier: String,
+        after sequence: Int64,
+        limit: Int
     ) async throws(StoreError) -> [SessionEvent]? {
         guard let session = try await session(tenant: tenant, identifier: sessionIdentifier) else {
             return nil
@@ -18,7 +21,9 @@ extension TransferStore {
     /// Events of a session, living or not, in sequence: numbers without gaps, because a number is
     /// given out under the session's lock in the transaction that commits it.
     package func events(
-        of session: SessionID, after sequence: Int64, limit: Int
+        of session: SessionID,
+        after sequence: Int64,
+        limit: Int
     ) async throws(StoreError) -> [SessionEvent] {
         let rows = try await run(
             """
@@ -39,7 +44,8 @@ extension TransferStore {
             LEFT JOIN task t ON t.id = e.task_id
             WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
             ORDER BY e.sequence LIMIT \(limit)
-            """)
+            """
+        )
         let clientStrings = try await clientStrings(ofFailedTasksIn: rows)
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in
@@ -61,7 +67,8 @@ extension TransferStore {
             """
             SELECT id, client_string FROM task
             WHERE id = ANY(\(ids)) AND client_string IS NOT NULL
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             var strings: [UUID: ClientString] = [:]
             for row in found {
@@ -101,7 +108,8 @@ extension SessionEvent {
             generation: try row.decode("generation"),
             occurredAt: try row.decode("occurred_at"),
             task: try TaskSnapshot(row),
-            summary: try GenerationSummary(row, clientStrings: clientStrings))
+            summary: try GenerationSummary(row, clientStrings: clientStrings)
+        )
     }
 }
 
@@ -115,14 +123,16 @@ extension SessionEvent.TaskSnapshot {
             attempt: Int(try row.decode("attempt", as: Int16.self)),
             clientString: try row.clientString("client_string"),
             bytesReceived: try row.decode("bytes_received"),
-            failure: try row.failure("failure"))
+            failure: try row.failure("failure")
+        )
     }
 }
 
 extension SessionEvent.GenerationSummary {
     /// Nil in the row of an event that does not end a generation.
     fileprivate init?(
-        _ row: Row, clientStrings: [UUID: ClientString]
+        _ row: Row,
+        clientStrings: [UUID: ClientString]
     ) throws(PostgresError) {
         guard let json = try row.decodeIfPresent("summary", as: JSONText.self) else { return nil }
         let counts = try StoredJSON.decode(StoredSummary.self, json.text)
@@ -131,10 +141,16 @@ extension SessionEvent.GenerationSummary {
                 throw PostgresError(decoding: "unknown failure code in a stored failure")
             }
             return SessionEvent.FailedTask(
-                id: TaskID(task.id), clientString: clientStrings[task.id], code: code)
+                id: TaskID(task.id),
+                clientString: clientStrings[task.id],
+                code: code
+            )
         }
         self.init(
-            completed: counts.completed, failed: counts.failed, cancelled: counts.cancelled,
-            failedTasks: failedTasks)
+            completed: counts.completed,
+            failed: counts.failed,
+            cancelled: counts.cancelled,
+            failedTasks: failedTasks
+        )
     }
 }

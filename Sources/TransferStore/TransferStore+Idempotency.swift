@@ -9,13 +9,16 @@ extension TransferStore {
 
     /// What is known of `key`, before any work is done for it.
     package func lookUp(
-        idempotencyKey key: [UInt8], requestSHA256: [UInt8], tenant: TenantID
+        idempotencyKey key: [UInt8],
+        requestSHA256: [UInt8],
+        tenant: TenantID
     ) async throws(StoreError) -> IdempotencyLookup {
         let rows = try await run(
             """
             SELECT request_sha256, status, location, body FROM idempotency_key
             WHERE tenant_id = \(tenant.uuid) AND key = \(key)
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return .none }
             guard try row.decode("request_sha256", as: [UInt8].self) == requestSHA256 else {
@@ -24,7 +27,10 @@ extension TransferStore {
             return .replay(
                 IdempotencyRecord.Response(
                     status: Int(try row.decode("status", as: Int16.self)),
-                    location: try row.decodeIfPresent("location"), body: try row.decode("body")))
+                    location: try row.decodeIfPresent("location"),
+                    body: try row.decode("body")
+                )
+            )
         }
     }
 
@@ -73,7 +79,8 @@ extension TransferStore {
                     < now() - \(Self.idempotencyRetention.milliseconds) * interval '1 ms'
                 ORDER BY created_at LIMIT \(Self.idempotencyPruneMax)
                 FOR UPDATE SKIP LOCKED)
-            """)
+            """
+        )
         return rows.affectedCount
     }
 }

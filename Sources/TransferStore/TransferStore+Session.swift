@@ -7,7 +7,9 @@ extension TransferStore {
     ///
     /// - Returns: the session, and whether this call made it. Of parallel calls exactly one does.
     package func putSession(
-        tenant: TenantID, identifier: String, configuration: SessionConfiguration
+        tenant: TenantID,
+        identifier: String,
+        configuration: SessionConfiguration
     ) async throws(StoreError) -> (session: Session, isCreated: Bool) {
         let id = UUID.version7()
         let headers = try StoredJSON.text(of: configuration.additionalHeaders)
@@ -47,7 +49,8 @@ extension TransferStore {
 
     /// The tenant's living session `identifier`.
     package func session(
-        tenant: TenantID, identifier: String
+        tenant: TenantID,
+        identifier: String
     ) async throws(StoreError) -> Session? {
         let rows = try await run(Self.selectSession(tenant: tenant, identifier: identifier))
         return try decoding { () throws(PostgresError) in
@@ -70,7 +73,9 @@ extension TransferStore {
 
     /// A page of the tenant's living sessions by identifier, in byte order.
     package func sessions(
-        tenant: TenantID, after identifier: String?, limit: Int
+        tenant: TenantID,
+        after identifier: String?,
+        limit: Int
     ) async throws(StoreError) -> [Session] {
         let rows = try await run(
             """
@@ -83,18 +88,22 @@ extension TransferStore {
                 AND s.identifier > \(identifier ?? "") COLLATE "C"
             ORDER BY s.identifier COLLATE "C"
             LIMIT \(limit)
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try Session(row) }
         }
     }
 
-    /// Ends a session: no further task is accepted, what is outstanding is cancelled and its
-    /// identifier may be used anew. Its events are still delivered.
+    /// Ends a session.
+    ///
+    /// No further task is accepted, what is outstanding is cancelled and its identifier may be
+    /// used anew. Its events are still delivered.
     ///
     /// - Returns: false when the tenant has no such living session.
     package func invalidateSession(
-        tenant: TenantID, identifier: String
+        tenant: TenantID,
+        identifier: String
     ) async throws(StoreError) -> Bool {
         let rows = try await run(
             """
@@ -117,7 +126,8 @@ extension TransferStore {
             ),
             \(Self.wake)
             SELECT session_id FROM counter
-            """)
+            """
+        )
         guard let row = rows.first else { return false }
         let session = try decoding { () throws(PostgresError) in try row.session("session_id") }
         try await cancelAll(of: session)
@@ -134,15 +144,18 @@ extension Session {
             configuration: SessionConfiguration(
                 timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
                 timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),
-                additionalHeaders: try row.headers("additional_headers")),
+                additionalHeaders: try row.headers("additional_headers")
+            ),
             progress: SessionProgress(
                 generation: try row.decode("generation"),
                 outstanding: try row.decode("outstanding"),
                 completed: try row.decode("completed"),
                 failed: try row.decode("failed"),
                 cancelled: try row.decode("cancelled"),
-                lastSequence: try row.decode("last_sequence")),
-            createdAt: try row.decode("created_at"))
+                lastSequence: try row.decode("last_sequence")
+            ),
+            createdAt: try row.decode("created_at")
+        )
     }
 }
 

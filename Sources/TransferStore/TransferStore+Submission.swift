@@ -21,7 +21,9 @@ extension TransferStore {
     /// One statement: its row lock on the session's counters opens a new generation when the
     /// session was drained, numbers the events and shuts out an invalidation.
     package func submit(
-        _ submissions: [TaskSubmission], tenant: TenantID, sessionIdentifier: String,
+        _ submissions: [TaskSubmission],
+        tenant: TenantID,
+        sessionIdentifier: String,
         idempotency: IdempotencyRecord? = nil
     ) async throws(StoreError) -> SubmitResult {
         precondition((1...Self.submissionMax).contains(submissions.count), "submission too large")
@@ -94,7 +96,8 @@ extension TransferStore {
             \(Self.wake),
             \(Self.keepAnswer(idempotency, tenant: tenant))
             SELECT generation FROM counter
-            """)
+            """
+        )
         guard let rows else {
             return try await replay(idempotency, tenant: tenant)
         }
@@ -105,11 +108,15 @@ extension TransferStore {
     }
 
     private func replay(
-        _ record: IdempotencyRecord?, tenant: TenantID
+        _ record: IdempotencyRecord?,
+        tenant: TenantID
     ) async throws(StoreError) -> SubmitResult {
         guard let record else { throw .idempotencyKeyInUse }
         let found = try await lookUp(
-            idempotencyKey: record.key, requestSHA256: record.requestSHA256, tenant: tenant)
+            idempotencyKey: record.key,
+            requestSHA256: record.requestSHA256,
+            tenant: tenant
+        )
         return switch found {
         case .replay(let response): .replay(response)
         case .mismatch: .idempotencyMismatch

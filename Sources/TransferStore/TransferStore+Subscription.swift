@@ -14,7 +14,9 @@ package enum SubscriptionResult: Sendable {
 extension TransferStore {
     /// Stores a subscription: it gets the events written from now on.
     package func createSubscription(
-        _ subscription: Subscription, secret: SigningSecret, idempotency: IdempotencyRecord? = nil
+        _ subscription: Subscription,
+        secret: SigningSecret,
+        idempotency: IdempotencyRecord? = nil
     ) async throws(StoreError) -> SubscriptionResult {
         let kinds = subscription.kinds.map { $0.map(\.rawValue) }
         let rows = try await runOnce(
@@ -30,12 +32,15 @@ extension TransferStore {
             ),
             \(Self.keepAnswer(idempotency, tenant: subscription.tenant))
             SELECT id FROM counter
-            """)
+            """
+        )
         if rows != nil { return .created }
         guard let idempotency else { throw .idempotencyKeyInUse }
         let found = try await lookUp(
-            idempotencyKey: idempotency.key, requestSHA256: idempotency.requestSHA256,
-            tenant: subscription.tenant)
+            idempotencyKey: idempotency.key,
+            requestSHA256: idempotency.requestSHA256,
+            tenant: subscription.tenant
+        )
         return switch found {
         case .replay(let response): .replay(response)
         case .mismatch: .idempotencyMismatch
@@ -45,13 +50,15 @@ extension TransferStore {
 
     /// The tenant's subscription `id`.
     package func subscription(
-        tenant: TenantID, id: SubscriptionID
+        tenant: TenantID,
+        id: SubscriptionID
     ) async throws(StoreError) -> Subscription? {
         let rows = try await run(
             """
             \(Self.selectSubscription)
             WHERE tenant_id = \(tenant.uuid) AND id = \(id.uuid) AND deleted_at IS NULL
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return nil }
             return try Subscription(row)
@@ -60,7 +67,9 @@ extension TransferStore {
 
     /// A page of the tenant's subscriptions in order of creation.
     package func subscriptions(
-        tenant: TenantID, after: SubscriptionID?, limit: Int
+        tenant: TenantID,
+        after: SubscriptionID?,
+        limit: Int
     ) async throws(StoreError) -> [Subscription] {
         let rows = try await run(
             """
@@ -68,7 +77,8 @@ extension TransferStore {
             WHERE tenant_id = \(tenant.uuid) AND deleted_at IS NULL
                 AND (\(after?.uuid)::uuid IS NULL OR id > \(after?.uuid))
             ORDER BY id LIMIT \(limit)
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try Subscription(row) }
         }
@@ -78,7 +88,8 @@ extension TransferStore {
     ///
     /// - Returns: false when the tenant has no such subscription.
     package func deleteSubscription(
-        tenant: TenantID, id: SubscriptionID
+        tenant: TenantID,
+        id: SubscriptionID
     ) async throws(StoreError) -> Bool {
         let rows = try await run(
             """
@@ -92,7 +103,8 @@ extension TransferStore {
                 FROM ended WHERE d.subscription_id = ended.id
             )
             SELECT id FROM ended
-            """)
+            """
+        )
         return !rows.isEmpty
     }
 
@@ -109,7 +121,8 @@ extension Subscription {
             sessionIdentifier: try row.decodeIfPresent("session_identifier"),
             url: try row.decode("url"),
             kinds: try row.kinds("kinds"),
-            createdAt: try row.decode("created_at"))
+            createdAt: try row.decode("created_at")
+        )
     }
 }
 

@@ -9,32 +9,39 @@ extension TransferStore {
             """
             \(Self.selectTask)
             WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return nil }
             return try TransferTask(row)
         }
     }
 
-    /// A page of a session's tasks in order of submission.
-    ///
-    /// - Parameter state: only tasks in that state, or nil for all.
-    /// - Returns: nil when the tenant has no such living session.
+    /// A page of a session's tasks in order of submission, all or only those in `state`; nil when
+    /// the tenant has no such living session.
     package func tasks(
-        tenant: TenantID, sessionIdentifier: String, state: TransferState?, after: TaskID?,
+        tenant: TenantID,
+        sessionIdentifier: String,
+        state: TransferState?,
+        after: TaskID?,
         limit: Int
     ) async throws(StoreError) -> [TransferTask]? {
         guard let session = try await session(tenant: tenant, identifier: sessionIdentifier) else {
             return nil
         }
         let page = Self.page(
-            of: session.id, in: state, after: after?.uuid ?? UUID.zero, limit: limit)
+            of: session.id,
+            in: state,
+            after: after?.uuid ?? UUID.zero,
+            limit: limit
+        )
         let rows = try await run(
             """
             WITH page AS (\(page))
             \(Self.selectTask) JOIN page ON page.task_id = t.id
             ORDER BY t.id
-            """)
+            """
+        )
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try TransferTask(row) }
         }
@@ -42,7 +49,10 @@ extension TransferStore {
 
     /// The identifiers of a page, read from the table that holds the tasks of that state.
     private static func page(
-        of session: SessionID, in state: TransferState?, after: UUID, limit: Int
+        of session: SessionID,
+        in state: TransferState?,
+        after: UUID,
+        limit: Int
     ) -> Query {
         let session = session.uuid
         switch state {
@@ -149,7 +159,8 @@ extension TransferTask {
             failure: try row.failure("failure"),
             result: try TransferResult(outcome: row, bytesReceived: bytesReceived),
             createdAt: try row.decode("created_at"),
-            finishedAt: try row.decodeIfPresent("finished_at"))
+            finishedAt: try row.decodeIfPresent("finished_at")
+        )
     }
 }
 
@@ -163,6 +174,7 @@ extension TransferResult {
             bytesReceived: bytesReceived,
             contentType: try row.decodeIfPresent("content_type"),
             etag: try row.decodeIfPresent("etag"),
-            isLengthVerified: isLengthVerified)
+            isLengthVerified: isLengthVerified
+        )
     }
 }

@@ -20,7 +20,8 @@ extension TransferStore {
     /// Registers a running instance, durably, before it may claim anything.
     package func registerWorker(name: String) async throws(StoreError) -> Int32 {
         let rows = try await run(
-            "INSERT INTO worker (name) VALUES (\(name)) RETURNING incarnation")
+            "INSERT INTO worker (name) VALUES (\(name)) RETURNING incarnation"
+        )
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { throw PostgresError(decoding: "no incarnation") }
             return try row.decode("incarnation")
@@ -34,7 +35,8 @@ extension TransferStore {
         let rows = try await run(
             """
             UPDATE worker SET heartbeat_at = clock_timestamp() WHERE incarnation = \(incarnation)
-            """)
+            """
+        )
         return rows.affectedCount == 1
     }
 
@@ -56,7 +58,8 @@ extension TransferStore {
     /// The attempts get new fences, so that a worker that was only asleep can conclude nothing;
     /// publications keep the name of their part file. Time is the database's alone.
     package func takeOver(
-        silentFor lease: Duration, identity: WorkerIdentity
+        silentFor lease: Duration,
+        identity: WorkerIdentity
     ) async throws(StoreError) -> Takeover {
         let fences = identity.reserve(2 * Self.takeoverMax)
         let me = fences.incarnation
@@ -128,14 +131,16 @@ extension TransferStore {
                 },
                 abandonedParts: try (Array(rows[1]) + Array(rows[4])).map {
                     row throws(PostgresError) in try AbandonedPart(row)
-                })
+                }
+            )
         }
     }
 
     /// Takes the worker's revocations: attempts that it must stop because of a cancellation.
     package func takeRevocations(incarnation: Int32) async throws(StoreError) -> [Fence] {
         let rows = try await run(
-            "DELETE FROM revocation WHERE worker = \(incarnation) RETURNING fence")
+            "DELETE FROM revocation WHERE worker = \(incarnation) RETURNING fence"
+        )
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try row.fence("fence") }
         }
@@ -145,8 +150,11 @@ extension TransferStore {
 extension AbandonedPart {
     fileprivate init(_ row: Row) throws(PostgresError) {
         self.init(
-            tenant: try row.tenant("tenant_id"), task: try row.task("task_id"),
-            destination: try row.destination(), fence: try row.fence("part_fence"))
+            tenant: try row.tenant("tenant_id"),
+            task: try row.task("task_id"),
+            destination: try row.destination(),
+            fence: try row.fence("part_fence")
+        )
     }
 }
 
@@ -165,6 +173,8 @@ extension Publication {
                 bytesReceived: try row.decode("bytes_received"),
                 contentType: try row.decodeIfPresent("content_type"),
                 etag: try row.decodeIfPresent("etag"),
-                isLengthVerified: try row.decode("is_length_verified")))
+                isLengthVerified: try row.decode("is_length_verified")
+            )
+        )
     }
 }

@@ -8,6 +8,12 @@ import TransferModel
 package struct TransferStore: Sendable {
     private let pool: ConnectionPool
 
+    /// What the connections of the pool have to be told.
+    ///
+    /// Every statement on a hot path reads by an index. The statistics of a queue are always out of
+    /// date, though, and a plan made while a table was almost empty would read all of it later.
+    package static let serverSettings = ["enable_seqscan": "off"]
+
     package init(pool: ConnectionPool) { self.pool = pool }
 
     /// The release of PostgreSQL that answers.

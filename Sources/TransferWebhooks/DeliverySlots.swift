@@ -55,7 +55,8 @@ struct DeliverySlots<Claim> {
             runningCount += 1
             return .start
         }
-        guard waitingCount < bounds.waitingTotalMax,
+        // Without a pair of its own that runs, nobody would hand it a slot.
+        guard count > 0, waitingCount < bounds.waitingTotalMax,
             waiting[subscription, default: []].count < bounds.waitingMax
         else { return .drop }
         waiting[subscription, default: []].append(Waiting(claim: claim, expiresAt: expiry))

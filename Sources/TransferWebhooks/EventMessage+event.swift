@@ -1,13 +1,15 @@
 import Foundation
-import TransferModel
-import TransferWire
+package import TransferModel
+package import TransferWire
 
 extension EventMessage {
+    /// An event as clients see it: the body of a webhook and the item of a page are the same.
+    ///
     /// - Parameters:
     ///   - event: what happened.
     ///   - linkBase: the service's public URL without a slash at the end; nil for links that are
     ///     relative to it.
-    init(_ event: SessionEvent, linkBase: String?) {
+    package init(_ event: SessionEvent, linkBase: String?) {
         self.init(
             id: event.id.uuidString.lowercased(),
             type: event.kind.rawValue,
@@ -20,38 +22,12 @@ extension EventMessage {
                 summary: event.summary.map { summary in
                     Summary(
                         summary,
-                        failedTasksURL: Self.failedTasksURL(
-                            ofSession: event.sessionIdentifier,
-                            linkBase: linkBase
-                        )
+                        failedTasksURL: (linkBase ?? "")
+                            + "\(APIPath.tasks(ofSession: event.sessionIdentifier))?state=failed"
                     )
                 }
             )
         )
-    }
-
-    private static func failedTasksURL(ofSession identifier: String, linkBase: String?) -> String {
-        let segment = identifier.utf8.map { byte in
-            isUnreserved(byte)
-                ? String(Unicode.Scalar(byte))
-                : "%" + hexadecimal(byte >> 4) + hexadecimal(byte & 15)
-        }
-        return "\(linkBase ?? "")/v1/sessions/\(segment.joined())/tasks?state=failed"
-    }
-
-    /// What a URL's path holds as it is (RFC 3986, section 2.3).
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
-
-    private static func hexadecimal(_ digit: UInt8) -> String {
-        String(digit, radix: 16, uppercase: true)
     }
 }
 
@@ -69,7 +45,8 @@ extension EventMessage.Task {
 }
 
 extension TaskDocument.Failure {
-    init(_ failure: TransferFailure) {
+    /// A failure as clients see it.
+    package init(_ failure: TransferFailure) {
         self.init(
             domain: failure.domain.rawValue,
             code: failure.code.rawValue,

@@ -30,7 +30,10 @@ package struct EventMessage: Codable, Sendable {
         package let failedTasksURL: String?
 
         package init(
-            sessionIdentifier: String, sequence: Int64, generation: Int64, task: Task? = nil,
+            sessionIdentifier: String,
+            sequence: Int64,
+            generation: Int64,
+            task: Task? = nil,
             summary: Summary? = nil
         ) {
             self.sessionIdentifier = sessionIdentifier
@@ -61,7 +64,10 @@ package struct EventMessage: Codable, Sendable {
         package let failedTasksURL: String
 
         package init(
-            completed: Int64, failed: Int64, cancelled: Int64, failedTasks: [FailedTask],
+            completed: Int64,
+            failed: Int64,
+            cancelled: Int64,
+            failedTasks: [FailedTask],
             failedTasksURL: String
         ) {
             self.completed = completed
@@ -82,8 +88,12 @@ package struct EventMessage: Codable, Sendable {
         package let error: TaskDocument.Failure?
 
         package init(
-            id: String, state: String, attempt: Int, clientPersistedString: String?,
-            countOfBytesReceived: Int64, error: TaskDocument.Failure?
+            id: String,
+            state: String,
+            attempt: Int,
+            clientPersistedString: String?,
+            countOfBytesReceived: Int64,
+            error: TaskDocument.Failure?
         ) {
             self.id = id
             self.state = state

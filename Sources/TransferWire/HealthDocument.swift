@@ -9,7 +9,11 @@ package struct HealthDocument: Codable, Sendable {
     package let uptimeSeconds: Int
 
     package init(
-        status: String, version: String, libcurl: String, database: Component, workers: Int?,
+        status: String,
+        version: String,
+        libcurl: String,
+        database: Component,
+        workers: Int?,
         uptimeSeconds: Int
     ) {
         self.status = status

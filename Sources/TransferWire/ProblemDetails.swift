@@ -15,7 +15,10 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
     package static let errorsMax = 100
 
     package init(
-        _ code: Code, detail: String?, errors: [FieldError] = [], requestID: String
+        _ code: Code,
+        detail: String?,
+        errors: [FieldError] = [],
+        requestID: String
     ) {
         self.type = Self.typeBase + code.rawValue
         self.title = code.title

@@ -5,7 +5,9 @@ package struct SessionRequest: Decodable, Sendable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
         configuration = try container.decodeIfPresent(
-            SessionConfigurationRequest.self, forKey: .configuration)
+            SessionConfigurationRequest.self,
+            forKey: .configuration
+        )
     }
 
     private enum CodingKeys: CodingKey {
@@ -25,9 +27,13 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
         let container = try decoder.strictContainer(keyedBy: ConfigurationKey.self)
         timeoutForRequest = try container.decodeIfPresent(Double.self, forKey: .timeoutForRequest)
         timeoutForResource = try container.decodeIfPresent(
-            Double.self, forKey: .timeoutForResource)
+            Double.self,
+            forKey: .timeoutForResource
+        )
         additionalHeaders = try container.decodeIfPresent(
-            [String: String].self, forKey: .additionalHeaders)
+            [String: String].self,
+            forKey: .additionalHeaders
+        )
     }
 }
 
@@ -50,8 +56,14 @@ package struct SessionDocument: Codable, Sendable {
     package let createdAt: Timestamp
 
     package init(
-        identifier: String, configuration: Configuration, generation: Int64, outstanding: Int64,
-        completed: Int64, failed: Int64, cancelled: Int64, lastEventSequence: Int64,
+        identifier: String,
+        configuration: Configuration,
+        generation: Int64,
+        outstanding: Int64,
+        completed: Int64,
+        failed: Int64,
+        cancelled: Int64,
+        lastEventSequence: Int64,
         createdAt: Timestamp
     ) {
         self.identifier = identifier
@@ -80,7 +92,8 @@ package struct SessionDocument: Codable, Sendable {
         package let additionalHeaders: [String: String]
 
         package init(
-            timeoutForRequest: Double, timeoutForResource: Double,
+            timeoutForRequest: Double,
+            timeoutForResource: Double,
             additionalHeaders: [String: String]
         ) {
             self.timeoutForRequest = timeoutForRequest

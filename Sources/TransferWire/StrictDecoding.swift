@@ -25,8 +25,10 @@ extension Decoder {
         for key in try container(keyedBy: AnyKey.self).allKeys
         where Key(stringValue: key.stringValue) == nil {
             throw FieldError(
-                pointer: JSONPointer.rendering(codingPath + [key]), .unknownField,
-                "There is no such field.")
+                pointer: JSONPointer.rendering(codingPath + [key]),
+                .unknownField,
+                "There is no such field."
+            )
         }
         return try container(keyedBy: keys)
     }
@@ -43,6 +45,13 @@ package struct Checked<Value: Decodable & Sendable>: Decodable, Sendable {
             result = .failure(error)
         } catch let error as DecodingError {
             result = .failure(FieldError(error))
+        } catch {
+            // Foundation throws an error of its own for numbers and escapes without a value, and
+            // does not say where they are.
+            let pointer = JSONPointer.rendering(decoder.codingPath)
+            result = .failure(
+                FieldError(pointer: pointer, .invalidValue, "Holds what cannot be represented.")
+            )
         }
     }
 }
@@ -53,20 +62,28 @@ extension FieldError {
         switch error {
         case .keyNotFound(let key, let context):
             self.init(
-                pointer: JSONPointer.rendering(context.codingPath + [key]), .required,
-                "Is required.")
+                pointer: JSONPointer.rendering(context.codingPath + [key]),
+                .required,
+                "Is required."
+            )
         case .typeMismatch(let type, let context):
             self.init(
-                pointer: JSONPointer.rendering(context.codingPath), .wrongType,
-                "Must be \(Self.name(of: type)).")
+                pointer: JSONPointer.rendering(context.codingPath),
+                .wrongType,
+                "Must be \(Self.name(of: type))."
+            )
         case .valueNotFound(let type, let context):
             self.init(
-                pointer: JSONPointer.rendering(context.codingPath), .wrongType,
-                "Must be \(Self.name(of: type)), not null.")
+                pointer: JSONPointer.rendering(context.codingPath),
+                .wrongType,
+                "Must be \(Self.name(of: type)), not null."
+            )
         case .dataCorrupted(let context):
             self.init(
-                pointer: JSONPointer.rendering(context.codingPath), .invalidValue,
-                "Has a value that cannot be represented.")
+                pointer: JSONPointer.rendering(context.codingPath),
+                .invalidValue,
+                "Has a value that cannot be represented."
+            )
         @unknown default:
             self.init(pointer: "", .invalidValue, "Has a value that cannot be represented.")
         }

@@ -32,8 +32,12 @@ package struct SubscriptionDocument: Codable, Sendable {
     package let secret: String?
 
     package init(
-        id: String, url: String, sessionIdentifier: String?, eventTypes: [String]?,
-        createdAt: Timestamp?, secret: String?
+        id: String,
+        url: String,
+        sessionIdentifier: String?,
+        eventTypes: [String]?,
+        createdAt: Timestamp?,
+        secret: String?
     ) {
         self.id = id
         self.url = url

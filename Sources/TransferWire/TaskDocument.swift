@@ -25,9 +25,16 @@ package struct TaskDocument: Codable, Sendable {
     package var finishedAt: Timestamp?
 
     package init(
-        id: String, sessionIdentifier: String, state: String, urlSessionState: String,
-        url: String, priority: Double, attempt: Int, countOfBytesReceived: Int64,
-        countOfBytesExpectedToReceive: Int64, createdAt: Timestamp
+        id: String,
+        sessionIdentifier: String,
+        state: String,
+        urlSessionState: String,
+        url: String,
+        priority: Double,
+        attempt: Int,
+        countOfBytesReceived: Int64,
+        countOfBytesExpectedToReceive: Int64,
+        createdAt: Timestamp
     ) {
         self.id = id
         self.sessionIdentifier = sessionIdentifier
@@ -74,7 +81,11 @@ package struct TaskDocument: Codable, Sendable {
         package let isRetryable: Bool
 
         package init(
-            domain: String, code: String, message: String, httpStatus: Int?, isRetryable: Bool
+            domain: String,
+            code: String,
+            message: String,
+            httpStatus: Int?,
+            isRetryable: Bool
         ) {
             self.domain = domain
             self.code = code

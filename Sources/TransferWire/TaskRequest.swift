@@ -13,7 +13,9 @@ package struct TaskRequest: Decodable, Sendable {
         url = try container.decode(String.self, forKey: .url)
         headers = try container.decodeIfPresent([String: String].self, forKey: .headers)
         clientPersistedString = try container.decodeIfPresent(
-            String.self, forKey: .clientPersistedString)
+            String.self,
+            forKey: .clientPersistedString
+        )
         earliestBeginAt = try container.decodeIfPresent(Timestamp.self, forKey: .earliestBeginAt)
         autostart = try container.decodeIfPresent(Bool.self, forKey: .autostart)
         priority = try container.decodeIfPresent(Double.self, forKey: .priority)
@@ -61,7 +63,10 @@ package struct SubmitRequest: Decodable, Sendable {
         }
         guard (container.count ?? 0) <= Self.tasksMax else {
             throw FieldError(
-                pointer: "", .tooManyItems, "At most \(Self.tasksMax) tasks fit in one request.")
+                pointer: "",
+                .tooManyItems,
+                "At most \(Self.tasksMax) tasks fit in one request."
+            )
         }
         var tasks: [Checked<TaskRequest>] = []
         tasks.reserveCapacity(container.count ?? 0)

@@ -10,8 +10,10 @@ package struct Timestamp: Hashable, Codable, Sendable {
         let text = try decoder.singleValueContainer().decode(String.self)
         guard let timestamp = Timestamp(rfc3339: text) else {
             throw FieldError(
-                pointer: JSONPointer.rendering(decoder.codingPath), .invalidDate,
-                "Must be a date and time with offset as in RFC 3339, of the years 1 to 9999.")
+                pointer: JSONPointer.rendering(decoder.codingPath),
+                .invalidDate,
+                "Must be a date and time with offset as in RFC 3339, of the years 1 to 9999."
+            )
         }
         self = timestamp
     }

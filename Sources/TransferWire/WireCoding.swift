@@ -12,7 +12,8 @@ package enum WireDecoder {
 
     /// The value of a body.
     package static func decode<Value: Decodable>(
-        _ type: Value.Type, from bytes: [UInt8]
+        _ type: Value.Type,
+        from bytes: [UInt8]
     ) throws(Failure) -> Value {
         do {
             try JSONText.check(bytes)
@@ -36,6 +37,8 @@ package enum WireDecoder {
         switch fault {
         case .empty: "The body is empty."
         case .notUTF8: "The body is not UTF-8."
+        case .byteOrderMark: "The body begins with a byte order mark."
+        case .trailingComma: "The body has a comma before a closing bracket."
         case .tooDeep: "The body is nested more than \(JSONText.depthMax) deep."
         case .controlByte: "The body holds a control character that JSON wants escaped."
         }

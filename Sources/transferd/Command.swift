@@ -12,11 +12,15 @@ enum Command {
 
     /// Runs `body` with the database, and leaves a private cluster as it was found.
     static func withDatabase(
-        _ options: DatabaseOptions, logger: Logger, _ body: (Database) async throws -> Void
+        _ options: DatabaseOptions,
+        logger: Logger,
+        _ body: (Database) async throws -> Void
     ) async throws {
         var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
         let database = try await Database.open(
-            DatabaseLocation(options, &reader), logger: logger)
+            DatabaseLocation(options, &reader),
+            logger: logger
+        )
         do {
             try await body(database)
         } catch {

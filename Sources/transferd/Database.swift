@@ -10,26 +10,39 @@ struct Database: Sendable {
     let location: DatabaseLocation
     /// The private cluster, if it is one.
     private let cluster: EmbeddedCluster?
-    let configuration: ConnectionConfiguration
+    private(set) var configuration: ConnectionConfiguration
     let loop: EventLoop
 
     /// Starts the private cluster where no other database is named.
     static func open(_ location: DatabaseLocation, logger: Logger) async throws -> Database {
-        let loop = try EventLoop(name: "postgres")
+        let loop = try EventLoop(name: "libpq")
         if let url = location.url {
-            return Database(
-                location: location, cluster: nil, configuration: ConnectionConfiguration(url: url),
-                loop: loop)
+            return Database(location: location, cluster: nil, url: url, loop: loop)
         }
         // Others may pass through, as the account of the private cluster must; the files that
         // matter close themselves.
         try FileManager.default.createDirectory(
-            atPath: location.dataDirectory, withIntermediateDirectories: true)
+            atPath: location.dataDirectory,
+            withIntermediateDirectories: true
+        )
         let cluster = try await EmbeddedCluster.start(
-            in: location.dataDirectory, logger: logger)
-        return Database(
-            location: location, cluster: cluster,
-            configuration: ConnectionConfiguration(url: cluster.url), loop: loop)
+            in: location.dataDirectory,
+            logger: logger
+        )
+        return Database(location: location, cluster: cluster, url: cluster.url, loop: loop)
+    }
+
+    private init(
+        location: DatabaseLocation,
+        cluster: EmbeddedCluster?,
+        url: String,
+        loop: EventLoop
+    ) {
+        self.location = location
+        self.cluster = cluster
+        self.loop = loop
+        configuration = ConnectionConfiguration(url: url)
+        configuration.serverSettings = TransferStore.serverSettings
     }
 
     /// Whether it is the private cluster in the data directory.

@@ -8,7 +8,8 @@ import TransferStore
 /// `transferd doctor`: says what is missing before `serve` would fail on it.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check what the service needs, and say what to do.")
+        abstract: "Check what the service needs, and say what to do."
+    )
 
     @OptionGroup var database: DatabaseOptions
 
@@ -20,7 +21,10 @@ struct Doctor: AsyncParsableCommand {
             try await Command.withDatabase(database, logger: logger) { database in
                 let kind = database.isPrivate ? "private cluster" : "DATABASE_URL"
                 let pool = ConnectionPool(
-                    configuration: database.configuration, connectionsMax: 1, loop: database.loop)
+                    configuration: database.configuration,
+                    connectionsMax: 1,
+                    loop: database.loop
+                )
                 let version = try await TransferStore(pool: pool).serverVersion()
                 await pool.close()
                 print("ok    PostgreSQL \(version) (\(kind))")
@@ -39,7 +43,9 @@ struct Doctor: AsyncParsableCommand {
 
     private func checkContainers(_ location: DatabaseLocation) throws {
         try FileManager.default.createDirectory(
-            atPath: location.containers, withIntermediateDirectories: true)
+            atPath: location.containers,
+            withIntermediateDirectories: true
+        )
         guard access(location.containers, W_OK) == 0 else {
             print("fails \(location.containers) is not writable: give it to this user")
             throw ExitCode.failure

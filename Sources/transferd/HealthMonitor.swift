@@ -26,9 +26,11 @@ final class HealthMonitor: Service {
     private let revive: @Sendable () async throws -> Void
     private let logger: Logger
 
-    /// - Parameter revive: starts the database again if that is ours to do.
+    /// `revive` starts the database again if that is ours to do.
     init(
-        store: TransferStore, logger: Logger, revive: @escaping @Sendable () async throws -> Void
+        store: TransferStore,
+        logger: Logger,
+        revive: @escaping @Sendable () async throws -> Void
     ) {
         self.store = store
         self.logger = logger
@@ -46,8 +48,12 @@ final class HealthMonitor: Service {
         state.withLock { state in
             let isDatabaseUp = Self.isFresh(state)
             return HealthReport(
-                version: version, libcurl: libcurl, isDatabaseUp: isDatabaseUp,
-                workers: isDatabaseUp ? state.workers : nil, uptime: .now - startedAt)
+                version: version,
+                libcurl: libcurl,
+                isDatabaseUp: isDatabaseUp,
+                workers: isDatabaseUp ? state.workers : nil,
+                uptime: .now - startedAt
+            )
         }
     }
 

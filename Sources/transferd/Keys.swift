@@ -7,7 +7,9 @@ import TransferStore
 /// `transferd keys`: makes API keys.
 struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Manage API keys.", subcommands: [Create.self])
+        abstract: "Manage API keys.",
+        subcommands: [Create.self]
+    )
 
     /// The tenant of a service that has only one.
     static let tenantDefault = "default"
@@ -15,7 +17,8 @@ struct Keys: AsyncParsableCommand {
     /// `transferd keys create`.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a key and print it; only a hash of it is kept.")
+            abstract: "Make a key and print it; only a hash of it is kept."
+        )
 
         @Option(help: "The tenant it belongs to; made if there is none of that name.")
         var tenant = Keys.tenantDefault
@@ -30,10 +33,17 @@ struct Keys: AsyncParsableCommand {
             try await Command.withDatabase(database, logger: logger) { database in
                 try await database.migrate(logger: logger)
                 let pool = ConnectionPool(
-                    configuration: database.configuration, connectionsMax: 1, loop: database.loop)
+                    configuration: database.configuration,
+                    connectionsMax: 1,
+                    loop: database.loop
+                )
                 let key = APIKey.generate()
                 _ = try await TransferStore(pool: pool).createAPIKey(
-                    id: key.id, tenantName: tenant, secretSHA256: key.secretSHA256, name: name)
+                    id: key.id,
+                    tenantName: tenant,
+                    secretSHA256: key.secretSHA256,
+                    name: name
+                )
                 await pool.close()
                 print(key.serialized)
             }

@@ -5,7 +5,8 @@ import TransferStore
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Bring the database's schema to this version.",
-        discussion: "`serve` does the same at its start.")
+        discussion: "`serve` does the same at its start."
+    )
 
     @Option(help: "Take back that many migrations instead, with the data they hold.")
     var revert: Int?

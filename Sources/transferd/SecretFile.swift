@@ -8,7 +8,11 @@ struct SecretFile {
     /// Creates the file whole: under its name it is never empty.
     func write(_ text: String) throws {
         let temporary = "\(path).\(getpid())"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        let descriptor = open(
+            temporary,
+            O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+            0o600
+        )
         guard descriptor >= 0 else { throw failure("create") }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try file.write(contentsOf: Data(text.utf8))

@@ -20,7 +20,8 @@ struct Serve: AsyncParsableCommand {
         discussion: """
             Prints one line of JSON with the address when it accepts requests; logs are JSON \
             lines on standard error.
-            """)
+            """
+    )
 
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var service: ServiceOptions
@@ -44,7 +45,9 @@ struct Serve: AsyncParsableCommand {
     }
 
     private func serve(
-        _ configuration: ServerConfiguration, _ database: Database, _ logger: Logger
+        _ configuration: ServerConfiguration,
+        _ database: Database,
+        _ logger: Logger
     ) async throws {
         try await database.migrate(logger: logger)
         let pool = ConnectionPool(configuration: database.configuration, loop: database.loop)
@@ -56,28 +59,38 @@ struct Serve: AsyncParsableCommand {
         let parts = try await Parts(configuration, store: store, logger: logger)
         let location = database.location
         let api = TransferAPI(
-            store: store, containersRoot: location.containers, baseURL: configuration.publicURL,
+            store: store,
+            containersRoot: location.containers,
+            baseURL: configuration.publicURL,
             health: HealthSource(
                 readiness: { monitor.readiness },
                 report: {
                     monitor.report(
-                        version: Version.current, libcurl: CurlLoop.libraryVersion.version)
-                }),
+                        version: Version.current,
+                        libcurl: CurlLoop.libraryVersion.version
+                    )
+                }
+            ),
             wake: { parts.wake() },
             openAPIDocument: Array(
-                try Data(contentsOf: URL(fileURLWithPath: location.openAPIDocument))),
-            logger: logger)
+                try Data(contentsOf: URL(fileURLWithPath: location.openAPIDocument))
+            ),
+            logger: logger
+        )
         let host = configuration.host
         let application = api.application(host: host, port: configuration.port) { port in
             Announcement(host: host, port: port).print()
         }
         var group = ServiceGroupConfiguration(
-            // Stopped from the last to the first: requests, transfers, webhooks, then what
-            // they stand on.
+            // Stopped from the last to the first: requests, transfers, webhooks, then the lease
+            // and the connections that they stand on.
             services: [
-                PoolService(pool: pool), parts.dispatcher, parts.engine, monitor, application,
+                PoolService(pool: pool), parts.leaseKeeper, parts.dispatcher, parts.engine, monitor,
+                application,
             ],
-            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger
+        )
         group.maximumGracefulShutdownDuration = ServerConfiguration.shutdownGrace
         group.maximumCancellationDuration = .seconds(5)
         try await ServiceGroup(configuration: group).run()
@@ -90,8 +103,11 @@ struct Serve: AsyncParsableCommand {
         else { return }
         let key = APIKey.generate()
         _ = try await store.createAPIKey(
-            id: key.id, tenantName: Keys.tenantDefault, secretSHA256: key.secretSHA256,
-            name: "first start")
+            id: key.id,
+            tenantName: Keys.tenantDefault,
+            secretSHA256: key.secretSHA256,
+            name: "first start"
+        )
         try SecretFile(path: location.apiKeyFile).write("\(key.serialized)\n")
     }
 
@@ -108,9 +124,12 @@ struct Serve: AsyncParsableCommand {
 private struct Parts: Sendable {
     let engine: TransferEngine
     let dispatcher: WebhookDispatcher
+    let leaseKeeper: LeaseKeeper
 
     init(
-        _ configuration: ServerConfiguration, store: TransferStore, logger: Logger
+        _ configuration: ServerConfiguration,
+        store: TransferStore,
+        logger: Logger
     ) async throws {
         let policy = configuration.egress
         let egress = EgressGuard { policy.allows($0.bytes) }
@@ -120,17 +139,37 @@ private struct Parts: Sendable {
         settings.fileBytesMax = configuration.fileBytesMax
         settings.workerName = "\(ProcessInfo.processInfo.hostName):\(getpid())"
         let identity = WorkerIdentity(
-            incarnation: try await store.registerWorker(name: settings.workerName))
+            incarnation: try await store.registerWorker(name: settings.workerName)
+        )
         // Origins and subscribers never share connections.
         let dispatcher = WebhookDispatcher(
-            store: store, worker: identity, curl: try CurlLoop(name: "webhooks"), egress: egress,
-            linkBase: configuration.publicURL, version: Version.current, logger: logger)
+            store: store,
+            worker: identity,
+            curl: try CurlLoop(name: "webhooks"),
+            egress: egress,
+            linkBase: configuration.publicURL,
+            version: Version.current,
+            logger: logger
+        )
         self.dispatcher = dispatcher
-        engine = try TransferEngine(
-            store: store, identity: identity,
+        let engine = try TransferEngine(
+            store: store,
+            identity: identity,
             container: Container(directory: configuration.database.containers),
-            curl: CurlLoop(name: "transfers", connectionsMax: configuration.concurrency),
-            configuration: settings, logger: logger, onEvents: { dispatcher.signal() })
+            // Room for transfers that are ending while others take their slots.
+            curl: CurlLoop(name: "transfers", connectionsMax: 2 * configuration.concurrency),
+            configuration: settings,
+            logger: logger,
+            onEvents: { dispatcher.signal() }
+        )
+        self.engine = engine
+        leaseKeeper = LeaseKeeper(
+            store: store,
+            identity: identity,
+            configuration: settings,
+            logger: logger,
+            onDeclaredDead: { engine.dropAttempts() }
+        )
     }
 
     func wake() {

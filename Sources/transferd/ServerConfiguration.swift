@@ -23,29 +23,45 @@ struct ServerConfiguration: Sendable {
 
     /// - Throws: ``ConfigurationError`` with every problem found.
     init(
-        database: DatabaseOptions, service: ServiceOptions,
+        database: DatabaseOptions,
+        service: ServiceOptions,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(ConfigurationError) {
         var reader = SettingsReader(environment: environment)
         self.database = DatabaseLocation(database, &reader)
         host = reader.text(service.host, "TRANSFERD_HOST") ?? Self.hostDefault
         port = reader.number(
-            service.port, "TRANSFERD_PORT", in: 0...65_535, default: Self.portDefault)
+            service.port,
+            "TRANSFERD_PORT",
+            in: 0...65_535,
+            default: Self.portDefault
+        )
         publicURL = reader.text(service.publicURL, "TRANSFERD_PUBLIC_URL")
         concurrency = reader.number(
-            service.concurrency, "TRANSFERD_CONCURRENCY", in: 1...10_000,
-            default: EngineConfiguration.concurrencyDefault)
+            service.concurrency,
+            "TRANSFERD_CONCURRENCY",
+            in: 1...10_000,
+            default: EngineConfiguration.concurrencyDefault
+        )
         connectionsPerHost = reader.number(
-            service.connectionsPerHost, "TRANSFERD_CONNECTIONS_PER_HOST", in: 1...1000,
-            default: EngineConfiguration.connectionsPerHostDefault)
+            service.connectionsPerHost,
+            "TRANSFERD_CONNECTIONS_PER_HOST",
+            in: 1...1000,
+            default: EngineConfiguration.connectionsPerHostDefault
+        )
         fileBytesMax = reader.number(
-            service.fileBytesMax, "TRANSFERD_FILE_BYTES_MAX", in: 1...Int64.max,
-            default: EngineConfiguration.fileBytesMaxDefault)
-        let networks = service.allowNetwork
+            service.fileBytesMax,
+            "TRANSFERD_FILE_BYTES_MAX",
+            in: 1...Int64.max,
+            default: EngineConfiguration.fileBytesMaxDefault
+        )
+        let networks =
+            service.allowNetwork
             + (reader.text(nil, "TRANSFERD_ALLOW_NETWORKS") ?? "")
             .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         egress = EgressPolicy(
-            allowed: networks.compactMap { reader.network($0) })
+            allowed: networks.compactMap { reader.network($0) }
+        )
         logLevel = reader.word(service.logLevel, "TRANSFERD_LOG_LEVEL", default: .info)
         if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
     }
@@ -53,7 +69,7 @@ struct ServerConfiguration: Sendable {
 
 /// Where the database and the files are.
 struct DatabaseLocation: Sendable {
-    /// Nil for the private cluster in the data directory. May hold a password; never logged.
+    /// Nil for the private cluster in the data directory; may hold a password and is never logged.
     let url: String?
     let dataDirectory: String
     let migrations: String

@@ -7,21 +7,24 @@ struct DatabaseOptions: ParsableArguments {
         help: """
             PostgreSQL as URL or keyword string; without it a private cluster in the data \
             directory is used. [DATABASE_URL]
-            """)
+            """
+    )
     var databaseURL: String?
 
     @Option(
         help: """
             Where the private cluster, the API key and the containers are; /var/lib/transferd for \
             root, else ~/.local/state/transferd. [TRANSFERD_DATA_DIRECTORY]
-            """)
+            """
+    )
     var dataDirectory: String?
 
     @Option(
         help: """
             The directory with migrations/ and openapi.yaml; by default the working directory or \
             the share/transferd beside the program. [TRANSFERD_RESOURCES]
-            """)
+            """
+    )
     var resources: String?
 }
 
@@ -35,13 +38,17 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         name: .customLong("public-url"),
-        help: "The service's address as clients know it, for links in webhooks. [TRANSFERD_PUBLIC_URL]")
+        help:
+            "The service's address as clients know it, for links in webhooks. [TRANSFERD_PUBLIC_URL]"
+    )
     var publicURL: String?
 
     @Option(help: "Transfers at once, 1 to 10,000; 256. [TRANSFERD_CONCURRENCY]")
     var concurrency: Int?
 
-    @Option(help: "Connections at once to one host, 1 to 1,000; 6. [TRANSFERD_CONNECTIONS_PER_HOST]")
+    @Option(
+        help: "Connections at once to one host, 1 to 1,000; 6. [TRANSFERD_CONNECTIONS_PER_HOST]"
+    )
     var connectionsPerHost: Int?
 
     @Option(help: "The largest file, in bytes; 1 TiB. [TRANSFERD_FILE_BYTES_MAX]")
@@ -51,7 +58,8 @@ struct ServiceOptions: ParsableArguments {
         help: """
             A network, such as 10.0.0.0/8, that may be reached although it is not public; may be \
             repeated. [TRANSFERD_ALLOW_NETWORKS, separated by commas]
-            """)
+            """
+    )
     var allowNetwork: [String] = []
 
     @Option(help: "trace, debug, info, notice, warning or error; info. [TRANSFERD_LOG_LEVEL]")

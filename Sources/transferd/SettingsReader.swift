@@ -16,18 +16,24 @@ struct SettingsReader {
     }
 
     mutating func number<Value: FixedWidthInteger>(
-        _ option: Value?, _ variable: String, in range: ClosedRange<Value>, default value: Value
+        _ option: Value?,
+        _ variable: String,
+        in range: ClosedRange<Value>,
+        default value: Value
     ) -> Value {
         if let option, range.contains(option) { return option }
         guard let text = option.map({ "\($0)" }) ?? text(nil, variable) else { return value }
         if option == nil, let number = Value(text), range.contains(number) { return number }
         problems.append(
-            "\(variable): \(text) is not a number from \(range.lowerBound) to \(range.upperBound)")
+            "\(variable): \(text) is not a number from \(range.lowerBound) to \(range.upperBound)"
+        )
         return value
     }
 
     mutating func word<Value: RawRepresentable<String> & CaseIterable>(
-        _ option: String?, _ variable: String, default value: Value
+        _ option: String?,
+        _ variable: String,
+        default value: Value
     ) -> Value {
         guard let text = text(option, variable) else { return value }
         if let word = Value(rawValue: text) { return word }
@@ -46,7 +52,8 @@ struct SettingsReader {
             return network
         }
         problems.append(
-            "TRANSFERD_ALLOW_NETWORKS: \(text) is not a network such as 10.0.0.0/8 or fd00::/8")
+            "TRANSFERD_ALLOW_NETWORKS: \(text) is not a network such as 10.0.0.0/8 or fd00::/8"
+        )
         return nil
     }
 

@@ -13,7 +13,8 @@ struct Transferd: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [Serve.self, Migrate.self, Keys.self, Doctor.self],
-        defaultSubcommand: Serve.self)
+        defaultSubcommand: Serve.self
+    )
 }
 
 /// What this program is called to others.

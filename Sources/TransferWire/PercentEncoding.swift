@@ -1,10 +1,12 @@
 /// Percent-encoding of RFC 3986 §2.1, over bytes.
-enum PercentEncoding {
-    /// The text behind `encoded`.
+package enum PercentEncoding {
+    /// The text behind `encoded`, with `+` for a space where it comes from a query.
     ///
-    /// - Parameter plusIsSpace: as in the queries of HTML forms.
     /// - Returns: nil when an escape is broken or the result is not UTF-8.
-    static func decode(_ encoded: some Collection<UInt8>, plusIsSpace: Bool = false) -> String? {
+    package static func decode(
+        _ encoded: some Collection<UInt8>,
+        plusIsSpace: Bool = false
+    ) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(encoded.count)
         var iterator = encoded.makeIterator()
@@ -23,7 +25,7 @@ enum PercentEncoding {
     }
 
     /// `text` as one segment of a path: all but the unreserved characters escaped.
-    static func encodeSegment(_ text: String) -> String {
+    package static func encodeSegment(_ text: String) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {
             switch byte {

@@ -1,0 +1,80 @@
+import ArgumentParser
+import Foundation
+
+/// `transferd-bench`: transferd beside its peers, on this machine, in one run.
+///
+/// Absolute figures say little on a shared machine; the ratios within one run do.
+@main
+struct Bench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "transferd-bench",
+        abstract: "Measure the service beside curl --parallel and aria2."
+    )
+
+    @Option(help: "The built service.")
+    var transferd: String
+
+    @Option(help: "Small files a round.")
+    var files = 20_000
+
+    @Option(help: "Rounds; the medians of them are told.")
+    var rounds = 3
+
+    @Option(help: "Transfers at once, for all contenders.")
+    var parallel = 64
+
+    @Option(help: "Bytes of the large file.")
+    var largeBytes = 1 << 30
+
+    @Option(help: "Where files go; a file system that can be flushed, so not tmpfs.")
+    var folder = "/tmp"
+
+    @Flag(help: "Measure the service alone, for work on it.")
+    var alone = false
+
+    func validate() throws {
+        guard files > 0, files % Submission.batchMax == 0, rounds > 0 else {
+            throw ValidationError("--files is a multiple of \(Submission.batchMax), from it on.")
+        }
+    }
+
+    func run() async throws {
+        let folder = try Folder(in: folder)
+        defer { folder.remove() }
+        let origin = try await Origin(folder: folder, largeBytes: largeBytes)
+        defer { origin.stop() }
+        let service = try await Service(
+            program: transferd,
+            folder: folder,
+            parallel: parallel
+        )
+        defer { service.stop() }
+        let aria2 = try await Aria2(folder: folder, parallel: parallel)
+        defer { aria2.stop() }
+        let curl = CurlCommand(folder: folder, parallel: parallel)
+
+        var table = Table()
+        for round in 1...rounds {
+            print("round \(round) of \(rounds)")
+            let small = origin.smallURLs(count: files)
+            table.add("\(files) x 16 KiB, transferd", try await service.download(small))
+            if alone { continue }
+            table.add("\(files) x 16 KiB, curl --parallel", try await curl.download(small))
+            // A tenth of the files: the rate does not depend on it and aria2 takes its time.
+            let some = Array(small.prefix(files / 10))
+            table.add(
+                "\(files) x 16 KiB, aria2 RPC",
+                try await aria2.download(some) * 10
+            )
+            table.add("1 large file, transferd", try await service.download([origin.largeURL]))
+            table.add("1 large file, curl", try await curl.download([origin.largeURL]))
+        }
+        table.print(
+            comparing: [
+                ("\(files) x 16 KiB, transferd", "\(files) x 16 KiB, curl --parallel"),
+                ("\(files) x 16 KiB, transferd", "\(files) x 16 KiB, aria2 RPC"),
+                ("1 large file, transferd", "1 large file, curl"),
+            ])
+        try print("service CPU \(service.cpuSeconds()) s, peak memory \(service.peakMiB()) MiB")
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+
+/// nginx with one small and one large file, the small one under any number of names.
+struct Origin {
+    private let process: Process
+    private let port: UInt16
+
+    /// Bytes of a small file.
+    static let smallBytes = 16 * 1024
+
+    init(folder: Folder, largeBytes: Int) async throws {
+        let www = try folder.directory("www")
+        var generator = SystemRandomNumberGenerator()
+        func random(_ count: Int) -> Data {
+            Data(
+                (0..<count / 8).flatMap { _ in
+                    withUnsafeBytes(of: generator.next() as UInt64) { Array($0) }
+                }
+            )
+        }
+        try random(Self.smallBytes).write(to: URL(fileURLWithPath: "\(www)/small"))
+        let block = random(1 << 20)
+        try Data().write(to: URL(fileURLWithPath: "\(www)/large"))
+        let large = try FileHandle(forWritingTo: URL(fileURLWithPath: "\(www)/large"))
+        for _ in 0..<largeBytes >> 20 { try large.write(contentsOf: block) }
+        try large.close()
+        port = try Program.freePort()
+        let configuration = try folder.write(
+            """
+            daemon off; worker_processes 1; error_log /dev/null; pid \(folder.path)/nginx.pid;
+            events { worker_connections 1024; }
+            http {
+                access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
+                client_body_temp_path \(folder.path); proxy_temp_path \(folder.path);
+                fastcgi_temp_path \(folder.path); uwsgi_temp_path \(folder.path);
+                scgi_temp_path \(folder.path);
+                server {
+                    listen 127.0.0.1:\(port); root \(www);
+                    location /small/ { try_files /small =404; }
+                }
+            }
+            """,
+            to: "nginx.conf"
+        )
+        process = try Program.start("nginx", ["-c", configuration])
+        try await Web.untilAnswering("http://127.0.0.1:\(port)/small/0")
+    }
+
+    func smallURLs(count: Int) -> [String] {
+        (0..<count).map { "http://127.0.0.1:\(port)/small/\($0)" }
+    }
+
+    var largeURL: String { "http://127.0.0.1:\(port)/large" }
+
+    func stop() { process.terminate() }
+}

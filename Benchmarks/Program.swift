@@ -1,0 +1,59 @@
+import Foundation
+
+/// Another program, as a child of this one.
+struct Program {
+    /// A program that is missing or has failed.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    private static let folders = [
+        "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
+    ]
+
+    /// Starts `name` with its output thrown away, or piped.
+    static func start(
+        _ name: String,
+        _ arguments: [String],
+        output: Any? = FileHandle.nullDevice
+    ) throws -> Process {
+        let candidates = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
+        guard let path = candidates.first(where: FileManager.default.isExecutableFile) else {
+            throw Failure(description: "\(name) is missing: apt-get install nginx-light aria2 curl")
+        }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        return process
+    }
+
+    /// Runs `name` to its end.
+    static func run(_ name: String, _ arguments: [String]) throws {
+        let process = try start(name, arguments)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(description: "\(name) ended with status \(process.terminationStatus)")
+        }
+    }
+
+    /// A port that was free a moment ago, for programs that cannot choose one themselves.
+    static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
+                bind(descriptor, generic, length) == 0
+                    ? getsockname(descriptor, generic, &length) : -1
+            }
+        }
+        guard code == 0 else { throw Failure(description: "no free port") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import TransferWire
+
+/// The tasks of one request.
+enum Submission {
+    /// The service's own bound.
+    static let batchMax = 1000
+}
+
+/// transferd on its private PostgreSQL, with the settings a user would have but for the caps.
+struct Service {
+    private let process: Process
+    private let base: String
+    private let key: String
+
+    private struct Address: Decodable {
+        let port: Int
+    }
+
+    private struct Progress: Decodable {
+        let outstanding: Int
+        let failed: Int
+    }
+
+    init(program: String, folder: Folder, parallel: Int) async throws {
+        let data = try folder.directory("service")
+        let pipe = Pipe()
+        process = try Program.start(
+            program,
+            [
+                "serve", "--port", "0", "--data-directory", data, "--allow-network", "127.0.0.0/8",
+                "--concurrency", "\(parallel)", "--connections-per-host", "\(parallel)",
+                "--log-level", "error",
+            ],
+            output: pipe
+        )
+        var line = Data()
+        while !line.contains(UInt8(ascii: "\n")) {
+            let bytes = pipe.fileHandleForReading.availableData
+            guard !bytes.isEmpty else { throw Program.Failure(description: "transferd ended") }
+            line += bytes
+        }
+        let address = try JSONDecoder().decode(Address.self, from: line)
+        base = "http://127.0.0.1:\(address.port)"
+        key = try String(contentsOfFile: "\(data)/api-key", encoding: .utf8)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// Downloads `urls` as one session.
+    ///
+    /// - Returns: seconds from before the first submit until every task is completed, durably.
+    func download(_ urls: [String]) async throws -> Double {
+        let session = "\(base)/v1/sessions/\(UUID().uuidString)"
+        _ = try await Web.send("PUT", session, key: key)
+        let batches = stride(from: 0, to: urls.count, by: Submission.batchMax).map { start in
+            let tasks = urls[start..<min(start + Submission.batchMax, urls.count)]
+            return "[" + tasks.map { "{\"url\":\"\($0)\"}" }.joined(separator: ",") + "]"
+        }
+        let start = ContinuousClock.now
+        for batch in batches {
+            _ = try await Web.send("POST", "\(session)/tasks", key: key, json: batch)
+        }
+        while true {
+            let progress = try JSONDecoder().decode(
+                Progress.self,
+                from: try await Web.send("GET", session, key: key)
+            )
+            guard progress.failed == 0 else { throw Program.Failure(description: "tasks failed") }
+            if progress.outstanding == 0 { break }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return (ContinuousClock.now - start) / .seconds(1)
+    }
+
+    func stop() {
+        process.terminate()
+        process.waitUntilExit()
+    }
+
+    /// Processor time of the service without its PostgreSQL.
+    func cpuSeconds() throws -> Double {
+        let text = try String(
+            contentsOfFile: "/proc/\(process.processIdentifier)/stat",
+            encoding: .utf8
+        )
+        let fields = text.split(separator: " ")
+        let ticks = (Double(fields[13]) ?? 0) + (Double(fields[14]) ?? 0)
+        return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+
+    func peakMiB() throws -> Int {
+        let text = try String(
+            contentsOfFile: "/proc/\(process.processIdentifier)/status",
+            encoding: .utf8
+        )
+        let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+        return (Int(line.filter(\.isNumber)) ?? 0) / 1024
+    }
+}

@@ -1,0 +1,46 @@
+# What a newcomer waits for is the build, and `make test` uses the same one; `release` is for
+# `make bench` and containers.
+CONFIGURATION ?= debug
+PORT ?= 8080
+
+BUILD = swift build --configuration $(CONFIGURATION)
+PRODUCTS = .build/$(CONFIGURATION)
+SOURCES = Sources Tests Benchmarks Package.swift
+
+.PHONY: help setup demo run key test bench lint format clean
+.DEFAULT_GOAL := help
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what is missing, or say how
+	@scripts/setup
+
+demo: setup ## show the service at work; URL=https://… downloads that instead
+	$(BUILD) --product transferd
+	$(BUILD) --product transferd-demo
+	@$(PRODUCTS)/transferd-demo --transferd $(PRODUCTS)/transferd $${URL:+--url "$$URL"}
+
+run: setup ## run the service on 127.0.0.1:8080 until Ctrl-C; PORT=… for another port
+	$(BUILD) --product transferd
+	@scripts/run $(PRODUCTS)/transferd --port $(PORT)
+
+key: ## print the API key of `make run`
+	@scripts/run --key
+
+test: setup ## run all tests; they start their own PostgreSQL
+	swift test
+
+bench: ## measure the service beside its peers
+	@scripts/setup --bench
+	swift build --configuration release --product transferd
+	swift run --configuration release transferd-bench --transferd .build/release/transferd
+
+lint: setup ## check the format of the code
+	swift format lint --strict --recursive --parallel $(SOURCES)
+
+format: setup ## format the code
+	swift format --in-place --recursive --parallel $(SOURCES)
+
+clean: ## remove what was built, but not the data of `make run`
+	swift package clean

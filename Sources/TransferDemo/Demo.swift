@@ -1,0 +1,79 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Glibc
+
+/// `transferd-demo`: shows the service at work, and fails where it does not keep its word.
+@main
+struct Demo: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "transferd-demo",
+        abstract: "Show transferd at work.",
+        discussion: """
+            Starts the service with a database of its own, hands it downloads, waits to be called \
+            back by webhooks, and checks everything that came.
+            """
+    )
+
+    static let deadlineDefault = 300
+    /// More than the service gets for its own end.
+    private static let cleanupTimeout: DispatchTimeInterval = .seconds(60)
+
+    @Option(help: "The transferd to show.")
+    var transferd: String
+
+    @Option(help: "Download this instead of the demo's own files.")
+    var url: String?
+
+    @Option(help: "Seconds after which the run has failed.")
+    var deadline = Self.deadlineDefault
+
+    func validate() throws {
+        guard deadline > 0 else { throw ValidationError("--deadline takes a number from 1.") }
+    }
+
+    func run() async throws {
+        let screen = Screen()
+        do {
+            guard try await performInTime(screen) else {
+                screen.show("\nNot everything held.")
+                throw ExitCode.failure
+            }
+            screen.show("\nEverything held.")
+        } catch let error as DemoError {
+            screen.show("\nFailed: \(error)")
+            throw ExitCode.failure
+        }
+    }
+
+    /// Whether everything held; whatever ends first ends the rest.
+    private func performInTime(_ screen: Screen) async throws -> Bool {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await DemoRun(program: transferd, url: url, screen: screen).perform()
+            }
+            group.addTask {
+                try await Task.sleep(for: .seconds(deadline))
+                throw DemoError.deadlineExceeded(seconds: deadline)
+            }
+            group.addTask {
+                try await Interruption.wait()
+                throw DemoError.interrupted
+            }
+            defer {
+                Self.limitCleanup()
+                group.cancelAll()
+            }
+            return try await group.next() ?? false
+        }
+    }
+
+    /// Ends the process should the orderly end ever hang.
+    private static func limitCleanup() {
+        DispatchQueue.global()
+            .asyncAfter(deadline: .now() + cleanupTimeout) {
+                FileHandle.standardError.write(Data("The demo could not clean up in time.\n".utf8))
+                Glibc.exit(EXIT_FAILURE)
+            }
+    }
+}

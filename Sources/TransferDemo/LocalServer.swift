@@ -1,0 +1,43 @@
+import Hummingbird
+import Logging
+
+/// The two others of the demo, origin and subscriber, on a free port of 127.0.0.1.
+struct LocalServer: Sendable {
+    let receiver = Receiver()
+
+    /// Serves while `body` runs, which is given the address.
+    func whileRunning<Result: Sendable>(
+        _ body: @escaping @Sendable (_ address: String) async throws -> Result
+    ) async throws -> Result {
+        let (ports, continuation) = AsyncStream.makeStream(of: Int.self)
+        let router = Router()
+        Origin.add(to: router)
+        receiver.add(to: router)
+        var logger = Logger(label: "transferd-demo")
+        // It reports each connection that is still open at the end, as that of a webhook is.
+        logger.logLevel = .critical
+        let application = Application(
+            router: router,
+            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { channel in
+                if let port = channel.localAddress?.port { continuation.yield(port) }
+            },
+            logger: logger
+        )
+        return try await withThrowingTaskGroup(of: Result?.self) { group in
+            group.addTask {
+                try await application.run()
+                return nil
+            }
+            group.addTask {
+                for await port in ports { return try await body("http://127.0.0.1:\(port)") }
+                throw CancellationError()
+            }
+            defer { group.cancelAll() }
+            while let ended = try await group.next() {
+                if let result = ended { return result }
+            }
+            throw CancellationError()
+        }
+    }
+}

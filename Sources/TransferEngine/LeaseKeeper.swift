@@ -1,0 +1,65 @@
+package import Logging
+import ServiceLifecycle
+package import TransferModel
+package import TransferStore
+
+/// Keeps this instance's registration alive as long as anything works under its fences, and
+/// removes it afterwards.
+package struct LeaseKeeper: Service {
+    private let store: TransferStore
+    private let identity: WorkerIdentity
+    private let configuration: EngineConfiguration
+    private let onDeclaredDead: @Sendable () -> Void
+    private let logger: Logger
+
+    /// Keeps the registration that `identity` holds.
+    ///
+    /// `onDeclaredDead` drops what was done under the old registration; what it forgets is refused
+    /// by the fences.
+    package init(
+        store: TransferStore,
+        identity: WorkerIdentity,
+        configuration: EngineConfiguration,
+        logger: Logger,
+        onDeclaredDead: @escaping @Sendable () -> Void
+    ) {
+        self.store = store
+        self.identity = identity
+        self.configuration = configuration
+        self.logger = logger
+        self.onDeclaredDead = onDeclaredDead
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown { await beat() }
+        do throws(StoreError) {
+            try await store.retireWorker(incarnation: identity.incarnation)
+        } catch {
+            // Others find it silent and do the same.
+            logger.warning("worker not retired", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func beat() async {
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                try await beatOnce()
+            } catch {
+                logger.debug("no heartbeat", metadata: ["error": "\(error)"])
+            }
+            do { try await Task.sleep(for: configuration.heartbeatInterval.jittered) } catch {
+                return
+            }
+        }
+    }
+
+    /// A worker that was declared dead begins a new life.
+    private func beatOnce() async throws(StoreError) {
+        guard try await !store.heartbeat(incarnation: identity.incarnation) else { return }
+        logger.warning("this worker was declared dead and registers anew")
+        onDeclaredDead()
+        identity.adopt(
+            incarnation: try await store.registerWorker(name: configuration.workerName)
+        )
+    }
+}

@@ -1,0 +1,74 @@
+import Curl
+import Synchronization
+import Testing
+import TransferTestSupport
+
+@Suite(.timeLimit(.minutes(1)))
+struct CurlEgressTests {
+    @Test func refusesNewConnection() async throws {
+        let exchange = try Exchange()
+        let (_, code) = await exchange.run(.response()) { $0.egress = .nowhere }
+        #expect(code == .egressDenied)
+        #expect(exchange.origin.log.now.connectionsAccepted == 0)
+    }
+
+    @Test func refusesConnectionKeptByAnotherTransfer() async throws {
+        let exchange = try Exchange()
+        exchange.origin.when("/", .response(body: .text("first")))
+        exchange.origin.when("/secret", .response(body: .text("secret")))
+        _ = try await exchange.loop.fetch(exchange.request("/"), bodyMax: 10)
+        var request = exchange.request("/secret")
+        request.egress = .nowhere
+        let sink = RecordingSink()
+        exchange.loop.start(request, sink: sink)
+        #expect(await sink.result?.code == .egressDenied)
+        #expect(exchange.origin.log.now.requests(at: "/secret").isEmpty)
+    }
+
+    @Test func isAskedForAddressAndPortThatAreUsed() async throws {
+        let exchange = try Exchange()
+        let asked = Mutex<Set<SocketAddress>>([])
+        var request = exchange.request("/")
+        request.egress = EgressGuard { address in
+            asked.withLock { _ = $0.insert(address) }
+            return true
+        }
+        exchange.origin.when("/", .response())
+        _ = try await exchange.loop.fetch(request, bodyMax: 1)
+        let expected = SocketAddress(bytes: [127, 0, 0, 1], port: exchange.origin.port)
+        #expect(asked.withLock { $0 } == [try #require(expected)])
+    }
+
+    @Test(arguments: ["127.1", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]"])
+    func otherSpellingsReachSameDecision(host: String) async throws {
+        let exchange = try Exchange()
+        let sink = RecordingSink()
+        let loopbackIsClosed = EgressGuard { $0.bytes.first != 127 }
+        exchange.loop.start(
+            CurlRequest(url: "http://\(host):\(exchange.origin.port)/", egress: loopbackIsClosed),
+            sink: sink
+        )
+        #expect(await sink.result?.code == .egressDenied)
+        #expect(exchange.origin.log.now.connectionsAccepted == 0)
+    }
+
+    @Test func refusedConnectionIsNotDenied() async throws {
+        let exchange = try Exchange()
+        let port = try { try SilentListener().port }()
+        let sink = RecordingSink()
+        exchange.loop.start(
+            CurlRequest(url: "http://127.0.0.1:\(port)/", egress: .everywhere),
+            sink: sink
+        )
+        #expect(await sink.result?.code == .couldNotConnect)
+    }
+
+    @Test func mappedAddressIsGivenAsIPv4() {
+        let mapped = SocketAddress(text: "::ffff:10.1.2.3", port: 80)
+        #expect(mapped == SocketAddress(text: "10.1.2.3", port: 80))
+        #expect(mapped?.bytes == [10, 1, 2, 3])
+        #expect(SocketAddress(text: "::1", port: 80)?.bytes.count == 16)
+        #expect(SocketAddress(text: "10.1", port: 80) == nil)
+        #expect(SocketAddress(bytes: [1, 2, 3], port: 80) == nil)
+    }
+}

@@ -1,0 +1,217 @@
+import Curl
+import Testing
+import TransferTestSupport
+
+@Suite(.timeLimit(.minutes(1)))
+struct CurlHostileOriginTests {
+    private static let body = OriginBody.random(seed: 3, size: 50_000)
+
+    @Test func bodyCutByEndIsTruncated() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(.cut(Self.body, after: 20_000, .close))
+        #expect(code == .truncated)
+        #expect(record.body.count == 20_000)
+    }
+
+    @Test func bodyCutByResetIsLostConnection() async throws {
+        let exchange = try Exchange()
+        let (_, code) = await exchange.run(.cut(Self.body, after: 20_000, .reset))
+        #expect(code == .connectionLost || code == .truncated)
+    }
+
+    @Test func chunksWithoutEndAreTruncated() async throws {
+        let exchange = try Exchange()
+        let (_, code) = await exchange.run(
+            OriginScript([
+                .head(200, [("Transfer-Encoding", "chunked")]),
+                .chunks(Self.body, size: 1000, isEnded: false), .close,
+            ])
+        )
+        #expect(code == .truncated || code == .connectionLost)
+    }
+
+    @Test func endedChunksAreVerified() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(
+            OriginScript([
+                .head(200, [("Transfer-Encoding", "chunked")]), .chunks(Self.body, size: 1000),
+            ])
+        )
+        #expect(code == nil)
+        #expect(record.body == Self.body.bytes)
+        #expect(try record.results.first?.get().isLengthVerified == true)
+    }
+
+    @Test func bodyThatEndsWithConnectionIsNotVerified() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(.closeDelimited(Self.body))
+        #expect(code == nil)
+        #expect(record.body == Self.body.bytes)
+        #expect(try record.results.first?.get().isLengthVerified == false)
+    }
+
+    @Test func bytesBehindAnnouncedLengthAreNeverSeen() async throws {
+        let exchange = try Exchange()
+        exchange.origin.when("/next", .response(body: .text("true")))
+        let (record, code) = await exchange.run(
+            .raw("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbodyHTTP/1.1 200 OK\r\n\r\nlie")
+        )
+        #expect(code == nil)
+        #expect(record.body == Array("body".utf8))
+        let next = try await exchange.loop.fetch(exchange.request("/next"), bodyMax: 100)
+        #expect(next.body == Array("true".utf8))
+    }
+
+    @Test(arguments: [
+        "Content-Length: -5", "Content-Length: five", "Content-Length: +5", "Content-Length: 0x5",
+        "Content-Length: 9223372036854775808", "Content-Length: 18446744073709551621",
+        "Content-Length: 5\r\nContent-Length: 6", "Content-Length: 5, 6", "Content-Length:",
+        "Content-Length: 5 5",
+    ])
+    func contradictoryLengthIsBadResponse(fields: String) async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(.raw("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nhello"))
+        #expect(code == .badResponse)
+        #expect(record.body.isEmpty)
+        #expect(record.heads.isEmpty)
+    }
+
+    @Test func equalLengthsAreOne() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(
+            .raw("HTTP/1.1 200 OK\r\nContent-Length: 5\r\ncontent-length: 5\r\n\r\nhello")
+        )
+        #expect(code == nil)
+        #expect(record.heads.first?.contentLength == 5)
+    }
+
+    @Test func largestLengthIsReadAndCut() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(
+            .raw("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nhello")
+        )
+        #expect(code == .truncated)
+        #expect(record.heads.first?.contentLength == .max)
+    }
+
+    @Test func announcedBodyAboveBoundIsRefusedAtHead() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(.response(body: Self.body)) {
+            $0.bodyBytesMax = 49_999
+        }
+        #expect(code == .bodyTooLarge)
+        #expect(record.body.isEmpty)
+    }
+
+    @Test func unannouncedBodyIsStoppedAtBound() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(
+            OriginScript([
+                .head(200, [("Connection", "close")]), .forever(Self.body.bytes),
+            ])
+        ) { $0.bodyBytesMax = 100_000 }
+        #expect(code == .bodyTooLarge)
+        #expect(record.body.count <= 100_000)
+    }
+
+    @Test func endlessHeadersAreStopped() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(
+            OriginScript([
+                .raw(Array("HTTP/1.1 200 OK\r\n".utf8)), .forever(Array("X-Fill: a\r\n".utf8)),
+            ])
+        )
+        #expect(code == .badResponse)
+        #expect(record.heads.isEmpty)
+    }
+
+    @Test func hugeHeaderBytesAreStopped() async throws {
+        let exchange = try Exchange()
+        let line = "X-Fill: " + String(repeating: "a", count: 30_000) + "\r\n"
+        let (_, code) = await exchange.run(
+            .raw("HTTP/1.1 200 OK\r\n" + line + line + line + "Content-Length: 0\r\n\r\n")
+        )
+        #expect(code == .badResponse)
+    }
+
+    @Test func floodOfInformationalResponsesIsStopped() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(
+            OriginScript([.forever(Array("HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n".utf8))])
+        )
+        #expect(code == .badResponse)
+        #expect(record.heads.isEmpty)
+    }
+
+    @Test func informationalResponsesAreSkipped() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(
+            .raw(
+                "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: a\r\n\r\n"
+                    + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+            )
+        )
+        #expect(code == nil)
+        #expect(record.heads.map(\.status) == [200])
+        #expect(record.heads.first?.headers.map(\.name) == ["Content-Length"])
+    }
+
+    @Test func endlessTrailersAreStopped() async throws {
+        let exchange = try Exchange()
+        let (_, code) = await exchange.run(
+            OriginScript([
+                .head(200, [("Transfer-Encoding", "chunked")]),
+                .raw(Array("1\r\na\r\n0\r\n".utf8)), .forever(Array("X-Fill: a\r\n".utf8)),
+            ])
+        )
+        #expect(code == .badResponse)
+    }
+
+    @Test(arguments: [
+        "hello, this is no head at all\r\n", "<html>old</html>", "HTTP/1.1 abc OK\r\n\r\n",
+        "HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nno colon here\r\n\r\n", "HTTP/1.1 200 OK\r\nbad name: a\r\n\r\n",
+        "SSH-2.0-OpenSSH_9.2\r\n",
+    ])
+    func garbageIsBadResponse(reply: String) async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(.raw(reply))
+        #expect(code == .badResponse)
+        #expect(record.body.isEmpty)
+    }
+
+    @Test func closingWithoutAnswerIsLostConnection() async throws {
+        let exchange = try Exchange()
+        let (_, code) = await exchange.run(OriginScript([.close]))
+        #expect(code == .connectionLost)
+    }
+
+    @Test func redirectIsAnAnswerLikeAnyOther() async throws {
+        let exchange = try Exchange()
+        exchange.origin.when("/elsewhere", .response())
+        let (record, code) = await exchange.run(.redirect(to: "/elsewhere"))
+        #expect(code == nil)
+        #expect(record.heads.first?.status == 302)
+        #expect(record.heads.first?["location"] == "/elsewhere")
+        #expect(exchange.origin.log.now.requests(at: "/elsewhere").isEmpty)
+    }
+
+    @Test func codedBodyStaysAsItIs() async throws {
+        let exchange = try Exchange()
+        let (record, code) = await exchange.run(
+            .response(headers: [("Content-Encoding", "gzip")], body: .text("not gzip"))
+        )
+        #expect(code == nil)
+        #expect(record.body == Array("not gzip".utf8))
+        #expect(exchange.origin.log.now.requests.first?["Accept-Encoding"] == nil)
+    }
+
+    @Test func cookiesAreNotKept() async throws {
+        let exchange = try Exchange()
+        exchange.origin.when("/", .response(headers: [("Set-Cookie", "a=b; Path=/")]))
+        for _ in 0..<2 {
+            _ = try await exchange.loop.fetch(exchange.request("/"), bodyMax: 10)
+        }
+        #expect(exchange.origin.log.now.requests.map { $0["Cookie"] } == [nil, nil])
+    }
+}

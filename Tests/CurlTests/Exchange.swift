@@ -1,0 +1,37 @@
+import Curl
+import TransferTestSupport
+
+/// An origin and a loop for one test.
+final class Exchange: Sendable {
+    let origin: LoopbackOrigin
+    let loop: CurlLoop
+
+    init(connectionsMax: Int = 64) throws {
+        origin = try LoopbackOrigin()
+        loop = try CurlLoop(name: "curl-test", connectionsMax: connectionsMax)
+    }
+
+    deinit {
+        loop.stop()
+        origin.stop()
+    }
+
+    /// A request for a path of the origin.
+    func request(_ path: String, method: String = "GET", body: [UInt8]? = nil) -> CurlRequest {
+        CurlRequest(url: origin.url(path), method: method, body: body, egress: .everywhere)
+    }
+
+    /// Runs one transfer against a script and returns what the sink got.
+    func run(
+        _ script: OriginScript,
+        _ change: (inout CurlRequest) -> Void = { _ in }
+    ) async -> (record: RecordingSink.Record, code: CurlError.Code?) {
+        origin.when("/", script)
+        var request = request("/")
+        change(&request)
+        let sink = RecordingSink()
+        loop.start(request, sink: sink)
+        let result = await sink.result
+        return (sink.record, result?.code)
+    }
+}

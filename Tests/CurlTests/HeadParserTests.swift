@@ -1,0 +1,87 @@
+import Testing
+
+@testable import Curl
+
+@Suite
+struct HeadParserTests {
+    @Test func readsFieldsInOrder() throws {
+        let head = try #require(
+            parse("HTTP/1.1 206 Partial\r\nB: 2\r\na:  1 \t\r\nEmpty:\r\n\r\n")
+        )
+        #expect(head.status == 206)
+        #expect(head.headers.map(\.name) == ["B", "a", "Empty"])
+        #expect(head.headers.map(\.value) == ["2", "1", ""])
+        #expect(head["A"] == "1")
+        #expect(head["c"] == nil)
+        #expect(head.contentLength == nil)
+    }
+
+    @Test func readsHTTP2StatusLine() throws {
+        let head = try #require(parse("HTTP/2 200 \r\n\r\n"))
+        #expect(head.httpVersion == "2")
+    }
+
+    @Test func joinsFoldedLine() throws {
+        let head = try #require(parse("HTTP/1.1 200 OK\r\nA: b\r\n\t c\r\n\r\n"))
+        #expect(head["A"] == "b c")
+    }
+
+    @Test func readsValueThatIsNotUTF8AsLatin1() throws {
+        var bytes = Array("HTTP/1.1 200 OK\r\nA: x".utf8)
+        bytes += [0xE9] + Array("\r\n\r\n".utf8)
+        #expect(try #require(parse(bytes))["A"] == "x\u{E9}")
+        #expect(try #require(parse("HTTP/1.1 200 OK\r\nA: xé\r\n\r\n"))["A"] == "xé")
+    }
+
+    @Test func transferCodingOverridesLength() throws {
+        let head = try #require(
+            parse("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n")
+        )
+        #expect(head.contentLength == nil)
+    }
+
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\n: a\r\n\r\n", "HTTP/1.1 200 OK\r\n folded\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nA : b\r\n\r\n", "HTTP/1.1  200 OK\r\n\r\n", "HTTP/1.1 099 No\r\n\r\n",
+        "HTTPS/1.1 200 OK\r\n\r\n", "HTTP/1.1 -20 OK\r\n\r\n", "HTTP/1.1 +20 OK\r\n\r\n",
+    ])
+    func rejects(_ text: String) {
+        #expect(parse(text) == nil)
+    }
+
+    @Test func countsEachLineAndByteOfAllHeads() {
+        let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\n"
+        let lines = 5
+        #expect(parse(text, bytesMax: text.utf8.count, linesMax: lines) != nil)
+        #expect(parse(text, bytesMax: text.utf8.count - 1, linesMax: lines) == nil)
+        #expect(parse(text, bytesMax: text.utf8.count, linesMax: lines - 1) == nil)
+    }
+
+    private func parse(
+        _ text: String,
+        bytesMax: Int = 10_000,
+        linesMax: Int = 100
+    ) -> ResponseHead? {
+        parse(Array(text.utf8), bytesMax: bytesMax, linesMax: linesMax)
+    }
+
+    /// Feeds line by line, as libcurl does.
+    private func parse(
+        _ bytes: [UInt8],
+        bytesMax: Int = 10_000,
+        linesMax: Int = 100
+    ) -> ResponseHead? {
+        var parser = HeadParser(bytesMax: bytesMax, linesMax: linesMax)
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: 10) {
+            let line = Array(rest[...end])
+            rest = rest[(end + 1)...]
+            switch line.withUnsafeBytes({ parser.consume($0) }) {
+            case .more: continue
+            case .head(let head): return head
+            case .rejected: return nil
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,205 @@
+@testable import EmbeddedPostgres
+import EventLoop
+import Foundation
+import Logging
+import Postgres
+import Testing
+
+/// One after the other: each test runs servers of its own.
+@Suite(.serialized, .timeLimit(.minutes(1))) struct EmbeddedClusterTests {
+    private let logger = Logger(label: "test")
+    private let fast = ["fsync": "off", "shared_buffers": "16MB"]
+
+    /// A directory that is removed after `body`.
+    private func withDirectory(
+        depth: Int = 0,
+        _ body: (String) async throws -> Void
+    ) async throws {
+        let top = "/tmp/transferd-cluster-\(UUID())"
+        defer { try? FileManager.default.removeItem(atPath: top) }
+        let deep = top + String(repeating: "/a-long-name-of-a-directory", count: depth)
+        try await body(deep)
+    }
+
+    private func one(_ url: String) async throws -> Int {
+        let loop = try EventLoop(name: "embedded")
+        defer { loop.stop() }
+        let connection = try await Connection.open(ConnectionConfiguration(url: url), on: loop)
+        let rows = try await connection.execute("SELECT 1 AS one")
+        await connection.close()
+        return try rows[0].decode("one", as: Int32.self) == 1 ? rows.count : 0
+    }
+
+    private func serverID(_ directory: String) throws -> pid_t {
+        let text = try String(
+            contentsOfFile: "\(directory)/postgres/postmaster.pid",
+            encoding: .utf8
+        )
+        return try #require(text.split(separator: "\n").first.flatMap { pid_t($0) })
+    }
+
+    @Test func startsServesStopsAndStartsAgain() async throws {
+        try await withDirectory { directory in
+            for _ in 0..<2 {
+                let cluster = try await EmbeddedCluster.start(
+                    in: directory,
+                    settings: fast,
+                    logger: logger
+                )
+                #expect(try await one(cluster.url) == 1)
+                await cluster.stop()
+                await #expect(throws: PostgresError.self) { try await one(cluster.url) }
+            }
+        }
+    }
+
+    @Test func lastUserStopsTheServer() async throws {
+        try await withDirectory { directory in
+            async let first = EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+            async let second = EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+            let (one, two) = try await (first, second)
+            #expect(one.url == two.url)
+            await one.stop()
+            #expect(try await self.one(two.url) == 1)
+            await two.stop()
+            await #expect(throws: PostgresError.self) { try await self.one(two.url) }
+        }
+    }
+
+    @Test func serverLeftByKilledProcessIsTakenOver() async throws {
+        try await withDirectory { directory in
+            do {
+                // Forgotten without a stop: its locks go, as with a killed process.
+                _ = try await EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+            }
+            let server = try serverID(directory)
+            let cluster = try await EmbeddedCluster.start(
+                in: directory,
+                settings: fast,
+                logger: logger
+            )
+            #expect(try serverID(directory) == server)
+            #expect(try await one(cluster.url) == 1)
+            await cluster.stop()
+        }
+    }
+
+    @Test func killedServerIsStartedAgain() async throws {
+        try await withDirectory { directory in
+            let cluster = try await EmbeddedCluster.start(
+                in: directory,
+                settings: fast,
+                logger: logger
+            )
+            let server = try serverID(directory)
+            kill(server, SIGKILL)
+            while FileManager.default.fileExists(atPath: "/proc/\(server)/cwd") {
+                await Task.yield()
+            }
+            let again = try await EmbeddedCluster.start(
+                in: directory,
+                settings: fast,
+                logger: logger
+            )
+            #expect(try await one(again.url) == 1)
+            await cluster.stop()
+            await again.stop()
+        }
+    }
+
+    @Test func fileThatNamesAnotherProcessIsNotBelieved() async throws {
+        try await withDirectory { directory in
+            await (try EmbeddedCluster.start(in: directory, settings: fast, logger: logger)).stop()
+            try "\(getpid())\n\(directory)/postgres\n".write(
+                toFile: "\(directory)/postgres/postmaster.pid",
+                atomically: false,
+                encoding: .utf8
+            )
+            let cluster = try await EmbeddedCluster.start(
+                in: directory,
+                settings: fast,
+                logger: logger
+            )
+            #expect(try await one(cluster.url) == 1)
+            await cluster.stop()
+        }
+    }
+
+    @Test func halfMadeClusterIsMadeAnew() async throws {
+        try await withDirectory { directory in
+            try FileManager.default.createDirectory(
+                atPath: "\(directory)/postgres.unfinished/base",
+                withIntermediateDirectories: true
+            )
+            let cluster = try await EmbeddedCluster.start(
+                in: directory,
+                settings: fast,
+                logger: logger
+            )
+            #expect(try await one(cluster.url) == 1)
+            await cluster.stop()
+        }
+    }
+
+    @Test func deepDirectoryGetsShortSocketPath() async throws {
+        try await withDirectory(depth: 5) { directory in
+            let cluster = try await EmbeddedCluster.start(
+                in: directory,
+                settings: fast,
+                logger: logger
+            )
+            #expect(cluster.url.contains("host='/tmp/transferd-"))
+            #expect(try await one(cluster.url) == 1)
+            await cluster.stop()
+            try FileManager.default.removeItem(
+                atPath: ClusterLayout(directory: directory).socketDirectory
+            )
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func closedParentIsNamedWithTheWayOut() async throws {
+        try await withDirectory { directory in
+            try FileManager.default.createDirectory(
+                atPath: directory,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+            let failure = await #expect(throws: EmbeddedPostgresError.self) {
+                try await EmbeddedCluster.start(
+                    in: "\(directory)/data",
+                    settings: fast,
+                    logger: logger
+                )
+            }
+            #expect(failure?.description.contains("chmod o+x \(directory)") == true)
+        }
+    }
+
+    @Test func serverThatCannotStartTellsWhereItsLogIs() async throws {
+        try await withDirectory { directory in
+            let failure = await #expect(throws: EmbeddedPostgresError.self) {
+                try await EmbeddedCluster.start(
+                    in: directory,
+                    settings: ["shared_buffers": "nonsense"],
+                    logger: logger
+                )
+            }
+            #expect(failure?.description.contains("\(directory)/postgres.log") == true)
+        }
+    }
+
+    @Test func socketDirectoryOpenToOthersIsRefused() async throws {
+        try await withDirectory { directory in
+            try FileManager.default.createDirectory(
+                atPath: "\(directory)/run",
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o755]
+            )
+            await #expect(
+                throws: EmbeddedPostgresError.socketDirectoryUnsafe(path: "\(directory)/run")
+            ) {
+                try await EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import EventLoop
+import Glibc
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct EventLoopTests {
+    @Test func executesInOrderOfCalls() async throws {
+        let loop = try EventLoop(name: "order")
+        defer { loop.stop() }
+        let seen = Mutex<[Int]>([])
+        await withCheckedContinuation { continuation in
+            for number in 0..<1000 { loop.execute { seen.withLock { $0.append(number) } } }
+            loop.execute { continuation.resume() }
+        }
+        #expect(seen.withLock { $0 } == Array(0..<1000))
+    }
+
+    @Test func executesWhatManyThreadsPost() async throws {
+        let loop = try EventLoop(name: "many")
+        defer { loop.stop() }
+        let count = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<500 { group.addTask { await loop.run { 1 } } }
+            return await group.reduce(0, +)
+        }
+        #expect(count == 500)
+    }
+
+    @Test func runsOnItsOwnThreadOnly() async throws {
+        let loop = try EventLoop(name: "thread")
+        defer { loop.stop() }
+        #expect(!loop.isOnLoop)
+        #expect(await loop.run { loop.isOnLoop })
+    }
+
+    @Test func executesActorThatIsConfinedToIt() async throws {
+        let loop = try EventLoop(name: "actor")
+        defer { loop.stop() }
+        let counter = Counter(loop: loop)
+        await withTaskGroup { group in
+            for _ in 0..<200 { group.addTask { #expect(await counter.increment()) } }
+        }
+        #expect(await counter.count == 200)
+        // Code on the loop may enter the actor without waiting.
+        #expect(await loop.run { counter.assumeIsolated { $0.count } } == 200)
+    }
+
+    @Test func workBeforeStopIsDone() async throws {
+        let loop = try EventLoop(name: "stop")
+        await withCheckedContinuation { continuation in
+            loop.execute { continuation.resume() }
+            loop.stop()
+        }
+        // The thread may have ended by now; neither call has anybody to reach.
+        loop.stop()
+        loop.execute {}
+    }
+
+    @Test func givesItsDescriptorsBack() async throws {
+        await #expect(processExitsWith: .success) {
+            let before = openDescriptors()
+            for _ in 0..<50 {
+                let loop = try EventLoop(name: "descriptors")
+                await loop.run {}
+                loop.stop()
+            }
+            // The threads end on their own; their last act is to let go of the loop.
+            while openDescriptors() > before { sched_yield() }
+        }
+    }
+
+    @Test func blocksSignalsOnItsThread() async throws {
+        let loop = try EventLoop(name: "signals")
+        defer { loop.stop() }
+        let isBlocked = await loop.run {
+            var mask = sigset_t()
+            pthread_sigmask(SIG_SETMASK, nil, &mask)
+            return sigismember(&mask, SIGPIPE) == 1
+        }
+        #expect(isBlocked)
+    }
+}
+
+/// Counts on a loop's thread, and says whether it did.
+private actor Counter {
+    private let loop: EventLoop
+    private(set) var count = 0
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    func increment() -> Bool {
+        count += 1
+        return loop.isOnLoop
+    }
+}
+
+private func openDescriptors() -> Int {
+    (0..<1024).count { fcntl($0, F_GETFD) >= 0 }
+}

@@ -1,0 +1,131 @@
+import EventLoop
+import Foundation
+import Postgres
+import Testing
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct ConnectionLossTests {
+    private func processID(_ connection: Connection) async throws -> Int32 {
+        try await connection.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
+    }
+
+    /// Returns once a backend waits in `pg_sleep`.
+    private func waitUntilSleeping(_ pid: Int32, seenBy other: Connection) async throws {
+        while try await other.execute(
+            """
+            SELECT 1 AS one FROM pg_stat_activity
+            WHERE pid = \(pid) AND wait_event = 'PgSleep'
+            """
+        ).isEmpty {}
+    }
+
+    @Test func terminatedBackendLosesEverySegmentInFlight() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let other = try await TestDatabase.current.connection()
+        let pid = try await processID(connection)
+        async let first = connection.execute("SELECT pg_sleep(20)::text AS slept")
+        try await waitUntilSleeping(pid, seenBy: other)
+        async let second = connection.execute("SELECT 1 AS one")
+        _ = try await other.execute("SELECT pg_terminate_backend(\(pid))")
+        var failures: [PostgresError] = []
+        do { _ = try await first } catch { failures.append(try #require(error as? PostgresError)) }
+        do { _ = try await second } catch { failures.append(try #require(error as? PostgresError)) }
+        #expect(failures.first?.code == .connectionLost)
+        #expect(failures.first?.sqlState == "57P01")
+        // The second one may have come too late to be sent at all.
+        #expect(failures.count == 2)
+        #expect(failures.allSatisfy { $0.isUnavailable && $0.isRetryable })
+    }
+
+    @Test func idleConnectionNoticesItsEnd() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let other = try await TestDatabase.current.connection()
+        let pid = try await processID(connection)
+        _ = try await other.execute("SELECT pg_terminate_backend(\(pid))")
+        for await _ in connection.notifications {}
+        let failure = await #expect(throws: PostgresError.self) {
+            try await connection.execute("SELECT 1 AS one")
+        }
+        #expect(failure?.code == .connectionFailed)
+    }
+
+    @Test func missedDeadlineGivesTheConnectionUp() async throws {
+        let connection = try await TestDatabase.current.connection {
+            $0.queryDeadline = .milliseconds(100)
+        }
+        let start = ContinuousClock.now
+        let failure = await #expect(throws: PostgresError.self) {
+            try await connection.execute("SELECT pg_sleep(20)::text AS slept")
+        }
+        #expect(failure?.code == .deadlineExceeded)
+        #expect(ContinuousClock.now - start < .seconds(3))
+        let later = await #expect(throws: PostgresError.self) {
+            try await connection.execute("SELECT 1 AS one")
+        }
+        #expect(later?.code == .connectionFailed)
+    }
+
+    @Test func deadlineCountsForEachSegmentAnew() async throws {
+        let connection = try await TestDatabase.current.connection {
+            $0.queryDeadline = .milliseconds(400)
+        }
+        for _ in 0..<4 {
+            _ = try await connection.execute("SELECT pg_sleep(0.15)::text AS slept")
+        }
+    }
+
+    @Test func statementTimeoutOfServerLeavesConnectionAlive() async throws {
+        let connection = try await TestDatabase.current.connection {
+            $0.statementTimeout = .milliseconds(50)
+        }
+        let failure = await #expect(throws: PostgresError.self) {
+            try await connection.execute("SELECT pg_sleep(20)::text AS slept")
+        }
+        #expect(failure?.sqlState == "57014")
+        #expect(try await connection.execute("SELECT 1 AS one").count == 1)
+    }
+
+    @Test(arguments: [
+        "host=/nonexistent dbname=x", "postgres://[", "nonsense", "host=127.0.0.1 port=1",
+    ])
+    func unreachableServerFailsQuickly(url: String) async throws {
+        let start = ContinuousClock.now
+        let failure = await #expect(throws: PostgresError.self) {
+            _ = try await Connection.open(
+                ConnectionConfiguration(url: url),
+                on: TestDatabase.current.loop
+            )
+        }
+        #expect(failure?.code == .connectionFailed)
+        #expect(ContinuousClock.now - start < .seconds(2))
+    }
+
+    @Test func silentServerFailsAfterTheConnectTimeout() async throws {
+        let listener = try SilentListener()
+        var configuration = ConnectionConfiguration(url: "host=127.0.0.1 port=\(listener.port)")
+        configuration.connectTimeout = .milliseconds(100)
+        let failure = await #expect(throws: PostgresError.self) {
+            _ = try await Connection.open(configuration, on: TestDatabase.current.loop)
+        }
+        #expect(failure?.code == .connectionFailed)
+    }
+
+    @Test func connectionThatNobodyHoldsEndsItsSession() async throws {
+        let watcher = try await TestDatabase.current.connection()
+        var configuration = TestDatabase.current.configuration
+        configuration.applicationName = "dropped_\(UUID())"
+        do {
+            let connection = try await Connection.open(
+                configuration,
+                on: TestDatabase.current.loop
+            )
+            _ = try await connection.execute("SELECT 1 AS one")
+        }
+        while try await !watcher.execute(
+            """
+            SELECT 1 AS one FROM pg_stat_activity
+            WHERE application_name = \(configuration.applicationName)
+            """
+        ).isEmpty {}
+    }
+}

@@ -1,0 +1,168 @@
+import EventLoop
+import Foundation
+import Postgres
+import Testing
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct ConnectionPoolTests {
+    private func backendCount(_ connection: Connection) async throws -> Int {
+        // The one that asks is not counted.
+        try await connection.execute(
+            """
+            SELECT count(*) AS count FROM pg_stat_activity
+            WHERE application_name = \(TestDatabase.current.schema) AND pid <> pg_backend_pid()
+            """
+        )[0].decode("count")
+    }
+
+    /// Returns once so many backends wait for the advisory lock 7 of this test.
+    private func waitUntilBlocked(_ count: Int, seenBy other: Connection) async throws {
+        while try await other.execute(
+            """
+            SELECT count(*) AS count FROM pg_stat_activity
+            WHERE application_name = \(TestDatabase.current.schema)
+                AND wait_event_type = 'Lock' AND wait_event = 'advisory'
+            """
+        )[0].decode("count", as: Int.self) < count {}
+    }
+
+    private var lockKey: Int64 { Int64(TestDatabase.current.schema.hashValue) }
+
+    @Test func sequentialCallersShareOneConnection() async throws {
+        let pool = TestDatabase.current.pool()
+        let other = try await TestDatabase.current.connection()
+        for _ in 0..<10 { _ = try await pool.execute("SELECT 1 AS one") }
+        #expect(try await backendCount(other) == 1)
+        #expect(pool.isAvailable)
+    }
+
+    @Test func manyCallersAreServedByFewConnections() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 3)
+        let other = try await TestDatabase.current.connection()
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<600 {
+                group.addTask {
+                    let rows = try await pool.execute("SELECT \(number) AS number")
+                    return try rows[0].decode("number", as: Int.self) == number
+                }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+        #expect(try await backendCount(other) <= 3)
+    }
+
+    @Test func errorOfOneCallerLeavesThePoolAsItIs() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 1)
+        let failure = await #expect(throws: PostgresError.self) {
+            try await pool.execute(["SELECT 1 AS one", "SELECT 1 / \(0) AS wrong"])
+        }
+        #expect(failure?.sqlState == "22012")
+        #expect(try await pool.execute("SELECT 1 AS one").count == 1)
+        #expect(pool.isAvailable)
+    }
+
+    @Test func waitIsBounded() async throws {
+        let pool = TestDatabase.current.pool(
+            connectionsMax: 1,
+            waitTimeout: .milliseconds(50),
+            depthMax: 1
+        )
+        let other = try await TestDatabase.current.connection()
+        // Opening the connection may take longer than a caller waits here.
+        while (try? await pool.execute("SELECT 1 AS one")) == nil {}
+        _ = try await other.execute("SELECT pg_advisory_lock(\(lockKey))::text AS locked")
+        let key = lockKey
+        async let holder = pool.execute("SELECT pg_advisory_xact_lock(\(key))::text AS locked")
+        try await waitUntilBlocked(1, seenBy: other)
+        let failure = await #expect(throws: PostgresError.self) {
+            try await pool.execute("SELECT 1 AS one")
+        }
+        #expect(failure?.code == .poolExhausted)
+        _ = try await other.execute("SELECT pg_advisory_unlock(\(lockKey)) AS unlocked")
+        _ = try await holder
+        #expect(try await pool.execute("SELECT 1 AS one").count == 1)
+    }
+
+    @Test func cancelledWaiterLeavesAndInFlightSegmentRunsOn() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 1, depthMax: 1)
+        let other = try await TestDatabase.current.connection()
+        try await other.executeScript("CREATE TABLE item (id int8)")
+        _ = try await other.execute("SELECT pg_advisory_lock(\(lockKey))::text AS locked")
+        let key = lockKey
+        let holder = Task {
+            try await pool.execute([
+                "SELECT pg_advisory_xact_lock(\(key))::text AS locked",
+                "INSERT INTO item VALUES (\(1))",
+            ])
+        }
+        try await waitUntilBlocked(1, seenBy: other)
+        let waiter = Task { try await pool.execute("SELECT 1 AS one") }
+        waiter.cancel()
+        holder.cancel()
+        let failure = await #expect(throws: PostgresError.self) { try await waiter.value }
+        #expect(failure?.code == .cancelled)
+        _ = try await other.execute("SELECT pg_advisory_unlock(\(lockKey)) AS unlocked")
+        _ = try await holder.value
+        #expect(try await pool.execute("SELECT id FROM item").count == 1)
+    }
+
+    @Test func terminatedBackendsAreReplaced() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 2)
+        let other = try await TestDatabase.current.connection()
+        for _ in 0..<5 {
+            _ = try await pool.execute("SELECT 1 AS one")
+            _ = try await other.execute(
+                """
+                SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
+                WHERE application_name = \(TestDatabase.current.schema)
+                    AND pid <> pg_backend_pid()
+                """
+            )
+            // What was in flight is lost and what comes early fails; then service returns.
+            while (try? await pool.execute("SELECT 1 AS one")) == nil {}
+        }
+        #expect(pool.isAvailable)
+    }
+
+    @Test func serverThatIsDownFailsCallersQuickly() async throws {
+        let pool = ConnectionPool(
+            configuration: ConnectionConfiguration(url: "host=/nonexistent"),
+            loop: TestDatabase.current.loop
+        )
+        let start = ContinuousClock.now
+        for _ in 0..<3 {
+            let failure = await #expect(throws: PostgresError.self) {
+                try await pool.execute("SELECT 1 AS one")
+            }
+            #expect(failure?.code == .connectionFailed)
+            #expect(failure?.isUnavailable == true)
+        }
+        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(!pool.isAvailable)
+        await pool.close()
+    }
+
+    @Test func runOpensFirstConnectionAndClosesAllWhenCancelled() async throws {
+        let pool = TestDatabase.current.pool()
+        let other = try await TestDatabase.current.connection()
+        let running = Task { await pool.run() }
+        while try await backendCount(other) == 0 || !pool.isAvailable {}
+        running.cancel()
+        await running.value
+        #expect(!pool.isAvailable)
+        let failure = await #expect(throws: PostgresError.self) {
+            try await pool.execute("SELECT 1 AS one")
+        }
+        #expect(failure?.code == .poolClosed)
+        while try await backendCount(other) > 0 {}
+    }
+
+    @Test func badValueCostsNoConnection() async throws {
+        let pool = TestDatabase.current.pool()
+        let failure = await #expect(throws: PostgresError.self) {
+            try await pool.execute("SELECT \("a\0")")
+        }
+        #expect(failure?.code == .encoding)
+        #expect(!pool.isAvailable)
+    }
+}

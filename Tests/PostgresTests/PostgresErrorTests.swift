@@ -1,0 +1,44 @@
+@testable import Postgres
+import Testing
+
+@Suite struct PostgresErrorTests {
+    @Test(arguments: [
+        ("40001", true, false), ("40P01", true, false), ("26000", true, false),
+        ("57P01", true, true), ("57P03", true, true), ("57014", true, true),
+        ("55P03", true, true), ("53300", true, true), ("53100", true, true),
+        ("08006", true, true), ("58030", true, true), ("25006", true, true),
+        ("23505", false, false), ("42P01", false, false), ("22012", false, false),
+        ("0A000", false, false),
+    ])
+    func sqlStateDecides(sqlState: String, isRetryable: Bool, isUnavailable: Bool) {
+        let error = PostgresError(.server, "refused", sqlState: sqlState)
+        #expect(error.isRetryable == isRetryable)
+        #expect(error.isUnavailable == isUnavailable)
+    }
+
+    @Test(arguments: PostgresError.Code.allCases.filter { $0 != .server })
+    func codeDecides(code: PostgresError.Code) {
+        let error = PostgresError(code, "some cause")
+        switch code {
+        case .connectionFailed, .connectionLost, .deadlineExceeded, .poolExhausted:
+            #expect(error.isRetryable && error.isUnavailable)
+        case .poolClosed:
+            #expect(!error.isRetryable && error.isUnavailable)
+        case .cancelled, .encoding, .decoding, .server:
+            #expect(!error.isRetryable && !error.isUnavailable)
+        }
+    }
+
+    @Test func descriptionKeepsTheServersWordsToItself() {
+        let error = PostgresError(
+            .server,
+            "refused",
+            details: "Key (name)=(secret) exists",
+            sqlState: "23505",
+            constraint: "name_unique"
+        )
+        #expect(error.description == "server: refused (SQLSTATE 23505) (constraint name_unique)")
+        #expect(error.debugDescription.hasSuffix(": Key (name)=(secret) exists"))
+        #expect("\(error)" == error.description)
+    }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import Postgres
+import Testing
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct RoundTripTests {
+    /// Sends a value through the server, which gives it back in its declared type.
+    private func roundTrip<Value: PostgresEncodable & PostgresDecodable>(
+        _ value: Value
+    ) async throws -> Value {
+        let connection = try await TestDatabase.current.connection()
+        let rows = try await connection.execute("SELECT \(value) AS value")
+        return try rows[0].decode("value")
+    }
+
+    /// What the server makes of a value when it writes it as text.
+    private func text(_ value: some PostgresEncodable) async throws -> String? {
+        let connection = try await TestDatabase.current.connection()
+        let rows = try await connection.execute("SELECT \(value)::text AS value")
+        return try rows[0].decodeIfPresent("value")
+    }
+
+    @Test func booleans() async throws {
+        #expect(try await roundTrip(true))
+        #expect(try await !roundTrip(false))
+        #expect(try await text(true) == "true")
+    }
+
+    @Test func integersWithTheirLimits() async throws {
+        for value in [Int16.min, -1, 0, .max] { #expect(try await roundTrip(value) == value) }
+        for value in [Int32.min, -1, 0, .max] { #expect(try await roundTrip(value) == value) }
+        for value in [Int64.min, -1, 0, .max] { #expect(try await roundTrip(value) == value) }
+        for value in [Int.min, -1, 0, .max] { #expect(try await roundTrip(value) == value) }
+        #expect(try await text(Int.min) == "-9223372036854775808")
+        #expect(try await text(Int32(-7)) == "-7")
+        #expect(try await text(Int16(300)) == "300")
+    }
+
+    @Test func narrowIntegersAreReadAsWideOnes() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let row = try await connection.execute("SELECT \(Int16(-3)) AS a, \(Int32(-4)) AS b")[0]
+        #expect(try row.decode("a", as: Int.self) == -3)
+        #expect(try row.decode("a", as: Int32.self) == -3)
+        #expect(try row.decode("b", as: Int64.self) == -4)
+        #expect(throws: PostgresError.self) { try row.decode("b", as: Int16.self) }
+    }
+
+    @Test func doubles() async throws {
+        for value in [0, -0.1, .greatestFiniteMagnitude, .infinity, .leastNonzeroMagnitude] {
+            #expect(try await roundTrip(value) == value)
+        }
+        #expect(try await roundTrip(Double.nan).isNaN)
+        #expect(try await text(1.5) == "1.5")
+    }
+
+    @Test(arguments: ["", "plain", "ünïcödé 🚀 e\u{301}", "quote ' and \\ and $1", "\u{1}\n\t"])
+    func texts(value: String) async throws {
+        let back = try await roundTrip(value)
+        #expect(Array(back.utf8) == Array(value.utf8))
+    }
+
+    @Test func nulInTextIsRefusedBeforeAnythingIsSent() async throws {
+        let connection = try await TestDatabase.current.connection()
+        for query in ["SELECT \("a\0b")", "SELECT \(["a\0b"])"] as [Query] {
+            let failure = await #expect(throws: PostgresError.self) {
+                try await connection.execute(query)
+            }
+            #expect(failure?.code == .encoding)
+        }
+        #expect(try await connection.execute("SELECT 1 AS one").count == 1)
+    }
+
+    @Test func bytes() async throws {
+        let every = (0...255).map { UInt8($0) }
+        #expect(try await roundTrip(every) == every)
+        #expect(try await roundTrip([UInt8]()) == [])
+        #expect(try await text([UInt8]([0, 255])) == "\\x00ff")
+    }
+
+    @Test func uuids() async throws {
+        let value = UUID()
+        #expect(try await roundTrip(value) == value)
+        #expect(try await text(value) == value.uuidString.lowercased())
+    }
+
+    @Test func datesToTheMicrosecond() async throws {
+        // The server's own clock has microseconds; through us it must stay what it is.
+        let connection = try await TestDatabase.current.connection()
+        let date: Date = try await connection.execute("SELECT now() AS now")[0].decode("now")
+        let same = try await connection.execute(
+            """
+            SELECT \(Date(timeIntervalSince1970: 1_700_000_000.123456)) =
+                '2023-11-14 22:13:20.123456+00'::timestamptz AS same,
+                \(Date(timeIntervalSince1970: -0.5)) = '1969-12-31 23:59:59.5+00' AS negative
+            """
+        )[0]
+        #expect(try same.decode("same", as: Bool.self))
+        #expect(try same.decode("negative", as: Bool.self))
+        #expect(try await roundTrip(date) == date)
+        #expect(try await roundTrip(Date.distantPast) == .distantPast)
+        #expect(try await roundTrip(Date.distantFuture) == .distantFuture)
+    }
+
+    @Test func datesOutsideOfTheirTypeAreRefused() async throws {
+        let connection = try await TestDatabase.current.connection()
+        for seconds in [Double.infinity, .nan, 1e15] {
+            let failure = await #expect(throws: PostgresError.self) {
+                try await connection.execute("SELECT \(Date(timeIntervalSince1970: seconds))")
+            }
+            #expect(failure?.code == .encoding)
+        }
+        let row = try await connection.execute("SELECT 'infinity'::timestamptz AS never")[0]
+        #expect(throws: PostgresError.self) { try row.decode("never", as: Date.self) }
+    }
+
+    @Test func jsonTexts() async throws {
+        let value = JSONText(text: #"{"a": [1, "ü", null]}"#)
+        #expect(try await roundTrip(value) == value)
+        let connection = try await TestDatabase.current.connection()
+        let row = try await connection.execute(#"SELECT '{"b":  2}'::json AS value"#)[0]
+        #expect(try row.decode("value", as: JSONText.self).text == #"{"b":  2}"#)
+    }
+
+    @Test func arrays() async throws {
+        #expect(try await roundTrip([1, -2, 3] as [Int]) == [1, -2, 3])
+        #expect(try await roundTrip(["a", "", "ü,{}\""]) == ["a", "", "ü,{}\""])
+        #expect(try await roundTrip([true, false]) == [true, false])
+        #expect(try await roundTrip([Int16(1), 2]) == [1, 2])
+        #expect(try await roundTrip([Int32(1), 2]) == [1, 2])
+        #expect(try await roundTrip([1.5, -0.25]) == [1.5, -0.25])
+        let identifiers = [UUID(), UUID()]
+        #expect(try await roundTrip(identifiers) == identifiers)
+        let dates = [Date(timeIntervalSince1970: 1), Date(timeIntervalSince1970: 2)]
+        #expect(try await roundTrip(dates) == dates)
+        #expect(try await roundTrip([[1, 2], []] as [[UInt8]]) == [[1, 2], []])
+        let documents = [JSONText(text: "1"), JSONText(text: "{}")]
+        #expect(try await roundTrip(documents) == documents)
+    }
+
+    @Test func emptyArrays() async throws {
+        #expect(try await roundTrip([Int]()) == [])
+        #expect(try await roundTrip([String]()) == [])
+        #expect(try await roundTrip([UUID?]()) == [])
+        #expect(try await text([Int]()) == "{}")
+    }
+
+    @Test func arraysWithNulls() async throws {
+        #expect(try await roundTrip([1, nil, 3] as [Int?]) == [1, nil, 3])
+        #expect(try await roundTrip([nil, "a"] as [String?]) == [nil, "a"])
+        #expect(try await text([1, nil] as [Int?]) == "{1,NULL}")
+        let connection = try await TestDatabase.current.connection()
+        let row = try await connection.execute("SELECT \([1, nil] as [Int?]) AS value")[0]
+        #expect(throws: PostgresError.self) { try row.decode("value", as: [Int].self) }
+    }
+
+    @Test func arraysOfTwoDimensionsAreRefused() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let row = try await connection.execute("SELECT '{{1,2},{3,4}}'::int8[] AS value")[0]
+        #expect(throws: PostgresError.self) { try row.decode("value", as: [Int].self) }
+    }
+
+    @Test func nulls() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let row = try await connection.execute(
+            "SELECT \(nil as Int?) AS a, \(Optional("b")) AS b, \(nil as [String]?) AS c"
+        )[0]
+        #expect(try row.decodeIfPresent("a", as: Int.self) == nil)
+        #expect(try row.decodeIfPresent("b", as: String.self) == "b")
+        #expect(try row.decodeIfPresent("c", as: [String].self) == nil)
+        let failure = #expect(throws: PostgresError.self) { try row.decode("a", as: Int.self) }
+        #expect(failure?.code == .decoding)
+    }
+
+    @Test func enumsAsTheirRawValues() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await connection.executeScript("CREATE TYPE mood AS ENUM ('happy', 'sad', 'odd')")
+        let row = try await connection.execute(
+            """
+            SELECT \(Mood.sad)::mood AS one, \([Mood.happy, .sad])::mood[] AS many,
+                'odd'::mood AS odd
+            """
+        )[0]
+        #expect(try row.decode("one", as: Mood.self) == .sad)
+        #expect(try row.decode("many", as: [Mood].self) == [.happy, .sad])
+        let failure = #expect(throws: PostgresError.self) { try row.decode("odd", as: Mood.self) }
+        #expect(failure?.description.contains("odd") == true)
+    }
+
+    @Test func missingColumnAndWrongTypeAreErrorsThatNameTheColumn() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let row = try await connection.execute("SELECT \("value") AS label")[0]
+        for column in ["missing", "label"] {
+            let failure = #expect(throws: PostgresError.self) {
+                try row.decode(column, as: Int.self)
+            }
+            #expect(failure?.code == .decoding)
+            #expect(failure?.description.contains(column) == true)
+            #expect(failure?.description.contains("value") == false)
+        }
+    }
+}
+
+private enum Mood: String, PostgresScalar {
+    case happy
+    case sad
+}

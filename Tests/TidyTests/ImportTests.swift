@@ -1,0 +1,68 @@
+import Testing
+
+@Suite struct ImportTests {
+    /// What each target may import of ours and of packages, besides the system.
+    private static let allowed: [String: Set<String>] = [
+        "EventLoop": ["CLinux"],
+        "Curl": ["CCurl", "EventLoop"],
+        "Postgres": ["CLibPQ", "EventLoop"],
+        "EmbeddedPostgres": ["Logging"],
+        "TransferModel": [],
+        "TransferStore": ["TransferModel", "Postgres", "Crypto", "Logging"],
+        "TransferEngine": [
+            "TransferModel", "TransferStore", "Curl", "CLinux", "EventLoop", "Logging",
+            "ServiceLifecycle",
+        ],
+        "TransferWebhooks": [
+            "TransferModel", "TransferStore", "TransferWire", "Curl", "Crypto", "Logging",
+            "ServiceLifecycle",
+        ],
+        "TransferWire": [],
+        "TransferHTTP": [
+            "TransferModel", "TransferStore", "TransferWire", "CLinux", "Crypto", "Hummingbird",
+            "HTTPTypes", "Logging", "NIOCore", "NIOHTTPTypes", "NIOHTTPTypesHTTP1",
+            "HummingbirdCore", "NIOPosix",
+        ],
+    ]
+    private static let system: Set<String> = ["Foundation", "Glibc", "Synchronization"]
+
+    @Test(arguments: allowed.keys.sorted())
+    func aTargetImportsOnlyWhatItsPlaceAllows(target: String) throws {
+        let allowed = try #require(Self.allowed[target]).union(Self.system)
+        for file in try SourceTree.files("Sources/\(target)", "swift") {
+            for line in file.lines {
+                guard let module = Self.module(line.text) else { continue }
+                #expect(allowed.contains(module), "\(file.path):\(line.number) imports \(module)")
+            }
+        }
+    }
+
+    @Test func nobodyImportsTheProgram() throws {
+        for file in try SourceTree.files("Sources", "swift") {
+            for line in file.lines {
+                #expect(Self.module(line.text) != "transferd", "\(file.path):\(line.number)")
+            }
+        }
+    }
+
+    @Test func everyTargetOfTheLibraryHasItsRule() throws {
+        let others: Set = ["CLinux", "CCurl", "CLibPQ", "transferd", "TransferDemo"]
+        let names = try SourceTree.names("Sources").filter { !others.contains($0) }
+        #expect(Set(names) == Set(Self.allowed.keys))
+    }
+
+    /// The module of an import declaration.
+    private static func module(_ line: Substring) -> String? {
+        var words = line.split(separator: " ")[...]
+        while let word = words.first, word != "import" {
+            guard word.hasPrefix("@") || ["package", "public", "internal", "private"].contains(word)
+            else { return nil }
+            words = words.dropFirst()
+        }
+        // `import struct Module.Name` names its module before the dot.
+        let kinds: Set<Substring> = ["struct", "class", "enum", "func", "protocol", "typealias"]
+        words = words.dropFirst()
+        if let kind = words.first, kinds.contains(kind) { words = words.dropFirst() }
+        return words.first.map { String($0.prefix { $0 != "." }) }
+    }
+}

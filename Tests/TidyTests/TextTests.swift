@@ -1,0 +1,113 @@
+import Testing
+
+@Suite struct TextTests {
+    /// What may not be called, where that holds, where it is allowed all the same, and what to
+    /// write instead.
+    private struct Ban {
+        let call: String
+        let folders: [String]
+        var exempt: [String] = []
+        let instead: String
+    }
+
+    private static let bans = [
+        Ban(
+            call: "try" + "!", folders: ["Sources", "Tests", "Benchmarks"],
+            instead: "throw, or try #require in a test"),
+        Ban(
+            call: "fatal" + "Error(", folders: ["Sources", "Tests"],
+            instead: "a thrown error, or precondition with a sentence for a programmer's error"),
+        Ban(call: "as" + "! ", folders: ["Sources", "Tests"], instead: "as? with a guard"),
+        Ban(
+            call: "unowned(" + "unsafe)", folders: ["Sources", "Tests"],
+            instead: "a strong or weak reference"),
+        Ban(
+            call: "print" + "(", folders: ["Sources"],
+            exempt: [
+                "Sources/transferd/Announcement.swift", "Sources/transferd/Doctor.swift",
+                "Sources/transferd/Keys.swift", "Sources/transferd/Migrate.swift",
+                "Sources/transferd/Serve.swift", "Sources/TransferDemo/",
+            ],
+            instead: "a Logger"),
+        Ban(
+            call: "Task" + ".sleep", folders: ["Tests"],
+            exempt: ["Tests/TransferTestSupport/Eventually.swift"],
+            instead: "the signal or event that the test is about"),
+        Ban(
+            call: "usleep" + "(", folders: ["Tests"],
+            exempt: [
+                "Tests/TransferTestSupport/Eventually.swift",
+                // Runs at the exit of the process, where nothing can be awaited.
+                "Tests/TransferTestSupport/TestDatabaseCluster.swift",
+            ],
+            instead: "the signal or event that the test is about"),
+        Ban(
+            call: "DispatchQueue", folders: ["Sources", "Tests"],
+            instead: "structured concurrency, or an EventLoop"),
+    ]
+
+    /// Longer files were looked at and stay as they are.
+    private static let linesMax = 400
+
+    @Test func nothingCallsWhatIsBanned() throws {
+        for ban in Self.bans {
+            for file in try ban.folders.flatMap({ try SourceTree.files($0, "swift") }) {
+                guard !ban.exempt.contains(where: { file.path.hasPrefix($0) }) else { continue }
+                for line in file.lines where line.text.code.contains(ban.call) {
+                    Issue.record("\(file.path):\(line.number) \(ban.call): use \(ban.instead)")
+                }
+            }
+        }
+    }
+
+    @Test func noFileIsTooLongToBeRead() throws {
+        for folder in ["Sources", "Tests", "Benchmarks"] {
+            for file in try SourceTree.files(folder, "swift", "c", "h") {
+                #expect(file.lines.count <= Self.linesMax, "split \(file.path)")
+            }
+        }
+    }
+
+    @Test func nothingIsLeftForLater() throws {
+        let marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X", "// ==" + "=", "// MA" + "RK"]
+        for folder in ["Sources", "Tests", "Benchmarks", "migrations", "docker"] {
+            for file in try SourceTree.files(folder, "swift", "c", "h", "sql", "yaml") {
+                for line in file.lines {
+                    for mark in marks where line.text.contains(mark) {
+                        Issue.record("\(file.path):\(line.number) \(mark): do it, or open an issue")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func onlyTheStoreSpeaksSQL() throws {
+        let words = ["SELECT ", "INSERT INTO ", "DELETE FROM ", "UPDATE ", "CREATE TABLE "]
+        let homes = ["Sources/TransferStore/", "Sources/Postgres/"]
+        for file in try SourceTree.files("Sources", "swift") {
+            guard !homes.contains(where: { file.path.hasPrefix($0) }) else { continue }
+            for line in file.lines {
+                let text = line.text.drop { $0 == " " || $0 == "\"" }
+                // Prose may say UPDATE; a statement begins with it.
+                guard !text.hasPrefix("//"), words.contains(where: { text.hasPrefix($0) }) else {
+                    continue
+                }
+                Issue.record("\(file.path):\(line.number): move the statement to TransferStore")
+            }
+        }
+    }
+
+    @Test func migrationsComeInNumberedPairs() throws {
+        let names = try SourceTree.names("migrations")
+        let ups = names.filter { $0.hasSuffix(".up.sql") }.map { $0.dropLast(".up.sql".count) }
+        let downs = names.filter { $0.hasSuffix(".down.sql") }
+            .map { $0.dropLast(".down.sql".count) }
+        #expect(ups == downs)
+        #expect(names.count == ups.count + downs.count)
+        for (index, name) in ups.enumerated() {
+            let number = String(index + 1)
+            let prefix = String(repeating: "0", count: 4 - number.count) + number
+            #expect(name.hasPrefix("\(prefix)_"), "\(name)")
+        }
+    }
+}

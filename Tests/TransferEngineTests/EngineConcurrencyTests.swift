@@ -1,0 +1,234 @@
+import Curl
+import Foundation
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineConcurrencyTests {
+    private static let body = OriginBody.random(seed: 5, size: 100_000)
+
+    private func queued(_ fixture: EngineFixture) async throws -> Int {
+        try await tasks(.queued, fixture).count
+    }
+
+    private func tasks(
+        _ state: TransferState, _ fixture: EngineFixture
+    ) async throws -> [TransferTask] {
+        try #require(
+            try await fixture.store.tasks(
+                tenant: fixture.tenant, sessionIdentifier: EngineFixture.identifier, state: state,
+                after: nil, limit: 1000))
+    }
+
+    @Test func aHostNeverSeesMoreConnectionsThanItsCap() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/slow", .gated(Self.body, after: 1000, gate))
+        let other = try LoopbackOrigin()
+        defer { other.stop() }
+        other.when("/file", .response(body: Self.body))
+        var slow: [TaskID] = []
+        for _ in 0..<12 { slow.append(try await fixture.submit(fixture.origin.url("/slow"))) }
+        try await fixture.withEngine {
+            $0.connectionsPerHost = 3
+        } _: { [slow] engine in
+            await fixture.origin.log.arrived(3, at: "/slow")
+            // Each of these is a whole round of claiming, with the slow host's queue in view.
+            for _ in 0..<3 {
+                let id = try await fixture.submit(other.url("/file"))
+                engine.wake()
+                #expect(try await fixture.ended(id).state == .completed)
+            }
+            #expect(fixture.origin.log.now.requests.count == 3)
+            #expect(try await queued(fixture) == 9)
+            gate.open()
+            try await fixture.expectCompletion(slow)
+        }
+        fixture.expectNoParts()
+    }
+
+    @Test func hostsThatAreBusyDoNotHideOthersFromTheClaim() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/slow", .gated(Self.body, after: 1000, gate))
+        // Lanes stand for hosts here: 90 of them, each with one running and one waiting task.
+        var ids: [TaskID] = []
+        for index in 0..<180 {
+            ids.append(
+                try await fixture.submit(fixture.origin.url("/slow")) {
+                    $0.lane = Lane(key: Int64(index % 90))
+                })
+        }
+        try await fixture.withEngine {
+            $0.connectionsPerHost = 1
+        } _: { [ids] _ in
+            await fixture.origin.log.arrived(90, at: "/slow")
+            let waiting = try await queued(fixture)
+            #expect(waiting == 90)
+            gate.open()
+            try await fixture.expectCompletion(ids)
+        }
+    }
+
+    @Test func aCancelledTaskStopsAndLeavesNothing() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .gated(Self.body, after: 50_000, OriginGate()))
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        try await fixture.withEngine { engine in
+            await fixture.origin.log.sent(50_000, at: "/file")
+            let task = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            #expect(task?.state == .cancelled)
+            engine.wake()
+            // The origin sees that nobody listens any more.
+            await fixture.origin.log.wait { $0.connectionsOpen == 0 }
+        }
+        #expect(try await fixture.task(id).state == .cancelled)
+        #expect(fixture.files().isEmpty)
+    }
+
+    @Test func aCancellationIsNoticedWithoutASignal() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .gated(Self.body, after: 50_000, OriginGate()))
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        try await fixture.withEngine { _ in
+            await fixture.origin.log.sent(50_000, at: "/file")
+            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            await fixture.origin.log.wait { $0.connectionsOpen == 0 }
+        }
+        fixture.expectNoParts()
+    }
+
+    @Test func aStoppedWorkerGivesItsTasksToTheNext() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/file", .gated(Self.body, after: 50_000, gate))
+        var ids: [TaskID] = []
+        for _ in 0..<5 { ids.append(try await fixture.submit(fixture.origin.url("/file"))) }
+        try await fixture.withEngine { _ in await fixture.origin.log.arrived(5, at: "/file") }
+        let waiting = try await tasks(.queued, fixture)
+        #expect(waiting.count == 5)
+        // Given back unharmed, so that the attempt does not count.
+        #expect(waiting.allSatisfy { $0.attempt == 0 })
+        #expect(fixture.files().isEmpty)
+        #expect(try await fixture.store.livingWorkers() == 0)
+        gate.open()
+        try await fixture.withEngine { [ids] _ in
+            for id in ids {
+                let task = try await fixture.ended(id)
+                #expect(task.state == .completed)
+                #expect(task.attempt == 1)
+                #expect(try fixture.content(task) == Self.body.bytes)
+            }
+        }
+        fixture.expectNoParts()
+    }
+
+    @Test func aWorkerThatVanishedIsReplaced() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        let ids = [
+            try await fixture.submit(fixture.origin.url("/file")),
+            try await fixture.submit(fixture.origin.url("/file")),
+        ]
+        // A worker that claims both, gets one file whole and durable, and then is gone.
+        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
+        let claims = try await fixture.store.claim(
+            TransferStore.ClaimBounds(limit: 2, perLane: 2, busy: [:], after: Lane(key: .min)),
+            fences: dead.reserve(2))
+        for claim in claims {
+            let part = ResultLocation.partPath(
+                of: claim.task, destination: nil, fence: claim.fence)
+            try fixture.place(Array("whole".utf8), at: part)
+        }
+        let published = Publication(
+            task: claims[0].task, fence: claims[0].fence, partFence: claims[0].fence,
+            tenant: fixture.tenant, session: claims[0].session, number: 1, destination: nil,
+            result: TransferResult(
+                httpStatus: 200, bytesReceived: 5, contentType: nil, etag: nil,
+                isLengthVerified: true))
+        #expect(try await fixture.store.publish([published]).count == 1)
+        try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+            $0.lease = .milliseconds(500)
+        } _: { [claims] _ in
+            let first = try await fixture.ended(claims[0].task)
+            #expect(try fixture.content(first) == Array("whole".utf8))
+            let second = try await fixture.ended(claims[1].task)
+            #expect(second.attempt == 2)
+            #expect(try fixture.content(second) == Self.body.bytes)
+        }
+        #expect(Set(claims.map(\.task)) == Set(ids))
+        fixture.expectNoParts()
+    }
+
+    @Test func aTaskThatKillsItsWorkersIsGivenUp() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        for round in 1...5 {
+            let victim = WorkerIdentity(
+                incarnation: try await fixture.store.registerWorker(name: "victim"))
+            let claims = try await fixture.store.claim(
+                TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
+                fences: victim.reserve(1))
+            #expect(claims.map(\.number) == [round])
+            guard round < 5 else { break }
+            _ = try await fixture.store.conclude(
+                claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) })
+            try await fixture.store.retireWorker(incarnation: victim.incarnation)
+        }
+        let task = try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+            $0.lease = .milliseconds(500)
+        } _: { _ in
+            try await fixture.ended(id)
+        }
+        #expect(task.failure?.code == .poison)
+        #expect(fixture.origin.log.now.requests.isEmpty)
+    }
+
+    @Test func aWorkerThatWasDeclaredDeadGoesOnWithANewLife() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/file", .gated(Self.body, after: 50_000, gate))
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+        } _: { _ in
+            await fixture.origin.log.sent(50_000, at: "/file")
+            // Another instance takes over and gives the task back to the queue.
+            let rescuer = WorkerIdentity(
+                incarnation: try await fixture.store.registerWorker(name: "rescuer"))
+            var attempts: [TaskClaim] = []
+            while attempts.isEmpty {
+                try Task.checkCancellation()
+                attempts = try await fixture.store.takeOver(
+                    silentFor: .milliseconds(1), identity: rescuer
+                ).attempts
+            }
+            gate.open()
+            _ = try await fixture.store.conclude(
+                attempts.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) })
+            let task = try await fixture.ended(id)
+            #expect(task.state == .completed)
+            #expect(task.attempt == 2)
+            #expect(try fixture.content(task) == Self.body.bytes)
+        }
+        #expect(fixture.files().count == 1)
+    }
+
+    @Test func startsATaskWhenItsTimeHasCome() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        let begin = Date(timeIntervalSinceNow: 0.5)
+        let id = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.earliestBeginAt = begin
+        }
+        #expect(try await fixture.task(id).state == .scheduled)
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.state == .completed)
+        #expect(try #require(task.finishedAt) > begin)
+    }
+}

@@ -1,0 +1,183 @@
+import Curl
+import Foundation
+import Logging
+import Postgres
+import ServiceLifecycle
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Engines on a real database, a real file system and a real origin.
+final class EngineFixture: Sendable {
+    static let identifier = "nightly"
+    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    let origin: LoopbackOrigin
+    let store: TransferStore
+    let tenant: TenantID
+    /// The directory of all containers.
+    let directory: String
+    /// Signalled whenever an engine has ended tasks.
+    private let concluded = WakeSignal()
+
+    /// - Parameter directory: a new one unless said.
+    init(directory: String? = nil) async throws {
+        let database = TestDatabase.current
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(components: "..", "..", "migrations").standardized.path
+        let connection = try await database.connection()
+        try await Migrator(folder: folder, logger: Self.logger).migrate(connection)
+        await connection.close()
+        origin = try LoopbackOrigin()
+        store = TransferStore(pool: database.pool())
+        tenant = try await store.createAPIKey(
+            id: "test", tenantName: "test", secretSHA256: Array(repeating: 0, count: 32),
+            name: "test")
+        self.directory =
+            directory ?? FileManager.default.temporaryDirectory
+            .appending(path: "transferd-engine-\(UUID())").path
+        try await putSession()
+    }
+
+    deinit {
+        origin.stop()
+        do {
+            try FileManager.default.removeItem(atPath: directory)
+        } catch {
+            Issue.record("the directory of the test stays: \(error)")
+        }
+    }
+
+    func putSession(_ configuration: SessionConfiguration = SessionConfiguration()) async throws {
+        _ = try await store.putSession(
+            tenant: tenant, identifier: Self.identifier, configuration: configuration)
+    }
+
+    /// Runs an engine while `body` runs, then shuts it down gracefully to its end.
+    func withEngine<Value: Sendable>(
+        _ change: (inout EngineConfiguration) -> Void = { _ in },
+        _ body: @Sendable (TransferEngine) async throws -> Value
+    ) async throws -> Value {
+        var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
+        configuration.retryPolicy = RetryPolicy(
+            attemptsMax: 3, delayBase: .milliseconds(1), delayMax: .milliseconds(2))
+        change(&configuration)
+        let curl = try CurlLoop(name: "engine-test", connectionsMax: configuration.concurrency)
+        defer { curl.stop() }
+        let identity = WorkerIdentity(
+            incarnation: try await store.registerWorker(name: "test"))
+        let engine = try TransferEngine(
+            store: store, identity: identity, container: Container(directory: directory), curl: curl, configuration: configuration,
+            logger: Self.logger, onEvents: { [concluded] in concluded.signal() })
+        let keeper = LeaseKeeper(
+            store: store, identity: identity, configuration: configuration, logger: Self.logger,
+            onDeclaredDead: { engine.dropAttempts() })
+        let group = ServiceGroup(services: [keeper, engine], logger: Self.logger)
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let result: Result<Value, any Error>
+            do { result = .success(try await body(engine)) } catch { result = .failure(error) }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return try result.get()
+        }
+    }
+
+    /// Submits a download of `url`, as `change` leaves it.
+    func submit(
+        _ url: String, _ change: (inout TaskSubmission) -> Void = { _ in }
+    ) async throws -> TaskID {
+        let parsed = try CurlURL(url)
+        var submission = TaskSubmission(
+            id: TaskID(.version7()), url: url,
+            lane: Lane(host: parsed.host, port: Int(parsed.port)))
+        change(&submission)
+        let result = try await store.submit(
+            [submission], tenant: tenant, sessionIdentifier: Self.identifier)
+        guard case .accepted = result else { throw CancellationError() }
+        return submission.id
+    }
+
+    func task(_ id: TaskID) async throws -> TransferTask {
+        try #require(try await store.task(tenant: tenant, id: id))
+    }
+
+    /// The task once it has ended; for one waiter at a time.
+    func ended(_ id: TaskID) async throws -> TransferTask {
+        while true {
+            let task = try await task(id)
+            if task.state.isTerminal { return task }
+            try Task.checkCancellation()
+            await concluded.wait()
+        }
+    }
+
+    /// Waits until each of the tasks has ended, all of them completed.
+    func expectCompletion(
+        _ ids: [TaskID], _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        for id in ids {
+            let task = try await ended(id)
+            #expect(task.state == .completed, sourceLocation: location)
+        }
+    }
+
+    /// Runs one download of `script` to its end with an engine of its own.
+    func download(
+        _ script: OriginScript, retries: Bool = false,
+        _ change: (inout TaskSubmission) -> Void = { _ in },
+        configure: (inout EngineConfiguration) -> Void = { _ in }
+    ) async throws -> TransferTask {
+        origin.when("/file", script)
+        let id = try await submit(origin.url("/file"), change)
+        return try await withEngine { configuration in
+            if !retries { configuration.retryPolicy.attemptsMax = 1 }
+            configure(&configuration)
+        } _: { _ in
+            try await ended(id)
+        }
+    }
+}
+
+// Files.
+extension EngineFixture {
+    /// The container of the tenant.
+    var container: String { "\(directory)/\(tenant)" }
+
+    /// The bytes of a task's result.
+    func content(_ task: TransferTask) throws -> [UInt8] {
+        let path = ResultLocation.path(of: task.id, destination: task.destination)
+        return try content(path)
+    }
+
+    func content(_ path: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(filePath: "\(container)/\(path)")))
+    }
+
+    /// Puts a file into the tenant's container before a test.
+    func place(_ bytes: [UInt8], at path: String) throws {
+        let url = URL(filePath: "\(container)/\(path)")
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(bytes).write(to: url)
+    }
+
+    /// All files beneath the tenant's container.
+    func files() -> [String] {
+        let found = FileManager.default.enumerator(atPath: container)
+        return (found?.allObjects as? [String] ?? []).filter { path in
+            var isDirectory: ObjCBool = false
+            return FileManager.default.fileExists(
+                atPath: "\(container)/\(path)", isDirectory: &isDirectory)
+                && !isDirectory.boolValue
+        }
+    }
+
+    /// Nothing half-made stays behind.
+    func expectNoParts(_ location: SourceLocation = #_sourceLocation) {
+        let parts = files().filter { $0.hasSuffix(".part") }
+        #expect(parts.isEmpty, sourceLocation: location)
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+import TransferEngine
+import TransferModel
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineRedirectTests {
+    private static let body = OriginBody.random(seed: 9, size: 5000)
+
+    /// `/0` leads over `count` redirects to the file.
+    private func chain(_ count: Int, _ origin: LoopbackOrigin) {
+        for number in 0..<count { origin.when("/\(number)", .redirect(to: "/\(number + 1)")) }
+        origin.when("/\(count)", .response(body: Self.body))
+    }
+
+    @Test func followsTenRedirects() async throws {
+        let fixture = try await EngineFixture()
+        chain(10, fixture.origin)
+        let id = try await fixture.submit(fixture.origin.url("/0"))
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.state == .completed)
+        #expect(task.attempt == 1)
+        #expect(try fixture.content(task) == Self.body.bytes)
+    }
+
+    @Test func refusesTheEleventh() async throws {
+        let fixture = try await EngineFixture()
+        chain(11, fixture.origin)
+        let id = try await fixture.submit(fixture.origin.url("/0"))
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.failure?.code == .badRedirect)
+        #expect(fixture.origin.log.now.requests(at: "/11").isEmpty)
+        #expect(fixture.files().isEmpty)
+    }
+
+    @Test func leavesHTTPForNothingElse() async throws {
+        let fixture = try await EngineFixture()
+        for location in ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://u:p@127.0.0.1/"] {
+            let task = try await fixture.download(.redirect(to: location))
+            #expect(task.failure?.code == .badRedirect)
+        }
+    }
+
+    @Test func theBodyOfARedirectIsNotPartOfTheFile() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        fixture.origin.when(
+            "/moved",
+            .response(
+                302, headers: [("Location", "/file")], body: .random(seed: 1, size: 500_000)))
+        let id = try await fixture.submit(fixture.origin.url("/moved"))
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(try fixture.content(task) == Self.body.bytes)
+    }
+
+    @Test func anotherOriginGetsNoSecrets() async throws {
+        let fixture = try await EngineFixture()
+        let other = try LoopbackOrigin()
+        defer { other.stop() }
+        other.when("/file", .response(body: Self.body))
+        fixture.origin.when("/same", .redirect(to: "/away"))
+        fixture.origin.when("/away", .redirect(to: other.url("/back")))
+        other.when("/back", .redirect(to: fixture.origin.url("/end")))
+        fixture.origin.when("/end", .redirect(to: other.url("/file")))
+        let id = try await fixture.submit(fixture.origin.url("/same")) {
+            $0.headers = [
+                HTTPHeader(name: "Authorization", value: "Bearer secret"),
+                HTTPHeader(name: "Cookie", value: "secret"),
+                HTTPHeader(name: "X-Api-Key", value: "secret"),
+                HTTPHeader(name: "Accept", value: "image/png"),
+            ]
+        }
+        let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+        #expect(task.state == .completed)
+        let own = fixture.origin.log.now
+        #expect(own.requests(at: "/away").first?["Authorization"] == "Bearer secret")
+        let foreign = other.log.now.requests + own.requests(at: "/end")
+        #expect(foreign.count == 3)
+        for request in foreign {
+            // Dropped once, they do not come back, not even at home.
+            for name in ["Authorization", "Cookie", "X-Api-Key"] { #expect(request[name] == nil) }
+            #expect(request["Accept"] == "image/png")
+        }
+    }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+@testable import TransferStore
+
+@Suite(.postgresSchema) struct AuthenticationTests {
+    @Test func everythingButTheOperationsNeedsAKey() async throws {
+        try await APIServer.run { server in
+            for operation in try APIServer.document().operations {
+                let answer = try await server.sendPlain(
+                    operation.method,
+                    operation.path.filling(identifier: "a", id: UUID())
+                )
+                if operation.needsKey {
+                    #expect(answer.status == 401, "\(operation)")
+                    #expect(answer.code == .unauthorized)
+                    #expect(answer.fields["www-authenticate"] == "Bearer")
+                } else {
+                    #expect(answer.status == 200, "\(operation)")
+                }
+            }
+            #expect(try await server.sendPlain("GET", "/nowhere").status == 401)
+        }
+    }
+
+    @Test func wrongKeysAreAllAnsweredAlike() async throws {
+        try await APIServer.run { server in
+            let good = server.first.key.serialized
+            let stranger = APIKey.generate().serialized
+            let mixed = Self.key(id: server.first.key.id)
+            let headers = [
+                "", "Bearer", "Bearer x", "Basic \(good)", good, "Bearer \(good)x",
+                "Bearer \(good.dropLast())", "Bearer \(stranger)", "Bearer \(mixed)",
+                "Bearer \(good) \(good)",
+            ]
+            for header in headers {
+                let answer = try await server.sendPlain(
+                    "GET",
+                    "/v1/sessions",
+                    fields: [("Authorization", header)]
+                )
+                #expect(answer.status == 401, "\(header)")
+            }
+            let answer = try await server.sendPlain(
+                "GET",
+                "/v1/sessions",
+                fields: [("Authorization", "bearer \(good)")]
+            )
+            #expect(answer.status == 200)
+        }
+    }
+
+    /// A key of good form with that identifier and another secret.
+    private static func key(id: String) -> String {
+        let secret = String(repeating: "0", count: 64)
+        let text = "tdk_\(id)_\(secret)"
+        let crc = String(CRC32.checksum(text.utf8), radix: 16)
+        return "\(text)_\(String(repeating: "0", count: 8 - crc.utf8.count))\(crc)"
+    }
+
+    @Test func anotherTenantGetsTheAnswerForWhatIsNotThere() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let task = try await server.submit(session)
+            let subscription = try await server.send(
+                "POST",
+                "/v1/subscriptions",
+                #"{"url": "http://receiver.example/"}"#
+            ).json(SubscriptionDocument.self)
+            let subscriptionID = try #require(UUID(uuidString: subscription.id))
+            let operations = try APIServer.document().operations.filter {
+                $0.path.contains("{") && "PUT \($0.path)" != $0.description
+            }
+            #expect(operations.count >= 10)
+            for operation in operations {
+                let isSubscription = operation.path.contains("subscriptions")
+                let id = isSubscription ? subscriptionID : task.uuid
+                let body = operation.method == "POST" ? #"{"url": "http://a.example/"}"# : nil
+                let foreign = try await server.send(
+                    operation.method,
+                    operation.path.filling(identifier: "photos", id: id),
+                    body,
+                    as: server.second
+                )
+                let absent = try await server.send(
+                    operation.method,
+                    operation.path.filling(identifier: "absent", id: .version7()),
+                    body,
+                    as: server.second
+                )
+                #expect(foreign.status == 404, "\(operation)")
+                #expect(foreign.withoutRequestID == absent.withoutRequestID, "\(operation)")
+            }
+            let document = try await server.send("GET", "/v1/tasks/\(task)")
+                .json(TaskDocument.self)
+            #expect(document.state == "queued")
+            #expect(try await server.send("GET", session).status == 200)
+            for path in ["/v1/sessions", "/v1/subscriptions"] {
+                let page = try await server.send("GET", path, as: server.second)
+                #expect(page.text == #"{"items":[]}"#)
+            }
+        }
+    }
+
+    @Test func rememberedKeyIsAskedForAgainAfterFiveSeconds() async throws {
+        let clock = Mutex(ContinuousClock.now)
+        let lookUps = Mutex(0)
+        let key = APIKey.generate()
+        let isRevoked = Mutex(false)
+        let authenticator = Authenticator(now: { clock.withLock { $0 } }) { _ in
+            lookUps.withLock { $0 += 1 }
+            return StoredAPIKey(
+                tenant: TenantID(UUID()),
+                secretSHA256: key.secretSHA256,
+                isRevoked: isRevoked.withLock { $0 }
+            )
+        }
+        let fields: HTTPFields = [.authorization: "Bearer \(key.serialized)"]
+        _ = try await authenticator.tenant(of: fields)
+        isRevoked.withLock { $0 = true }
+        _ = try await authenticator.tenant(of: fields)
+        #expect(lookUps.withLock { $0 } == 1)
+        clock.withLock { $0 += Authenticator.cacheLifetime }
+        await #expect(throws: Problem.self) { try await authenticator.tenant(of: fields) }
+        #expect(lookUps.withLock { $0 } == 2)
+    }
+
+    @Test func rememberedKeysAreBounded() async throws {
+        let keys = (0...Authenticator.cacheMax).map { _ in APIKey.generate() }
+        let hashes = Dictionary(uniqueKeysWithValues: keys.map { ($0.id, $0.secretSHA256) })
+        let authenticator = Authenticator { id in
+            hashes[id].map {
+                StoredAPIKey(tenant: TenantID(UUID()), secretSHA256: $0, isRevoked: false)
+            }
+        }
+        for key in keys {
+            _ = try await authenticator.tenant(
+                of: [.authorization: "Bearer \(key.serialized)"])
+            #expect(authenticator.cachedCount <= Authenticator.cacheMax)
+        }
+    }
+}
+
+extension String {
+    /// A path of `openapi.yaml` with something for its parameters.
+    fileprivate func filling(identifier: String, id: UUID) -> String {
+        replacingOccurrences(of: "{identifier}", with: identifier)
+            .replacingOccurrences(of: "{id}", with: id.uuidString.lowercased())
+    }
+}
+
+extension HTTPClient.Answer {
+    /// All that a client can tell apart.
+    fileprivate var withoutRequestID: String {
+        var fields = fields
+        let id = fields.removeValue(forKey: "x-request-id") ?? ""
+        fields["date"] = nil
+        let head = fields.sorted { $0.key < $1.key }.map { "\($0): \($1)" }
+        return "\(status) \(head) \(text.replacingOccurrences(of: id, with: ""))"
+    }
+}

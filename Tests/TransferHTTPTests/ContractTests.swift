@@ -1,0 +1,53 @@
+import HTTPTypes
+import Hummingbird
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite(.postgresSchema) struct ContractTests {
+    @Test func everyRouteIsDescribedAndEveryDescriptionHasARoute() async throws {
+        try await APIServer.run { server in
+            let routes = server.api.router().routes.map { "\($0.method.rawValue) \($0.path)" }
+            let described = try APIServer.document().operations.map(\.description)
+            #expect(routes.sorted() == described.sorted())
+        }
+    }
+
+    @Test func everyCodeIsDescribed() throws {
+        let document = try APIServer.document()
+        #expect(
+            document.enumeration("Problem", "properties", "code")
+                == ProblemDetails.Code.allCases.map(\.rawValue)
+        )
+        #expect(
+            document.enumeration("FieldError", "properties", "code")
+                == FieldError.Code.allCases.map(\.rawValue)
+        )
+        #expect(
+            document.enumeration("FailureCode") == TransferFailure.Code.allCases.map(\.rawValue)
+        )
+        #expect(document.enumeration("TaskState") == TransferState.allCases.map(\.rawValue))
+        #expect(document.enumeration("EventType") == SessionEvent.Kind.allCases.map(\.rawValue))
+        let webhooks = document.root["webhooks"]?.object ?? [:]
+        #expect(webhooks.keys.sorted() == SessionEvent.Kind.allCases.map(\.rawValue).sorted())
+    }
+
+    @Test func onlyTheOperationsAreDescribedAsOpen() throws {
+        let open = try APIServer.document().operations.filter { !$0.needsKey }.map(\.path)
+        #expect(Set(open) == OperationRoutes.paths)
+    }
+
+    @Test func theValidatorSeesWhatIsWrong() throws {
+        let document = try APIServer.document()
+        let good = #"{"status":"pass","reason":"x"}"#
+        #expect(try document.violations(of: Array(good.utf8), schema: "Probe").isEmpty)
+        for bad in [
+            #"{"status":"well"}"#, #"{}"#, #"{"status":"pass","more":1}"#, #"{"status":1}"#, "[]",
+        ] {
+            #expect(try !document.violations(of: Array(bad.utf8), schema: "Probe").isEmpty)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Testing
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite(.postgresSchema) struct IdempotencyTests {
+    private static let body = #"{"url": "http://origin.example/a"}"#
+
+    @Test func fiftyParallelPostsWithOneKeyMakeOneTask() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let answers = try await withThrowingTaskGroup(of: HTTPClient.Answer.self) { group in
+                for _ in 0..<50 {
+                    group.addTask {
+                        try await server.send(
+                            "POST",
+                            "\(session)/tasks",
+                            Self.body,
+                            fields: [("Idempotency-Key", "\"k-1\"")]
+                        )
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let accepted = answers.filter { $0.status == 202 }
+            #expect(!accepted.isEmpty)
+            #expect(answers.allSatisfy { $0.status == 202 || $0.code == .idempotencyKeyInUse })
+            #expect(Set(accepted.map(\.text)).count == 1)
+            #expect(accepted.count(where: { $0.fields["idempotency-replayed"] == nil }) == 1)
+            let tasks = try await server.send("GET", "\(session)/tasks")
+                .json(Page<TaskDocument>.self)
+            #expect(tasks.items.count == 1)
+        }
+    }
+
+    @Test func keyBelongsToOneRequestOfOneTenant() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            _ = try await server.session(as: server.second)
+            let key = [("Idempotency-Key", "k")]
+            let first = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                Self.body,
+                fields: key
+            )
+            // Quoted or not, it is the same key.
+            let again = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                Self.body,
+                fields: [("Idempotency-Key", "\"k\"")]
+            )
+            #expect(again.body == first.body)
+            #expect(again.fields["location"] == first.fields["location"])
+            #expect(again.fields["idempotency-replayed"] == "true")
+            let other = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                Self.body + " ",
+                fields: key
+            )
+            #expect(other.status == 422)
+            #expect(other.code == .idempotencyKeyReused)
+            let elsewhere = try await server.send(
+                "POST",
+                "/v1/subscriptions",
+                Self.body,
+                fields: key
+            )
+            #expect(elsewhere.code == .idempotencyKeyReused)
+            let tenant = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                Self.body,
+                as: server.second,
+                fields: key
+            )
+            #expect(tenant.status == 202)
+            #expect(tenant.body != first.body)
+        }
+    }
+
+    @Test func refusedRequestLeavesItsKeyFree() async throws {
+        try await APIServer.run { server in
+            let key = [("Idempotency-Key", "k")]
+            let early = try await server.send(
+                "POST",
+                "/v1/sessions/photos/tasks",
+                Self.body,
+                fields: key
+            )
+            #expect(early.code == .unknownSession)
+            let session = try await server.session()
+            let invalid = try await server.send("POST", "\(session)/tasks", "{}", fields: key)
+            #expect(invalid.status == 422)
+            let valid = try await server.send("POST", "\(session)/tasks", Self.body, fields: key)
+            #expect(valid.status == 202)
+        }
+    }
+
+    @Test func subscriptionIsMadeOnceWithOneSecret() async throws {
+        try await APIServer.run { server in
+            let key = [("Idempotency-Key", "s")]
+            let body = #"{"url": "https://receiver.example/hook"}"#
+            let first = try await server.send("POST", "/v1/subscriptions", body, fields: key)
+            let again = try await server.send("POST", "/v1/subscriptions", body, fields: key)
+            #expect(first.status == 201)
+            #expect(again.body == first.body)
+            let page = try await server.send("GET", "/v1/subscriptions")
+                .json(Page<SubscriptionDocument>.self)
+            #expect(page.items.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("abc-1:/=", "abc-1:/="), (#""a b""#, "a b"), (#""a\"\\b""#, #"a"\b"#),
+    ])
+    func readsStringsAndTokens(field: String, key: String) {
+        #expect(IdempotencyKey.parse(Array(field.utf8)) == Array(key.utf8))
+    }
+
+    @Test(arguments: [
+        "", "\"", "\"\"", "\"a", "a b", "a,b", "a\"b", #""a\n""#, #""a""b""#, "\"é\"",
+        String(repeating: "k", count: 256),
+    ])
+    func refusesOtherForms(field: String) {
+        #expect(IdempotencyKey.parse(Array(field.utf8)) == nil)
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Logging
+import Postgres
+import Testing
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite(.postgresSchema) struct OperationTests {
+    /// Runs `body` with an API whose database is not there.
+    private static func withoutDatabase(
+        health: HealthSource = .fixture(
+            readiness: .notReady(reason: "database"),
+            isDatabaseUp: false
+        ),
+        _ body: @Sendable (HTTPClient) async throws -> Void
+    ) async throws {
+        let nowhere = ConnectionConfiguration(
+            url: "postgres://nobody@127.0.0.1:1/none?connect_timeout=1"
+        )
+        let pool = ConnectionPool(configuration: nowhere, loop: TestDatabase.current.loop)
+        let api = TransferAPI(
+            store: TransferStore(pool: pool),
+            containersRoot: "/nonexistent",
+            baseURL: nil,
+            health: health,
+            wake: {},
+            openAPIDocument: Array("openapi: 3.1.0\n".utf8),
+            logger: Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+        )
+        try await APIServer.serving(api) { try await body(HTTPClient(port: $0)) }
+        await pool.close()
+    }
+
+    @Test func tellsWhetherItIsWell() async throws {
+        try await APIServer.run { server in
+            let live = try await server.sendPlain("GET", "/livez")
+            #expect(live.text == #"{"status":"pass"}"#)
+            #expect(try await server.sendPlain("GET", "/readyz").status == 200)
+            let health = try await server.sendPlain("GET", "/health").json(HealthDocument.self)
+            #expect(health.status == "pass")
+            #expect(health.uptimeSeconds == 3)
+            let document = try await server.sendPlain("GET", "/openapi.yaml")
+            #expect(document.text == "openapi: 3.1.0\n")
+            #expect(document.fields["content-type"] == "application/yaml")
+        }
+    }
+
+    @Test func staysAliveWithoutItsDatabase() async throws {
+        try await Self.withoutDatabase { client in
+            func get(_ path: String) async throws -> HTTPClient.Answer {
+                try await client.exchange(
+                    HTTPClient.request("GET", path, fields: [], body: nil)
+                )
+            }
+            #expect(try await get("/livez").status == 200)
+            let ready = try await get("/readyz")
+            #expect(ready.status == 503)
+            #expect(try ready.json(ProbeDocument.self).reason == "database")
+            let health = try await get("/health")
+            #expect(health.status == 503)
+            #expect(try health.json(HealthDocument.self).database.status == "fail")
+        }
+    }
+
+    @Test func unavailableDatabaseIsToldWithoutItsReason() async throws {
+        try await Self.withoutDatabase { client in
+            let key = APIKey.generate().serialized
+            let answer = try await client.exchange(
+                HTTPClient.request(
+                    "GET",
+                    "/v1/sessions",
+                    fields: [("Authorization", "Bearer \(key)")],
+                    body: nil
+                )
+            )
+            #expect(answer.status == 503)
+            #expect(answer.code == .unavailable)
+            #expect(answer.fields["retry-after"] == "1")
+            for secret in ["nobody", "127.0.0.1", "postgres", "SELECT", "api_key"] {
+                #expect(!answer.text.contains(secret))
+            }
+            let violations = try APIServer.document().violations(
+                method: "GET",
+                path: "/v1/sessions",
+                status: 503,
+                fields: answer.fields,
+                body: answer.body
+            )
+            #expect(violations.isEmpty)
+        }
+    }
+
+    @Test func defectIsToldAsAFailureOnly() async throws {
+        try await APIServer.run { server in
+            try await TestDatabase.current.connection().executeScript(
+                "ALTER TABLE subscription RENAME TO gone"
+            )
+            let answer = try await server.send("GET", "/v1/subscriptions")
+            #expect(answer.status == 500)
+            #expect(answer.code == .internalError)
+            #expect(!answer.text.contains("subscription"))
+        }
+    }
+
+    @Test func interimAnswerInvitesTheBody() async throws {
+        try await APIServer.run { server in
+            let answer = try await server.send(
+                "PUT",
+                "/v1/sessions/photos",
+                "{}",
+                fields: [("Expect", "100-continue")]
+            )
+            #expect(answer.status == 201)
+            let head =
+                "PUT /v1/sessions/p HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
+                + "Content-Length: 2\r\n\r\n"
+            let socket = try HTTPClient.connect(server.client.port)
+            defer { close(socket) }
+            _ = Array(head.utf8).withUnsafeBytes { send(socket, $0.baseAddress, $0.count, 0) }
+            var buffer = [UInt8](repeating: 0, count: 64)
+            let count = recv(socket, &buffer, buffer.count, 0)
+            #expect(
+                String(decoding: buffer[..<max(0, count)], as: UTF8.self)
+                    .hasPrefix("HTTP/1.1 100 Continue\r\n")
+            )
+        }
+    }
+}

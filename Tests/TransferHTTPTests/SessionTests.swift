@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite(.postgresSchema) struct SessionTests {
+    @Test func isCreatedOnceAndFoundAfterwards() async throws {
+        try await APIServer.run { server in
+            let created = try await server.send("PUT", "/v1/sessions/photos")
+            #expect(created.status == 201)
+            #expect(created.fields["location"] == "/v1/sessions/photos")
+            let again = try await server.send(
+                "PUT",
+                "/v1/sessions/photos",
+                #"""
+                {"configuration": {"timeout_for_request": 1.5, "additional_headers": {"A": "b"}}}
+                """#
+            )
+            #expect(again.status == 200)
+            let session = try await server.send("GET", "/v1/sessions/photos")
+                .json(SessionDocument.self)
+            #expect(session.configuration.timeoutForRequest == 1.5)
+            #expect(session.configuration.timeoutForResource == 604_800)
+            #expect(session.configuration.additionalHeaders == ["A": "b"])
+            #expect(session.outstanding == 0)
+        }
+    }
+
+    @Test func fiftyParallelPutsMakeOne() async throws {
+        try await APIServer.run { server in
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<50 {
+                    group.addTask { try await server.send("PUT", "/v1/sessions/photos").status }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.count(where: { $0 == 201 }) == 1)
+            #expect(statuses.count(where: { $0 == 200 }) == 49)
+        }
+    }
+
+    @Test func identifierMayHoldAnythingButNUL() async throws {
+        try await APIServer.run { server in
+            let paths = [
+                "a%2Fb", "%C3%A9", "e%CC%81", "%F0%9F%98%80", "a%20b", "a+b", ".", "%3F%23",
+            ]
+            for path in paths {
+                let made = try await server.send("PUT", "/v1/sessions/\(path)")
+                #expect(made.status == 201, "\(path)")
+                let location = try #require(made.fields["location"])
+                let found = try await server.send("GET", location)
+                #expect(found.status == 200, "\(path)")
+                #expect(
+                    try found.json(SessionDocument.self).identifier.utf8
+                        .elementsEqual((path.removingPercentEncoding ?? "").utf8)
+                )
+            }
+            let long = String(repeating: "x", count: 255)
+            #expect(try await server.send("PUT", "/v1/sessions/\(long)").status == 201)
+            for path in ["\(long)x", "a%00b", "%FF", "%", "%4"] {
+                let refused = try await server.send("PUT", "/v1/sessions/\(path)")
+                #expect(refused.status == 422, "\(path)")
+                #expect(refused.faults == ["identifier invalid_identifier"])
+            }
+        }
+    }
+
+    @Test func listsPagesInOrderOfIdentifier() async throws {
+        try await APIServer.run { server in
+            for name in ["b", "a", "d", "c", "%C3%A9"] { _ = try await server.session(name) }
+            var names: [String] = []
+            var next: String? = ""
+            while let cursor = next {
+                let query = cursor.isEmpty ? "" : "&cursor=\(cursor)"
+                let page = try await server.send("GET", "/v1/sessions?limit=2\(query)")
+                    .json(Page<SessionDocument>.self)
+                #expect(page.items.count <= 2)
+                names += page.items.map(\.identifier)
+                next = page.nextCursor
+            }
+            #expect(names == ["a", "b", "c", "d", "é"])
+        }
+    }
+
+    @Test func deletionCancelsAndFreesTheIdentifier() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let task = try await server.submit(session)
+            #expect(try await server.send("DELETE", session).status == 204)
+            #expect(try await server.send("GET", session).code == .unknownSession)
+            #expect(try await server.send("DELETE", session).code == .unknownSession)
+            let document = try await server.send("GET", "/v1/tasks/\(task)")
+                .json(TaskDocument.self)
+            #expect(document.state == "cancelled")
+            #expect(try await server.send("PUT", session).status == 201)
+        }
+    }
+
+    @Test func headAnswersAsGetWithoutBody() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let get = try await server.send("GET", session)
+            let head = try await server.send("HEAD", session)
+            #expect(head.status == 200)
+            #expect(head.body.isEmpty)
+            #expect(head.fields["content-length"] == String(get.body.count))
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite(.postgresSchema) struct TaskTests {
+    @Test func oneTaskIsAcceptedAndReadBack() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let answer = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                #"""
+                {"url": "https://origin.example:8443/a?b=c#d", "headers": {"Accept": "*/*"},
+                 "client_persisted_string": "a\u0000é\ud83d\ude00", "priority": 0.75,
+                 "earliest_begin_at": "2030-02-28T23:59:59.123456+02:00",
+                 "destination": {"path": "in/a.bin", "overwrite": true}}
+                """#
+            )
+            #expect(answer.status == 202)
+            let receipt = try answer.json(TaskReceipt.self)
+            #expect(receipt.state == "scheduled")
+            #expect(answer.fields["location"] == receipt.location)
+            let task = try await server.send("GET", receipt.location).json(TaskDocument.self)
+            #expect(task.id == receipt.id)
+            #expect(task.state == "scheduled")
+            #expect(task.urlSessionState == "running")
+            #expect(task.clientPersistedString.map { Array($0.utf8) } == Array("a\0é😀".utf8))
+            #expect(task.earliestBeginAt?.rfc3339 == "2030-02-28T21:59:59.123456Z")
+            #expect(task.until?.rfc3339 == "2030-02-28T21:59:59.123456Z")
+            #expect(task.reason?.contains("2030-02-28") == true)
+            #expect(task.priority == 0.75)
+            #expect(task.destination?.path == "in/a.bin")
+            #expect(task.countOfBytesExpectedToReceive == -1)
+            #expect(server.wakes.value == 1)
+        }
+    }
+
+    @Test func batchIsAnsweredInOrder() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let items = (0..<1000).map {
+                #"{"url": "http://origin.example/\#($0)", "client_persisted_string": "\#($0)"}"#
+            }
+            let answer = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                "[\(items.joined(separator: ","))]"
+            )
+            #expect(answer.status == 202)
+            #expect(answer.fields["location"] == "\(session)/tasks")
+            let receipts = try answer.json(BatchReceipt.self).items
+            var listed: [TaskDocument] = []
+            var next: String? = ""
+            while let cursor = next {
+                let query = cursor.isEmpty ? "" : "&cursor=\(cursor)"
+                let page = try await server.send("GET", "\(session)/tasks?limit=200\(query)")
+                    .json(Page<TaskDocument>.self)
+                listed += page.items
+                next = page.nextCursor
+            }
+            #expect(listed.map(\.id) == receipts.map(\.id))
+            #expect(listed.map(\.clientPersistedString) == (0..<1000).map(String.init))
+        }
+    }
+
+    @Test func batchWithOneInvalidTaskStoresNothing() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let good = #"{"url": "http://origin.example/"}"#
+            let answer = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                """
+                [\(good), {"url": 1}, \(good), {"url": "ftp://origin.example/"},
+                 {"url": "http://origin.example/", "priority": 2, "headers": {"Host": "x"}}]
+                """
+            )
+            #expect(answer.status == 422)
+            #expect(
+                answer.faults == [
+                    "/1/url wrong_type", "/3/url invalid_url", "/4/headers/Host forbidden_header",
+                    "/4/priority invalid_value",
+                ]
+            )
+            let tasks = try await server.send("GET", "\(session)/tasks")
+                .json(Page<TaskDocument>.self)
+            #expect(tasks.items.isEmpty)
+            #expect(server.wakes.value == 0)
+        }
+    }
+
+    @Test func suspendedTaskIsResumedAndCancelledByItsClient() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let id = try await server.submit(
+                session,
+                #"{"url": "http://origin.example/", "autostart": false}"#
+            )
+            let task = "/v1/tasks/\(id)"
+            func state(_ method: String, _ path: String) async throws -> String {
+                try await server.send(method, path).json(TaskDocument.self).state
+            }
+            #expect(try await state("GET", task) == "suspended")
+            #expect(try await state("POST", "\(task)/resume") == "queued")
+            #expect(try await state("POST", "\(task)/resume") == "queued")
+            #expect(try await state("POST", "\(task)/cancel") == "cancelled")
+            #expect(try await state("POST", "\(task)/cancel") == "cancelled")
+            #expect(try await state("POST", "\(task)/resume") == "cancelled")
+        }
+    }
+
+    @Test func listShowsOneStateOnly() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let queued = try await server.submit(session)
+            let held = try await server.submit(
+                session,
+                #"{"url": "http://origin.example/", "autostart": false}"#
+            )
+            func ids(_ state: String) async throws -> [String] {
+                try await server.send("GET", "\(session)/tasks?state=\(state)")
+                    .json(Page<TaskDocument>.self).items.map(\.id)
+            }
+            #expect(try await ids("queued") == [queued.description])
+            #expect(try await ids("suspended") == [held.description])
+            #expect(try await ids("failed").isEmpty)
+        }
+    }
+
+    @Test func eventsArePagedBySequence() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            _ = try await server.submit(session)
+            try await server.complete([1, 2, 3])
+            var types: [String] = []
+            var after: Int64 = 0
+            while true {
+                let page = try await server.send("GET", "\(session)/events?after=\(after)&limit=3")
+                    .json(EventPage.self)
+                if page.items.isEmpty {
+                    #expect(page.next == after)
+                    break
+                }
+                #expect(page.items.map(\.data.sequence) == Array(after + 1...page.next))
+                types += page.items.map(\.type)
+                after = page.next
+            }
+            #expect(
+                types == [
+                    "task.created", "task.download_finished", "task.completed",
+                    "session.events_finished",
+                ]
+            )
+        }
+    }
+}

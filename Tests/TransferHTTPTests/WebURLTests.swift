@@ -1,0 +1,50 @@
+import Testing
+import TransferModel
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite struct WebURLTests {
+    @Test(arguments: [
+        ("http://a", "a", 80), ("HTTPS://A.example/", "A.example", 443),
+        ("http://a:8080?x", "a", 8080), ("http://a#f", "a", 80),
+        ("http://[::1]:81/", "::1", 81), ("https://[2001:db8::1]", "2001:db8::1", 443),
+        ("http://1.2.3.4/%00", "1.2.3.4", 80), ("http://a_b-c.d/@:x", "a_b-c.d", 80),
+        ("http://a/?q=http://u@b/", "a", 80),
+    ])
+    func takesWebAddresses(text: String, host: String, port: Int) {
+        let url = WebURL(text)
+        #expect(url?.host == host)
+        #expect(url?.port == port)
+    }
+
+    @Test(arguments: [
+        "", "http:", "http:/a", "http://", "http:///a", "http://:80/", "//a/", "a", "ftp://a/",
+        "file:///a", "javascript:x", "http://u@a/", "http://u:p@a/", "http://@a/",
+        "http://a:0/", "http://a:65536/", "http://a:/", "http://a:8x/", "http://a:80:80/",
+        "http://a b/", "http://a/ b", " http://a/", "http://a/\t", "http://a/\n", "http://a/\u{0}",
+        "http://a/\u{7F}", "http://a\\b/", "http://a/\\", "http://é/", "http://a/é",
+        "http://[::1/", "http://[]/", "http://[a]/", "http://[::1]x/", "http://[fe80::1%25eth0]/",
+        "http://a%2eb/", "http://a,b/", "httpx://a/", "http\u{3A}\u{301}//a",
+    ])
+    func refusesWhatParsersDisagreeOver(text: String) {
+        #expect(WebURL(text) == nil)
+    }
+
+    @Test func fragmentsMayBeForbidden() {
+        #expect(WebURL("http://a/#f", allowsFragment: false) == nil)
+        #expect(WebURL("http://a/?f", allowsFragment: false) != nil)
+    }
+
+    @Test func tasksForOneHostShareALane() throws {
+        var errors: [FieldError] = []
+        func lane(_ url: String) throws -> Lane? {
+            let body = Array(#"{"url": "\#(url)"}"#.utf8)
+            return try WireDecoder.decode(TaskRequest.self, from: body)
+                .submission(id: TaskID(.version7()), at: "", into: &errors)?.lane
+        }
+        #expect(try lane("http://A.example/1") == lane("http://a.EXAMPLE:80/2"))
+        #expect(try lane("http://a.example/") != lane("https://a.example/"))
+        #expect(errors.isEmpty)
+    }
+}

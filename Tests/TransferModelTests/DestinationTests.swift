@@ -1,0 +1,56 @@
+import Testing
+import TransferModel
+
+@Suite struct DestinationTests {
+    @Test(arguments: [
+        "a", "a/b", "..a", "a..", "...", "a/.b", ".hidden", "with space", "é", "a\\b", "C:",
+        ".transferd2/x", "x/.transferd/y", "-rf", "~", "%2e%2e", "a/\u{302}b",
+        String(repeating: "a", count: 200), "dir/" + String(repeating: "b", count: 200),
+    ])
+    func acceptsAFileNameBeneathTheContainer(path: String) {
+        #expect(Destination(path: path, overwrite: false)?.path == path)
+    }
+
+    @Test(arguments: [
+        "", ".", "..", "/", "/etc/passwd", "a/..", "../a", "a/../b", "a/./b", "./a", "a/.", "a//b",
+        "a/", "//a", "a\u{0}b", "\u{0}", "a/\u{0}", "a\nb", "a\u{7F}", "\u{1B}[2J",
+        ".transferd", ".transferd/x", ".transferd/results/00/x",
+        String(repeating: "a", count: 201), "dir/" + String(repeating: "b", count: 201),
+        // Two bytes each: 101 characters are 202 bytes.
+        String(repeating: "é", count: 101),
+    ])
+    func refusesWhatCouldNameAnythingElse(path: String) {
+        #expect(Destination(path: path, overwrite: true) == nil)
+    }
+
+    @Test func aCombiningMarkDoesNotHideASlash() {
+        // As Characters, "/" and the mark are one that is not equal to "/".
+        #expect(Destination(path: "../\u{302}x", overwrite: false) == nil)
+        #expect(Destination(path: "a/../\u{302}x", overwrite: false) == nil)
+        #expect(Destination(path: "/\u{302}etc", overwrite: false) == nil)
+        #expect(Destination(path: ".transferd/\u{302}x", overwrite: false) == nil)
+    }
+
+    @Test func boundsTheWholePath() {
+        let component = String(repeating: "c", count: 127)
+        let longest = Array(repeating: component, count: 8).joined(separator: "/") + "x"
+        #expect(longest.utf8.count == Destination.pathBytesMax)
+        #expect(Destination(path: longest, overwrite: false) != nil)
+        #expect(Destination(path: longest + "x", overwrite: false) == nil)
+    }
+
+    @Test func thePartFileOfTheLongestNameFitsAFileName() throws {
+        let name = String(repeating: "a", count: Destination.componentBytesMax)
+        let destination = try #require(Destination(path: name, overwrite: false))
+        let part = ResultLocation.partPath(
+            of: TaskID(.version7()), destination: destination,
+            fence: Fence(incarnation: .max, counter: 1))
+        #expect(part.utf8.count <= 255)
+    }
+
+    @Test func withoutADestinationResultsLieWhereClientsCannotWrite() {
+        let path = ResultLocation.path(of: TaskID(.version7()), destination: nil)
+        #expect(path.hasPrefix(ResultLocation.reservedFolder + "/"))
+        #expect(Destination(path: path, overwrite: true) == nil)
+    }
+}

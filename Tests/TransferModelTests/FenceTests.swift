@@ -1,0 +1,43 @@
+import Synchronization
+import Testing
+import TransferModel
+
+@Suite struct FenceTests {
+    @Test func isSixteenHexadecimalDigits() {
+        #expect("\(Fence(incarnation: 1, counter: 0))" == "0000010000000000")
+        #expect("\(Fence(incarnation: 0x7F_FFFF, counter: 0xFF_FFFF_FFFF))" == "7fffffffffffffff")
+        #expect("\(Fence(rawValue: -1))" == "ffffffffffffffff")
+    }
+
+    @Test func anIncarnationsFencesAreAllItsOwn() {
+        let last = Fence(incarnation: 7, counter: 1 << 40 - 1)
+        #expect(last.rawValue < Fence(incarnation: 8, counter: 0).rawValue)
+    }
+
+    @Test func noFenceIsGivenOutTwiceToParallelTakers() async {
+        let identity = WorkerIdentity(incarnation: 3)
+        let taken = await withTaskGroup(of: [Int64].self) { group in
+            for taker in 1...8 {
+                group.addTask {
+                    (0..<100).flatMap { _ in
+                        let first = identity.reserve(taker).first.rawValue
+                        return Array(first..<first + Int64(taker))
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(taken).count == taken.count)
+    }
+
+    @Test func aNewLifeHasNewFences() {
+        let identity = WorkerIdentity(incarnation: 3)
+        let old = identity.reserve(10)
+        identity.adopt(incarnation: 4)
+        let new = identity.reserve(10)
+        #expect(identity.incarnation == 4)
+        #expect(new.incarnation == 4)
+        #expect(new.first == Fence(incarnation: 4, counter: 0))
+        #expect(new.first != old.first)
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+import TransferModel
+
+@Suite struct IdentifiersTests {
+    @Test func carriesTheVersionAndVariantOfRFC9562() {
+        for _ in 0..<1000 {
+            let bytes = Self.bytes(.version7())
+            #expect(bytes[6] >> 4 == 7)
+            #expect(bytes[8] >> 6 == 0b10)
+        }
+    }
+
+    @Test func beginsWithTheMillisecondsSince1970() {
+        // The instant of RFC 9562, appendix A.6.
+        let bytes = Self.bytes(.version7(at: Date(timeIntervalSince1970: 1_645_557_742)))
+        #expect(bytes.prefix(6) == [0x01, 0x7F, 0x22, 0xE2, 0x79, 0xB0])
+    }
+
+    @Test func ordersByTime() {
+        let instants = (0..<100).map { Date(timeIntervalSince1970: 1_700_000_000 + Double($0) / 500) }
+        let ids = instants.map { TaskID(.version7(at: $0)).description }
+        #expect(ids == ids.sorted())
+    }
+
+    @Test func differsWithinOneMillisecond() {
+        let now = Date()
+        #expect(Set((0..<10_000).map { _ in UUID.version7(at: now) }).count == 10_000)
+    }
+
+    @Test func aClockBefore1970MakesNoNegativeNumber() {
+        #expect(Self.bytes(.version7(at: .distantPast)).prefix(6) == [0, 0, 0, 0, 0, 0])
+    }
+
+    @Test func isWrittenInLowerCase() {
+        let id = TaskID(.version7())
+        #expect(id.description == id.description.lowercased())
+        #expect(UUID(uuidString: id.description) == id.uuid)
+    }
+
+    private static func bytes(_ uuid: UUID) -> [UInt8] {
+        withUnsafeBytes(of: uuid.uuid) { Array($0) }
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+import TransferModel
+
+@Suite struct RetryPolicyTests {
+    private static let transient = TransferFailure(.connectionLost, "cut")
+
+    private static func asking(_ retryAfter: Duration) -> TransferFailure {
+        TransferFailure(.httpStatus, "busy", httpStatus: 503, retryAfter: retryAfter)
+    }
+
+    /// Attempt, chance and the wait that follows with the defaults: base 1 s, bound 1 h.
+    @Test(arguments: [
+        (1, 0.0, Duration.milliseconds(500)), (1, 0.5, .milliseconds(750)),
+        (2, 0.0, .seconds(1)), (2, 1.0, .seconds(2)),
+        (3, 0.0, .seconds(2)), (4, 0.0, .seconds(4)), (4, 0.5, .seconds(6)),
+    ])
+    func doublesTheWaitAndPlacesItInTheUpperHalf(
+        attempt: Int, chance: Double, wait: Duration
+    ) {
+        let decision = RetryPolicy().decision(
+            after: Self.transient, attempt: attempt, chance: chance)
+        #expect(decision == .retry(after: wait))
+    }
+
+    @Test func givesUpAfterTheLastAttempt() {
+        let policy = RetryPolicy()
+        #expect(policy.decision(after: Self.transient, attempt: 5, chance: 0) == .giveUp)
+        #expect(policy.decision(after: Self.transient, attempt: 6, chance: 0) == .giveUp)
+        let once = RetryPolicy(attemptsMax: 1)
+        #expect(once.decision(after: Self.transient, attempt: 1, chance: 0) == .giveUp)
+    }
+
+    @Test func givesUpAtOnceOnWhatNoRepetitionChanges() {
+        let failure = TransferFailure(.httpStatus, "gone", httpStatus: 404)
+        #expect(RetryPolicy().decision(after: failure, attempt: 1, chance: 0) == .giveUp)
+    }
+
+    @Test func neverWaitsLongerThanTheBoundHoweverManyAttempts() {
+        let policy = RetryPolicy(attemptsMax: .max, delayMax: .seconds(60))
+        for attempt in [7, 31, 32, 63, 64, 65, 1_000_000] {
+            let decision = policy.decision(after: Self.transient, attempt: attempt, chance: 1)
+            #expect(decision == .retry(after: .seconds(60)))
+        }
+    }
+
+    @Test func waitsAsLongAsTheServerAskedFor() {
+        let decision = RetryPolicy().decision(
+            after: Self.asking(.seconds(90)), attempt: 1, chance: 0)
+        #expect(decision == .retry(after: .seconds(90)))
+    }
+
+    @Test func neverComesBackFasterBecauseTheServerAskedForLess() {
+        let decision = RetryPolicy().decision(
+            after: Self.asking(.zero), attempt: 3, chance: 0)
+        #expect(decision == .retry(after: .seconds(2)))
+    }
+
+    @Test func boundsWhatAServerMayAskFor() {
+        let decision = RetryPolicy().decision(
+            after: Self.asking(.seconds(1_000_000_000)), attempt: 1, chance: 0)
+        #expect(decision == .retry(after: .seconds(3600)))
+    }
+}

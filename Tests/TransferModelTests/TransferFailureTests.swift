@@ -1,0 +1,51 @@
+import Testing
+import TransferModel
+
+@Suite struct TransferFailureTests {
+    @Test(arguments: TransferFailure.Code.allCases.filter { $0 != .httpStatus })
+    func isRetryableWhenItMayPassByItself(code: TransferFailure.Code) {
+        let transient: Set<TransferFailure.Code> = [
+            .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
+            .badResponse, .storageFull, .storageFailure,
+        ]
+        #expect(TransferFailure(code, "").isRetryable == transient.contains(code))
+    }
+
+    @Test(arguments: 100...599)
+    func aStatusIsRetryableAsRFC9110SuggestsIt(status: Int) {
+        let transient: Set = [408, 425, 429]
+        let expected = transient.contains(status) || (status >= 500 && ![501, 505].contains(status))
+        let failure = TransferFailure(.httpStatus, "", httpStatus: status)
+        #expect(failure.isRetryable == expected)
+    }
+
+    @Test func aStatusThatIsUnknownIsNotRetried() {
+        #expect(!TransferFailure(.httpStatus, "").isRetryable)
+    }
+
+    @Test(arguments: TransferFailure.Code.allCases)
+    func hasADomain(code: TransferFailure.Code) {
+        let expected: TransferFailure.Domain =
+            switch code {
+            case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
+                .connectionLost, .lengthMismatch:
+                .network
+            case .badResponse, .httpStatus, .badRedirect, .unsupportedURL: .http
+            case .fileTooLarge, .destinationCollision, .destinationNotWritable, .storageFull,
+                .storageFailure:
+                .storage
+            case .poison: .service
+            }
+        #expect(TransferFailure(code, "").domain == expected)
+    }
+
+    @Test func theWordsOfTheAPINeverChange() {
+        #expect(
+            TransferFailure.Code.allCases.map(\.rawValue) == [
+                "could_not_resolve_host", "could_not_connect", "egress_denied", "tls_failure",
+                "timed_out", "connection_lost", "length_mismatch", "bad_response", "http_status",
+                "bad_redirect", "unsupported_url", "file_too_large", "destination_collision",
+                "destination_not_writable", "storage_full", "storage_failure", "poison",
+            ])
+    }
+}

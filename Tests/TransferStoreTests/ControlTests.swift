@@ -1,0 +1,179 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema) struct ControlTests {
+    private func cancel(_ id: TaskID, _ fixture: StoreFixture) async throws -> TransferState? {
+        try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)?.state
+    }
+
+    @Test func cancelsATaskWhereverItWaits() async throws {
+        let fixture = try await StoreFixture()
+        let suspended = try await fixture.submit { submission, _ in submission.autostart = false }
+        let scheduled = try await fixture.submit { submission, _ in
+            submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600)
+        }
+        let waiting = try await fixture.submit()
+        try await fixture.conclude(
+            try await fixture.claim(), .retry(StoreFixture.failure, after: .seconds(60)))
+        let queued = try await fixture.submit()
+        let ids = suspended + scheduled + waiting + queued
+        #expect(
+            try await fixture.states(ids) == [.suspended, .scheduled, .waitingForRetry, .queued])
+        for id in ids { #expect(try await cancel(id, fixture) == .cancelled) }
+        #expect(try await fixture.task(waiting[0]).attempt == 1)
+        #expect(try await fixture.claim().isEmpty)
+        #expect(try await fixture.store.promoteDue().next == nil)
+        #expect(try await fixture.session().progress.cancelled == 4)
+        #expect(try await fixture.events().last?.kind == .sessionEventsFinished)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func cancellingARunningTaskRevokesItsAttempt() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        try await fixture.store.recordProgress([(id, claim.fence, 5, 10)])
+        #expect(try await fixture.task(id).bytesExpected == 10)
+        #expect(try await cancel(id, fixture) == .cancelled)
+        #expect(try await fixture.task(id).bytesReceived == 5)
+        let me = fixture.worker.incarnation
+        #expect(try await fixture.store.takeRevocations(incarnation: me) == [claim.fence])
+        #expect(try await fixture.store.takeRevocations(incarnation: me).isEmpty)
+        #expect(try await fixture.publish([claim]).isEmpty)
+        #expect(try await fixture.conclude([claim], .released).isEmpty)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aTaskThatIsBeingPublishedOrHasEndedIsLeftAsItIs() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(3)
+        let claims = try await fixture.claim()
+        try await fixture.publish(claims)
+        #expect(try await cancel(claims[0].task, fixture) == .running)
+        try await fixture.conclude([claims[0]], .completed)
+        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        #expect(try await cancel(claims[0].task, fixture) == .completed)
+        #expect(try await cancel(claims[1].task, fixture) == .failed)
+        #expect(try await cancel(TaskID(.version7()), fixture) == nil)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func cancellingTwiceIsCancellingOnce() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        try await withThrowingTaskGroup(of: TransferState?.self) { group in
+            for _ in 0..<10 { group.addTask { try await cancel(id, fixture) } }
+            for try await state in group { #expect(state == .cancelled) }
+        }
+        #expect(try await fixture.events().map(\.kind) == [
+            .taskCreated, .taskCancelled, .sessionEventsFinished,
+        ])
+        try await fixture.checkInvariants()
+    }
+
+    @Test func ofCancelAndPublishExactlyOneWins() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        var wins: [TransferState: Int] = [:]
+        for _ in 0..<60 {
+            let id = try await fixture.submit()[0]
+            let claim = try await fixture.claim()[0]
+            async let published = fixture.publish([claim])
+            async let cancelled = cancel(id, fixture)
+            let (isPublished, state) = try await (published == [id], cancelled)
+            // What the caller of cancel is told is what the worker was told.
+            #expect(isPublished == (state == .running))
+            #expect(isPublished != (state == .cancelled))
+            let concluded = try await fixture.conclude([claim], .completed)
+            #expect(concluded.isEmpty != isPublished)
+            let end = try await fixture.state(id)
+            #expect(end == (isPublished ? .completed : .cancelled))
+            wins[end, default: 0] += 1
+        }
+        try await fixture.checkInvariants()
+    }
+
+    @Test func cancelFindsATaskThatIsMovingThroughAllItsTables() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        let ids = try await fixture.submit(40)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while try await fixture.session().progress.outstanding > 0 {
+                    let claims = try await fixture.claim(10)
+                    try await fixture.conclude(
+                        claims, .retry(StoreFixture.failure, after: .zero))
+                    _ = try await fixture.store.promoteDue()
+                }
+            }
+            for id in ids {
+                group.addTask {
+                    let state = try await cancel(id, fixture)
+                    #expect(state == .cancelled)
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await fixture.checkInvariants()
+    }
+
+    @Test func resumesASuspendedTaskOnce() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let ids = try await fixture.submit(2) { submission, index in
+            submission.autostart = false
+            if index == 1 { submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600) }
+        }
+        for _ in 0..<2 {
+            let states = [
+                try await store.resumeTask(tenant: fixture.tenant, id: ids[0])?.state,
+                try await store.resumeTask(tenant: fixture.tenant, id: ids[1])?.state,
+            ]
+            #expect(states == [.queued, .scheduled])
+        }
+        #expect(try await fixture.events().count { $0.kind == .taskResumed } == 2)
+        #expect(try await cancel(ids[0], fixture) == .cancelled)
+        #expect(try await store.resumeTask(tenant: fixture.tenant, id: ids[0])?.state == .cancelled)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aTaskNeverBeginsEarlyByTheDatabasesClock() async throws {
+        let fixture = try await StoreFixture()
+        let now: Date = try await fixture.aside.execute("SELECT clock_timestamp() AS now")[0]
+            .decode("now")
+        let ids = try await fixture.submit(2) { submission, index in
+            submission.earliestBeginAt = now.addingTimeInterval(index == 0 ? 0.3 : 3600)
+        }
+        var promoted = 0
+        while promoted == 0 {
+            let (count, next) = try await fixture.store.promoteDue()
+            promoted = count
+            // Until the first is due, it is the one that is waited for.
+            if count == 0 { #expect(try #require(next) <= .seconds(1)) }
+        }
+        let lateness: Query = """
+            SELECT (clock_timestamp() >= \(now.addingTimeInterval(0.3)))::int::bigint AS count
+            """
+        #expect(try await fixture.count(lateness) == 1)
+        #expect(try await fixture.states(ids) == [.queued, .scheduled])
+        #expect(try #require(try await fixture.store.promoteDue().next) > .seconds(3500))
+        try await fixture.checkInvariants()
+    }
+
+    @Test func promotesEachDueTaskOnceHoweverManyPromote() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(300)
+        try await fixture.conclude(
+            try await fixture.claim(300), .retry(StoreFixture.failure, after: .zero))
+        let promoted = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<4 { group.addTask { try await fixture.store.promoteDue().promoted } }
+            return try await group.reduce(0, +)
+        }
+        // Rows that others were just promoting were passed over.
+        let rest = try await fixture.store.promoteDue().promoted
+        #expect(promoted + rest == 300)
+        try await fixture.checkInvariants()
+    }
+}

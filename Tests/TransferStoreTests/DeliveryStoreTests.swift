@@ -1,0 +1,144 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+extension StoreFixture {
+    @discardableResult
+    func subscribe(
+        session: String? = nil, kinds: [SessionEvent.Kind]? = nil
+    ) async throws -> SubscriptionID {
+        let subscription = Subscription(
+            id: SubscriptionID(.version7()), tenant: tenant, sessionIdentifier: session,
+            url: "https://hook.test/", kinds: kinds, createdAt: Date())
+        _ = try await store.createSubscription(subscription, secret: .random())
+        return subscription.id
+    }
+
+    func claimDeliveries(
+        _ limit: Int = 100, lease: Duration = .seconds(600)
+    ) async throws -> [DeliveryClaim] {
+        try await store.claimDeliveries(worker.reserve(limit), limit: limit, lease: lease)
+    }
+}
+
+@Suite(.postgresSchema) struct DeliveryStoreTests {
+    private static let lease: Duration = .seconds(600)
+
+    @Test func eventsMakeTheDeliveriesOfTheirSubscriptionsDue() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit()
+        try await fixture.putSession("other")
+        let all = try await fixture.subscribe()
+        let one = try await fixture.subscribe(session: "other", kinds: [.taskCreated])
+        try await fixture.subscribe(session: "nothing happens here")
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        try await fixture.submit(2)
+        try await fixture.submit(1, to: "other")
+        let claims = try await fixture.claimDeliveries()
+        #expect(claims.count == 3)
+        #expect(claims.count { $0.subscription == all } == 2)
+        let narrow = try #require(claims.first { $0.subscription == one })
+        #expect(narrow.kinds == [.taskCreated])
+        // Only what was written since the subscription was made.
+        let session = try await fixture.session().id
+        let wide = try #require(claims.first { $0.session == session })
+        #expect(wide.acknowledgedSequence == 1)
+        #expect(wide.attempt == 0)
+        #expect(try await fixture.claimDeliveries().isEmpty)
+    }
+
+    @Test func aCursorMovesWithWhatWasDelivered() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        try await fixture.submit(3)
+        let claim = try await fixture.claimDeliveries()[0]
+        #expect(
+            try await fixture.store.recordDelivered(
+                claim, through: 2, status: 204, lease: Self.lease))
+        // Never backwards.
+        #expect(
+            try await !fixture.store.recordDelivered(
+                claim, through: 1, status: 204, lease: Self.lease))
+        // The third event is still to be delivered: due again at once.
+        #expect(try await fixture.store.releaseDelivery(claim))
+        let next = try await fixture.claimDeliveries()[0]
+        #expect(next.acknowledgedSequence == 2)
+        #expect(
+            try await fixture.store.recordDelivered(
+                next, through: 3, status: 204, lease: Self.lease))
+        #expect(try await fixture.store.releaseDelivery(next))
+        #expect(try await fixture.claimDeliveries().isEmpty)
+    }
+
+    @Test func aFailedTryWaitsAndIsCounted() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        try await fixture.submit()
+        let claim = try await fixture.claimDeliveries()[0]
+        let error = String(repeating: "é", count: 300)
+        #expect(
+            try await fixture.store.recordDeliveryFailed(
+                claim, status: 500, error: error, retryAfter: .seconds(3600)))
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        // New events do not make a failing subscriber's delivery due earlier.
+        try await fixture.submit()
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        _ = try await fixture.aside.execute("UPDATE delivery SET due_at = now()")
+        #expect(try await fixture.claimDeliveries().map(\.attempt) == [1])
+    }
+
+    @Test func aStaleClaimChangesNothing() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        try await fixture.submit()
+        let old = try await fixture.claimDeliveries(lease: .zero)[0]
+        let new = try await fixture.claimDeliveries()[0]
+        #expect(old.fence != new.fence)
+        let store = fixture.store
+        #expect(
+            try await !store.recordDelivered(old, through: 1, status: 204, lease: Self.lease))
+        #expect(
+            try await !store.recordDeliveryFailed(
+                old, status: nil, error: "late", retryAfter: .zero))
+        #expect(try await !store.releaseDelivery(old))
+        #expect(try await store.recordDelivered(new, through: 1, status: 204, lease: Self.lease))
+    }
+
+    @Test func aDeletedSubscriptionGetsNothingMore() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        let claim = try await fixture.claimDeliveries(lease: .zero)[0]
+        #expect(try await fixture.store.deleteSubscription(tenant: fixture.tenant, id: id))
+        #expect(try await !fixture.store.deleteSubscription(tenant: fixture.tenant, id: id))
+        try await fixture.submit()
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        #expect(try await !fixture.store.releaseDelivery(claim))
+    }
+
+    @Test func noEventIsOverlookedBetweenAReleaseAndASubmission() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        try await fixture.subscribe()
+        try await fixture.submit()
+        for _ in 0..<60 {
+            let claim = try #require(try await fixture.claimDeliveries().first)
+            let seen = try await fixture.session().progress.lastSequence
+            #expect(
+                try await fixture.store.recordDelivered(
+                    claim, through: seen, status: 204, lease: Self.lease))
+            async let submitted = fixture.submit(2)
+            async let released = fixture.store.releaseDelivery(claim)
+            _ = try await (submitted, released)
+            // Two events are undelivered now, so that the delivery must be due.
+            let forgotten: Query = """
+                SELECT count(*) AS count FROM delivery d
+                JOIN session_progress p ON p.session_id = d.session_id
+                WHERE p.last_sequence > d.acknowledged_sequence AND d.due_at IS NULL
+                """
+            #expect(try await fixture.count(forgotten) == 0)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema) struct MigratorTests {
+    private static let files = FileManager.default
+
+    @Test func goesUpDownAndUpAgain() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let pending = try await migrator.pendingCount(connection)
+        #expect(pending > 0)
+        #expect(try await migrator.migrate(connection) == pending)
+        #expect(try await migrator.migrate(connection) == 0)
+        let schema = try await SchemaDump.take()
+        try await migrator.revert(pending, connection)
+        let tables = try await connection.execute(
+            """
+            SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = current_schema() AND c.relkind = 'r'
+                AND c.relname <> 'schema_migration'
+            """)
+        #expect(tables.isEmpty)
+        #expect(try await migrator.migrate(connection) == pending)
+        #expect(try await SchemaDump.take() == schema)
+    }
+
+    @Test func makesTheSchemaThatIsCommitted() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await StoreFixture.migrator().migrate(connection)
+        let dump = try await SchemaDump.take()
+        if ProcessInfo.processInfo.environment["TRANSFERD_WRITE_SCHEMA"] != nil {
+            try dump.write(to: SchemaDump.committed, atomically: true, encoding: .utf8)
+        }
+        let committed = try String(contentsOf: SchemaDump.committed, encoding: .utf8)
+        #expect(
+            dump == committed,
+            "review the change, then run this test with TRANSFERD_WRITE_SCHEMA=1")
+    }
+
+    @Test func theDatabaseHasTheWordsOfTheCode() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await StoreFixture.migrator().migrate(connection)
+        let rows = try await connection.execute(
+            "SELECT unnest(enum_range(NULL::task_state))::text AS word")
+        let words = try rows.map { try $0.decode("word", as: String.self) }
+        #expect(words == TransferState.allCases.map(\.rawValue))
+    }
+
+    @Test func refusesAMigrationWithAnotherContentThanTheAppliedOne() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await StoreFixture.migrator().migrate(connection)
+        try await Self.withFolder { folder in
+            let first = "\(folder)/0001_sessions_and_tasks.up.sql"
+            let changed = try String(contentsOfFile: first, encoding: .utf8) + "\n-- changed\n"
+            try changed.write(toFile: first, atomically: true, encoding: .utf8)
+            let migrator = try StoreFixture.migrator(folder: folder)
+            await #expect(
+                throws: MigratorError.diverged(number: 1, name: "0001_sessions_and_tasks")
+            ) { try await migrator.migrate(connection) }
+            await #expect(throws: MigratorError.self) { try await migrator.revert(1, connection) }
+        }
+    }
+
+    @Test func refusesADatabaseThatIsNewer() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let count = try await migrator.migrate(connection)
+        _ = try await connection.execute(
+            """
+            INSERT INTO schema_migration (number, name, checksum)
+            VALUES (\(Int32(count + 1)), 'later', \([UInt8](repeating: 1, count: 32)))
+            """)
+        await #expect(
+            throws: MigratorError.databaseIsNewer(number: count + 1, name: "later")
+        ) { try await migrator.migrate(connection) }
+    }
+
+    @Test func ofTwoAtOnceOneMigrates() async throws {
+        let migrator = try StoreFixture.migrator()
+        let first = try await TestDatabase.current.connection()
+        let second = try await TestDatabase.current.connection()
+        let pending = try await migrator.pendingCount(first)
+        async let one = migrator.migrate(first)
+        async let other = migrator.migrate(second)
+        #expect(try await [one, other].sorted() == [0, pending])
+    }
+
+    @Test func aMigrationThatFailsChangesNothing() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await Self.withFolder { folder in
+            let name = "\(folder)/0002_subscriptions.up.sql"
+            try "CREATE TABLE half (); SELECT 1 / 0".write(
+                toFile: name, atomically: true, encoding: .utf8)
+            let migrator = try StoreFixture.migrator(folder: folder)
+            await #expect(throws: PostgresError.self) { try await migrator.migrate(connection) }
+            let rows = try await connection.execute(
+                """
+                SELECT to_regclass('half') IS NULL AS is_gone,
+                    (SELECT count(*) FROM schema_migration) AS applied
+                """)
+            #expect(try rows[0].decode("is_gone", as: Bool.self))
+            #expect(try rows[0].decode("applied", as: Int64.self) == 1)
+        }
+    }
+
+    @Test func refusesAFolderThatIsNoSequenceOfPairs() async throws {
+        #expect(throws: MigratorError.folderUnreadable("/nowhere")) {
+            try StoreFixture.migrator(folder: "/nowhere")
+        }
+        try await Self.withFolder { folder in
+            try Self.files.removeItem(atPath: "\(folder)/0002_subscriptions.down.sql")
+            #expect(throws: MigratorError.sequenceBroken("0002_subscriptions.up.sql")) {
+                try StoreFixture.migrator(folder: folder)
+            }
+        }
+        try await Self.withFolder { folder in
+            try Self.files.removeItem(atPath: "\(folder)/0001_sessions_and_tasks.up.sql")
+            #expect(throws: MigratorError.sequenceBroken("0002_subscriptions.up.sql")) {
+                try StoreFixture.migrator(folder: folder)
+            }
+        }
+    }
+
+    /// A copy of the migrations for a test to spoil.
+    private static func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = files.temporaryDirectory.appending(path: "migrations-\(UUID())").path
+        try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        // Content by content: a copied link would lead the test back to the real files.
+        for name in try files.contentsOfDirectory(atPath: StoreFixture.migrationsFolder) {
+            let original = URL(filePath: "\(StoreFixture.migrationsFolder)/\(name)")
+            try Data(contentsOf: original).write(to: URL(filePath: "\(folder)/\(name)"))
+        }
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(folder)) } catch { outcome = .failure(error) }
+        try files.removeItem(atPath: folder)
+        try outcome.get()
+    }
+}

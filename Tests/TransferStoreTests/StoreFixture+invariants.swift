@@ -1,0 +1,85 @@
+import Postgres
+import Testing
+
+extension StoreFixture {
+    /// Checks what must be true of the database at any moment, whatever was done to it.
+    func checkInvariants(_ location: SourceLocation = #_sourceLocation) async throws {
+        for (rule, violations) in Self.invariants {
+            let rows = try await aside.execute("SELECT count(*) AS count FROM (\(violations)) v")
+            let count: Int64 = try rows[0].decode("count")
+            #expect(count == 0, "\(rule)", sourceLocation: location)
+        }
+    }
+
+    private static let invariants: [(rule: String, violations: Query)] = [
+        (
+            "each task has exactly one place",
+            """
+            SELECT t.id FROM task t LEFT JOIN (
+                SELECT task_id FROM held UNION ALL SELECT task_id FROM delayed
+                UNION ALL SELECT task_id FROM ready UNION ALL SELECT task_id FROM attempt
+                UNION ALL SELECT task_id FROM publication UNION ALL SELECT task_id FROM outcome
+            ) p ON p.task_id = t.id
+            GROUP BY t.id HAVING count(p.task_id) <> 1
+            """
+        ),
+        (
+            "events are numbered from 1 without gaps up to the counter",
+            """
+            SELECT p.session_id FROM session_progress p
+            LEFT JOIN event e ON e.session_id = p.session_id
+            GROUP BY p.session_id, p.last_sequence
+            HAVING count(e.sequence) <> p.last_sequence
+                OR coalesce(max(e.sequence), 0) <> p.last_sequence
+            """
+        ),
+        (
+            "each ended task has exactly one terminal event, and others none",
+            """
+            SELECT t.id FROM task t
+            LEFT JOIN outcome o ON o.task_id = t.id
+            LEFT JOIN event e ON e.task_id = t.id
+                AND e.kind IN ('task.completed', 'task.failed', 'task.cancelled')
+            GROUP BY t.id, o.state
+            HAVING count(e.task_id) <> (o.state IS NOT NULL)::int
+                OR max(e.task_state) IS DISTINCT FROM o.state
+            """
+        ),
+        (
+            "counters tell what the tables hold",
+            """
+            SELECT p.session_id FROM session_progress p
+            LEFT JOIN task t ON t.session_id = p.session_id AND t.generation = p.generation
+            LEFT JOIN outcome o ON o.task_id = t.id
+            GROUP BY p.session_id, p.outstanding, p.completed, p.failed, p.cancelled
+            HAVING p.outstanding <> count(t.id) FILTER (WHERE o.task_id IS NULL)
+                OR p.completed <> count(*) FILTER (WHERE o.state = 'completed')
+                OR p.failed <> count(*) FILTER (WHERE o.state = 'failed')
+                OR p.cancelled <> count(*) FILTER (WHERE o.state = 'cancelled')
+            """
+        ),
+        (
+            "a generation without outstanding tasks has ended exactly once, others never",
+            """
+            SELECT g.session_id FROM (
+                SELECT t.session_id, t.generation,
+                    count(*) FILTER (WHERE o.task_id IS NULL) AS outstanding
+                FROM task t LEFT JOIN outcome o ON o.task_id = t.id
+                GROUP BY t.session_id, t.generation
+            ) g LEFT JOIN event e ON e.session_id = g.session_id
+                AND e.generation = g.generation AND e.kind = 'session.events_finished'
+            GROUP BY g.session_id, g.generation, g.outstanding
+            HAVING count(e.sequence) <> (g.outstanding = 0)::int
+            """
+        ),
+        (
+            "nothing of a generation's tasks happens after its end",
+            """
+            SELECT f.session_id FROM event f
+            JOIN event e ON e.session_id = f.session_id AND e.generation = f.generation
+                AND e.sequence > f.sequence AND e.task_id IS NOT NULL
+            WHERE f.kind = 'session.events_finished'
+            """
+        ),
+    ]
+}

@@ -1,0 +1,161 @@
+import Foundation
+import Logging
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// A migrated schema with a tenant and a worker, and the shortcuts that tests need.
+struct StoreFixture: Sendable {
+    static let identifier = "nightly"
+    static let lane = Lane(host: "origin.test", port: 443)
+    static let failure = TransferFailure(.connectionLost, "The connection broke.")
+    static let result = TransferResult(
+        httpStatus: 200, bytesReceived: 42, contentType: "text/plain", etag: "\"1\"",
+        isLengthVerified: true)
+
+    let store: TransferStore
+    let tenant: TenantID
+    let worker: WorkerIdentity
+    /// Looks at the database beside the store.
+    let aside: Connection
+
+    init(connectionsMax: Int = 8) async throws {
+        let database = TestDatabase.current
+        aside = try await database.connection()
+        try await Self.migrator().migrate(aside)
+        store = TransferStore(pool: database.pool(connectionsMax: connectionsMax))
+        tenant = try await store.createAPIKey(
+            id: "test", tenantName: "test", secretSHA256: Array(repeating: 0, count: 32),
+            name: "test")
+        worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
+        try await putSession()
+    }
+
+    /// The migrations of this checkout.
+    static let migrationsFolder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(components: "..", "..", "migrations").standardized.path
+
+    static func migrator(folder: String = migrationsFolder) throws -> Migrator {
+        try Migrator(folder: folder, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    @discardableResult
+    func putSession(
+        _ identifier: String = StoreFixture.identifier,
+        _ configuration: SessionConfiguration = SessionConfiguration()
+    ) async throws -> Session {
+        try await store.putSession(
+            tenant: tenant, identifier: identifier, configuration: configuration
+        ).session
+    }
+
+    func session(_ identifier: String = StoreFixture.identifier) async throws -> Session {
+        try #require(try await store.session(tenant: tenant, identifier: identifier))
+    }
+
+    /// Submits `count` tasks, each as `change` leaves it.
+    @discardableResult
+    func submit(
+        _ count: Int = 1, to identifier: String = StoreFixture.identifier,
+        _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
+    ) async throws -> [TaskID] {
+        let submissions = Self.submissions(count, change)
+        let result = try await store.submit(
+            submissions, tenant: tenant, sessionIdentifier: identifier)
+        guard case .accepted = result else {
+            Issue.record("not accepted: \(result)")
+            return []
+        }
+        return submissions.map(\.id)
+    }
+
+    static func submissions(
+        _ count: Int, _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
+    ) -> [TaskSubmission] {
+        // Sorted, as within one millisecond the identifiers are in no order.
+        let ids = (0..<count).map { _ in TaskID(.version7()) }.sorted { "\($0)" < "\($1)" }
+        return ids.enumerated().map { index, id in
+            var submission = TaskSubmission(id: id, url: "https://origin.test/a", lane: lane)
+            change(&submission, index)
+            return submission
+        }
+    }
+
+    func claim(
+        _ limit: Int = 100, perLane: Int = 1000, by identity: WorkerIdentity? = nil,
+        busy: [Lane: Int] = [:], after: Lane = Lane(key: .min)
+    ) async throws -> [TaskClaim] {
+        try await store.claim(
+            TransferStore.ClaimBounds(limit: limit, perLane: perLane, busy: busy, after: after),
+            fences: (identity ?? worker).reserve(limit))
+    }
+
+    /// Moves the attempts to publications.
+    @discardableResult
+    func publish(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
+        try await store.publish(claims.map { Publication(of: $0) })
+    }
+
+    @discardableResult
+    func conclude(
+        _ claims: [TaskClaim], _ verdict: Conclusion.Verdict
+    ) async throws -> Set<TaskID> {
+        try await store.conclude(
+            claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: verdict) })
+    }
+
+    /// Publishes and completes.
+    @discardableResult
+    func complete(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
+        try await publish(claims)
+        return try await conclude(claims, .completed)
+    }
+
+    func task(_ id: TaskID) async throws -> TransferTask {
+        try #require(try await store.task(tenant: tenant, id: id))
+    }
+
+    func state(_ id: TaskID) async throws -> TransferState { try await task(id).state }
+
+    func states(_ ids: [TaskID]) async throws -> [TransferState] {
+        var states: [TransferState] = []
+        for id in ids { states.append(try await state(id)) }
+        return states
+    }
+
+    func events(_ identifier: String = StoreFixture.identifier) async throws -> [SessionEvent] {
+        try #require(
+            try await store.events(
+                tenant: tenant, sessionIdentifier: identifier, after: 0, limit: 100_000))
+    }
+
+    /// Another worker, registered.
+    func otherWorker() async throws -> WorkerIdentity {
+        WorkerIdentity(incarnation: try await store.registerWorker(name: "other"))
+    }
+
+    /// Makes a worker look silent for an hour.
+    func silence(_ identity: WorkerIdentity) async throws {
+        _ = try await aside.execute(
+            """
+            UPDATE worker SET heartbeat_at = clock_timestamp() - interval '1 hour'
+            WHERE incarnation = \(identity.incarnation)
+            """)
+    }
+
+    func count(_ query: Query) async throws -> Int64 {
+        try await aside.execute(query)[0].decode("count")
+    }
+}
+
+extension Publication {
+    /// What an attempt publishes whose part file is whole.
+    init(of claim: TaskClaim) {
+        self.init(
+            task: claim.task, fence: claim.fence, partFence: claim.fence, tenant: claim.tenant,
+            session: claim.session, number: claim.number, destination: claim.destination,
+            result: StoreFixture.result)
+    }
+}

@@ -1,0 +1,200 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Random operations on the store beside a model of it in memory.
+@Suite(.postgresSchema) struct StoreModelTests {
+    @Test(arguments: [1, 2, 3, 5, 8, 13] as [UInt64])
+    func doesWhatTheModelDoes(seed: UInt64) async throws {
+        var run = StoreModelRun(fixture: try await StoreFixture(), seed: seed)
+        for _ in 0..<120 {
+            try await run.step()
+            try await run.compare()
+        }
+        try await run.fixture.checkInvariants()
+        try await run.drain()
+        try await run.fixture.checkInvariants()
+    }
+}
+
+/// One random walk; the same for the same seed.
+private struct StoreModelRun {
+    let fixture: StoreFixture
+    private var random: SeededGenerator
+    /// Where each task stands, moved by the table of the code alone.
+    private var states: [TaskID: TransferState] = [:]
+    private var order: [TaskID] = []
+    /// Attempts of the living worker, and which of them are published.
+    private var claims: [TaskID: TaskClaim] = [:]
+    private var published: Set<TaskID> = []
+    private var worker: WorkerIdentity
+
+    init(fixture: StoreFixture, seed: UInt64) {
+        self.fixture = fixture
+        random = SeededGenerator(state: seed)
+        worker = fixture.worker
+    }
+
+    mutating func step() async throws {
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0, 1: try await submit()
+        case 2, 3: try await claim()
+        case 4: try await publish()
+        case 5: try await conclude()
+        case 6: try await cancel()
+        case 7: try await resume()
+        case 8: try await promote()
+        default: try await takeOver()
+        }
+    }
+
+    func compare() async throws {
+        for id in order {
+            let state = try await fixture.state(id)
+            #expect(state == states[id], "after \(order.count) submissions")
+        }
+        let outstanding = states.values.count { !$0.isTerminal }
+        #expect(try await fixture.session().progress.outstanding == Int64(outstanding))
+    }
+
+    /// Ends everything, so that the last generation ends too.
+    mutating func drain() async throws {
+        for id in order where states[id]?.isTerminal == false && !published.contains(id) {
+            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            move(id, .cancelled)
+        }
+        try await fixture.conclude(published.compactMap { claims[$0] }, .completed)
+        for id in published { move(id, .completed) }
+        try await compare()
+        #expect(try await fixture.events().last?.kind == .sessionEventsFinished)
+    }
+
+    private mutating func move(_ id: TaskID, _ event: TransferEvent) {
+        guard let state = states[id], let next = state.after(event) else {
+            Issue.record("the model has no move \(event) from \(String(describing: states[id]))")
+            return
+        }
+        states[id] = next
+        if next != .running {
+            claims[id] = nil
+            published.remove(id)
+        }
+    }
+
+    private mutating func submit() async throws {
+        let count = Int.random(in: 1...3, using: &random)
+        let kinds = (0..<count).map { _ in Int.random(in: 0..<4, using: &random) }
+        let ids = try await fixture.submit(count) { submission, index in
+            if kinds[index] == 0 { submission.autostart = false }
+            if kinds[index] == 1 {
+                submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600)
+            }
+        }
+        for (id, kind) in zip(ids, kinds) {
+            states[id] = kind == 0 ? .suspended : kind == 1 ? .scheduled : .queued
+        }
+        order += ids
+    }
+
+    private mutating func claim() async throws {
+        let limit = Int.random(in: 1...4, using: &random)
+        let claimed = try await fixture.claim(limit, by: worker)
+        #expect(claimed.count == min(limit, states.values.count { $0 == .queued }))
+        for claim in claimed {
+            move(claim.task, .claimed)
+            claims[claim.task] = claim
+        }
+    }
+
+    private mutating func publish() async throws {
+        guard let claim = pick(claims.keys.filter { !published.contains($0) }) else { return }
+        #expect(try await fixture.publish([claim]) == [claim.task])
+        published.insert(claim.task)
+    }
+
+    private mutating func conclude() async throws {
+        guard let claim = pick(Array(claims.keys)) else { return }
+        let choices: [(Conclusion.Verdict, TransferEvent)] =
+            published.contains(claim.task)
+            ? [(.completed, .completed), (.failed(StoreFixture.failure), .failed)]
+            : [
+                (.failed(StoreFixture.failure), .failed), (.released, .released),
+                (.requeued, .released),
+                (.retry(StoreFixture.failure, after: .seconds(3600)), .retryScheduled),
+            ]
+        let (verdict, event) = choices[Int.random(in: 0..<choices.count, using: &random)]
+        #expect(try await fixture.conclude([claim], verdict) == [claim.task])
+        move(claim.task, event)
+    }
+
+    private mutating func cancel() async throws {
+        guard let id = order.randomElement(using: &random), let state = states[id] else { return }
+        let task = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+        if !state.isTerminal, !published.contains(id) { move(id, .cancelled) }
+        #expect(task?.state == states[id])
+    }
+
+    private mutating func resume() async throws {
+        guard let id = order.randomElement(using: &random) else { return }
+        let task = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        if states[id] == .suspended { move(id, .resumed) }
+        #expect(task?.state == states[id])
+    }
+
+    /// Makes everything that waits due, then promotes it.
+    private mutating func promote() async throws {
+        _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
+        let waiting = order.filter { states[$0] == .scheduled || states[$0] == .waitingForRetry }
+        #expect(try await fixture.store.promoteDue().promoted == waiting.count)
+        for id in waiting { move(id, .promoted) }
+    }
+
+    /// The worker dies; another one takes its work over and goes on with it.
+    private mutating func takeOver() async throws {
+        let successor = try await fixture.otherWorker()
+        try await fixture.silence(worker)
+        let takeover = try await fixture.store.takeOver(
+            silentFor: .seconds(600), identity: successor)
+        #expect(Set(takeover.publications.map(\.task)) == published)
+        #expect(
+            Set(takeover.attempts.map(\.task)) == Set(claims.keys).subtracting(published))
+        let old = Array(claims.values)
+        #expect(try await fixture.conclude(old, .released).isEmpty)
+        for claim in takeover.attempts { claims[claim.task] = claim }
+        for publication in takeover.publications {
+            claims[publication.task] = claims[publication.task]?.fenced(publication.fence)
+        }
+        worker = successor
+    }
+
+    /// One of the attempts, the same for the same seed.
+    private mutating func pick(_ ids: [TaskID]) -> TaskClaim? {
+        ids.sorted { "\($0)" < "\($1)" }.randomElement(using: &random).flatMap { claims[$0] }
+    }
+}
+
+extension TaskClaim {
+    /// The same with another fence.
+    fileprivate func fenced(_ fence: Fence) -> TaskClaim {
+        TaskClaim(
+            task: task, fence: fence, tenant: tenant, session: session, lane: lane,
+            number: number, url: url, headers: headers, destination: destination,
+            timeoutForRequest: timeoutForRequest, timeoutForResource: timeoutForResource)
+    }
+}
+
+/// SplitMix64: the same numbers for the same seed on every machine.
+private struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = state
+        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

@@ -1,0 +1,23 @@
+/// A condition did not come true in time.
+package struct NeverHappened: Error, CustomStringConvertible {
+    /// What was waited for.
+    package let what: String
+
+    package var description: String { "this did not happen in time: \(what)" }
+}
+
+/// Returns once `condition` holds; for what nothing tells of, such as the state of another process.
+///
+/// Where there is a signal, wait for that instead.
+///
+/// - Throws: ``NeverHappened`` after `limit`, or what `condition` throws.
+package func eventually(
+    _ what: String, within limit: Duration = .seconds(30),
+    _ condition: () async throws -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + limit
+    while try await !condition() {
+        guard .now < deadline else { throw NeverHappened(what: what) }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+}

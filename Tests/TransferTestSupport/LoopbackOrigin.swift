@@ -1,0 +1,170 @@
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 origin on 127.0.0.1 that can behave as badly as a test needs.
+///
+/// Each connection has a thread of its own. Paths without a script answer 404.
+package final class LoopbackOrigin: Sendable {
+    /// Decides what to do with a request.
+    package typealias Responder = @Sendable (OriginRequest) -> OriginScript
+
+    /// The system call that failed when there is no socket to listen on.
+    package struct ListenError: Error {
+        /// `errno`.
+        package let code: Int32
+    }
+
+    struct Route: Sendable {
+        let readsBody: Bool
+        let responder: Responder
+    }
+
+    private struct State {
+        var routes: [String: Route] = [:]
+        var connections: Set<Int32> = []
+        var isStopped = false
+    }
+
+    /// The port the system has chosen.
+    package let port: UInt16
+    /// What was seen and done so far.
+    package let log = OriginLog()
+    /// Readable once the origin stops; every waiting connection watches it.
+    let stopGate = OriginGate()
+    private let listener: Int32
+    private let connectionsMax: Int
+    private let state = Mutex(State())
+
+    /// Connections at once when a test does not say; further ones wait in the kernel's queue.
+    package static let connectionsMaxDefault = 1024
+
+    /// Listens and starts accepting.
+    package init(connectionsMax: Int = LoopbackOrigin.connectionsMaxDefault) throws(ListenError) {
+        self.connectionsMax = connectionsMax
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        self.listener = listener
+        guard listener >= 0 else { throw ListenError(code: errno) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(listener, pointer, length) == 0 && listen(listener, 4096) == 0
+                    && getsockname(listener, pointer, &length) == 0 ? 0 : errno
+            }
+        }
+        port = UInt16(bigEndian: address.sin_port)
+        guard code == 0 else { throw ListenError(code: code) }
+        startThread { [weak self, stopGate] in
+            while wait(for: listener, unless: stopGate) {
+                let descriptor = accept(listener, nil, nil)
+                guard descriptor >= 0 else { continue }
+                _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+                guard let self else {
+                    close(descriptor)
+                    break
+                }
+                serve(descriptor)
+            }
+            close(listener)
+        }
+    }
+
+    deinit { stop() }
+
+    /// The absolute URL of a path here.
+    package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+
+    /// Answers requests for `path`, whatever their query, with what `responder` returns.
+    ///
+    /// - Parameters:
+    ///   - path: the target's path.
+    ///   - readsBody: false to answer before the request's body was read.
+    ///   - responder: called on the connection's thread.
+    package func when(_ path: String, readsBody: Bool = true, _ responder: @escaping Responder) {
+        state.withLock {
+            $0.routes[path] = Route(readsBody: readsBody, responder: responder)
+        }
+    }
+
+    /// Answers requests for `path` always in the same way.
+    package func when(_ path: String, _ script: OriginScript) {
+        when(path) { _ in script }
+    }
+
+    /// Ends all connections and stops listening.
+    package func stop() {
+        stopGate.open()
+        state.withLock { state in
+            state.isStopped = true
+            for descriptor in state.connections { shutdown(descriptor, Int32(SHUT_RDWR)) }
+        }
+    }
+
+    func route(_ path: String) -> Route {
+        state.withLock { $0.routes[path] }
+            ?? Route(readsBody: true) { _ in .response(404) }
+    }
+
+    private func serve(_ descriptor: Int32) {
+        let isWelcome = state.withLock { state in
+            guard !state.isStopped, state.connections.count < connectionsMax else { return false }
+            state.connections.insert(descriptor)
+            return true
+        }
+        guard isWelcome else {
+            close(descriptor)
+            return
+        }
+        let number = log.change { log in
+            log.connectionsAccepted += 1
+            log.connectionsOpen += 1
+            return log.connectionsAccepted
+        }
+        startThread {
+            OriginConnection(origin: self, descriptor: descriptor, number: number).run()
+            // Under the lock, so that stop() never shuts down a number that is somebody else's.
+            self.state.withLock { state in
+                state.connections.remove(descriptor)
+                close(descriptor)
+            }
+            self.log.change { $0.connectionsOpen -= 1 }
+        }
+    }
+}
+
+/// Blocks until `descriptor` can be read; false once the gate is open.
+func wait(for descriptor: Int32, unless gate: OriginGate) -> Bool {
+    var events = [
+        pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: gate.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    while poll(&events, 2, -1) < 0, errno == EINTR {}
+    return events[1].revents == 0
+}
+
+/// Runs `body` on a thread with a small stack: there can be a thousand of them.
+private func startThread(_ body: @escaping @Sendable () -> Void) {
+    final class Box: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    pthread_attr_setstacksize(&attributes, 512 * 1024)
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    var thread = pthread_t()
+    let box = Unmanaged.passRetained(Box(body))
+    let code = pthread_create(
+        &thread,
+        &attributes,
+        { argument in
+            argument.map { Unmanaged<Box>.fromOpaque($0).takeRetainedValue() }?.body()
+            return nil
+        },
+        box.toOpaque()
+    )
+    precondition(code == 0, "the test process has no thread left for an origin")
+    pthread_attr_destroy(&attributes)
+}

@@ -1,0 +1,55 @@
+/// A request as it reached an origin.
+package struct OriginRequest: Sendable {
+    /// Its place among all requests of the origin, from 1.
+    package let number: Int
+    /// The number of its connection among all of the origin, from 1.
+    package let connection: Int
+    /// The method as sent.
+    package let method: String
+    /// The request target as sent.
+    package let target: String
+    /// The fields in order.
+    package let headers: [(name: String, value: String)]
+    /// The body, up to ``bodyKeptMax`` bytes.
+    package internal(set) var body: [UInt8] = []
+    /// How many bytes the body had.
+    package internal(set) var bodyCount = 0
+
+    /// Longer bodies are counted but not kept.
+    package static let bodyKeptMax = 1 << 20
+
+    /// The target without its query.
+    package var path: String { String(target.prefix { $0 != "?" }) }
+
+    /// The value of the first field of that name.
+    package subscript(name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// Reads a request line and fields, or nil when they are none.
+    init?(number: Int, connection: Int, head: [UInt8]) {
+        let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n")
+        guard let parts = lines.first?.split(separator: " "), parts.count == 3 else { return nil }
+        self.number = number
+        self.connection = connection
+        method = String(parts[0])
+        target = String(parts[1])
+        headers = lines.dropFirst().compactMap { line in
+            guard let colon = line.firstIndex(of: ":") else { return nil }
+            let value = line[line.index(after: colon)...].drop { $0 == " " }
+            return (String(line[..<colon]), String(value))
+        }
+    }
+
+    /// The part of a file the request is for: all of it unless `Range` and `If-Range` say less,
+    /// nil when the range lies behind the end.
+    func range(of count: Int, etag: String) -> Range<Int>? {
+        guard let range = self["Range"], range.hasPrefix("bytes="),
+            self["If-Range"].map({ $0 == etag }) ?? true
+        else { return 0..<count }
+        let bounds = range.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard bounds.count == 2, let first = Int(bounds[0]) else { return 0..<count }
+        let last = min(Int(bounds[1]) ?? count - 1, count - 1)
+        return first <= last ? first..<(last + 1) : nil
+    }
+}

@@ -1,0 +1,122 @@
+/// `openapi.yaml`, to hold requests and answers against it.
+package struct OpenAPIDocument: Sendable {
+    /// One method of one path.
+    package struct Operation: Hashable, Sendable, CustomStringConvertible {
+        /// In upper case.
+        package let method: String
+        /// With `{name}` for parameters.
+        package let path: String
+        package let needsKey: Bool
+
+        package var description: String { "\(method) \(path)" }
+    }
+
+    /// The whole document.
+    package let root: OpenAPIValue
+    private let schema: OpenAPISchema
+
+    private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]
+
+    package init(yaml: String) throws {
+        root = try OpenAPIValue(yaml: yaml)
+        schema = OpenAPISchema(document: root)
+    }
+
+    /// Every operation, in alphabetical order.
+    package var operations: [Operation] {
+        (root["paths"]?.object ?? [:]).flatMap { path, item in
+            Self.methods.compactMap { method in
+                item[method].map {
+                    Operation(
+                        method: method.uppercased(),
+                        path: path,
+                        needsKey: $0["security"]?.array?.isEmpty != true
+                    )
+                }
+            }
+        }
+        .sorted { ($0.path, $0.method) < ($1.path, $1.method) }
+    }
+
+    /// The names in `components/schemas/<name>/enum`, or deeper at `path`.
+    package func enumeration(_ path: String...) -> [String] {
+        path.reduce(root["components"]?["schemas"]) { $0?[$1] }?["enum"]?.array?
+            .compactMap(\.string) ?? []
+    }
+
+    /// A schema of `components/schemas`.
+    package func violations(of json: [UInt8], schema name: String) throws -> [String] {
+        let reference = OpenAPIValue.object(["$ref": .string("#/components/schemas/\(name)")])
+        return schema.violations(of: try OpenAPIValue(json: json), against: reference)
+    }
+
+    /// The template of a path as it was requested, without its query.
+    package func template(of path: String) -> String? {
+        let steps = path.split(separator: "/")
+        return (root["paths"]?.object ?? [:]).keys.sorted().first { template in
+            let expected = template.split(separator: "/")
+            return expected.count == steps.count
+                && zip(expected, steps).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+        }
+    }
+
+    /// What in an answer is not as the document says.
+    package func violations(
+        method: String,
+        path: String,
+        status: Int,
+        fields: [String: String],
+        body: [UInt8]
+    ) throws -> [String] {
+        let isHead = method == "HEAD"
+        let verb = isHead ? "get" : method.lowercased()
+        guard let template = template(of: path),
+            let operation = root["paths"]?[template]?[verb]
+        else {
+            // What no operation describes is answered with a problem all the same.
+            return isHead ? [] : try violations(of: body, schema: "Problem")
+        }
+        guard let found = operation["responses"]?[String(status)] else {
+            return ["\(method) \(template) documents no \(status)"]
+        }
+        let response = schema.resolved(found)
+        return try fieldViolations(response, fields)
+            + (isHead ? [] : bodyViolations(response, fields["content-type"], body))
+    }
+
+    private func fieldViolations(
+        _ response: OpenAPIValue,
+        _ fields: [String: String]
+    ) throws -> [String] {
+        (response["headers"]?.object ?? [:]).flatMap { name, header in
+            guard let text = fields[name.lowercased()] else {
+                // Those that not every answer of a status has.
+                let optional = ["idempotency-replayed", "retry-after"]
+                return optional.contains(name.lowercased()) ? [] : ["lacks the header \(name)"]
+            }
+            let demand = schema.resolved(header)["schema"] ?? .object([:])
+            let isNumber = demand["type"]?.string == "integer"
+            let value = isNumber ? Int64(text).map(OpenAPIValue.integer) : .string(text)
+            return schema.violations(of: value ?? .string(text), against: demand, at: name)
+        }
+    }
+
+    private func bodyViolations(
+        _ response: OpenAPIValue,
+        _ type: String?,
+        _ body: [UInt8]
+    ) throws -> [String] {
+        guard let content = response["content"]?.object else {
+            return body.isEmpty ? [] : ["has a body, and documents none"]
+        }
+        if content["*/*"] != nil { return [] }
+        guard let type, let media = content[type] else {
+            return ["has the type \(type ?? "none"), and documents \(content.keys.sorted())"]
+        }
+        guard type.hasSuffix("json") else { return [] }
+        return schema.violations(
+            of: try OpenAPIValue(json: body),
+            against: media["schema"] ?? .object([:])
+        )
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Yams
+
+/// What JSON and this project's YAML can say.
+package enum OpenAPIValue: Equatable, Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case number(Double)
+    case string(String)
+    case array([OpenAPIValue])
+    case object([String: OpenAPIValue])
+
+    package subscript(key: String) -> OpenAPIValue? {
+        guard case .object(let members) = self else { return nil }
+        return members[key]
+    }
+
+    package var string: String? {
+        guard case .string(let value) = self else { return nil }
+        return value
+    }
+
+    package var array: [OpenAPIValue]? {
+        guard case .array(let items) = self else { return nil }
+        return items
+    }
+
+    package var object: [String: OpenAPIValue]? {
+        guard case .object(let members) = self else { return nil }
+        return members
+    }
+
+    package var double: Double? {
+        switch self {
+        case .integer(let value): Double(value)
+        case .number(let value): value
+        case .null, .bool, .string, .array, .object: nil
+        }
+    }
+
+    package var integer: Int64? {
+        guard case .integer(let value) = self else { return nil }
+        return value
+    }
+
+    /// Reads JSON.
+    package init(json: [UInt8]) throws {
+        self = try JSONDecoder().decode(OpenAPIValue.self, from: Data(json))
+    }
+
+    /// Reads YAML.
+    package init(yaml: String) throws {
+        guard let node = try Yams.compose(yaml: yaml) else {
+            self = .null
+            return
+        }
+        self = OpenAPIValue(node)
+    }
+
+    private init(_ node: Node) {
+        switch node {
+        case .sequence(let items): self = .array(items.map(OpenAPIValue.init))
+        case .mapping(let members):
+            self = .object(
+                Dictionary(
+                    members.map { ($0.key.string ?? "", OpenAPIValue($0.value)) },
+                    uniquingKeysWith: { first, _ in first }
+                )
+            )
+        case .scalar, .alias:
+            switch node.any {
+            case let value as Bool: self = .bool(value)
+            case let value as Int: self = .integer(Int64(value))
+            case let value as Double: self = .number(value)
+            case let value as String: self = .string(value)
+            default: self = .null
+            }
+        }
+    }
+}
+
+extension OpenAPIValue: Decodable {
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([OpenAPIValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: OpenAPIValue].self))
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package import EventLoop
+import Foundation
+package import Postgres
+import Synchronization
+
+/// A schema of its own for one test, in the throwaway cluster of the test process.
+///
+/// Given by the trait `.postgresSchema`; everything made from it is closed after the test.
+package final class TestDatabase: Sendable {
+    @TaskLocal private static var bound: TestDatabase?
+
+    /// That of the running test.
+    package static var current: TestDatabase {
+        guard let bound else {
+            preconditionFailure("give the test or its suite the trait .postgresSchema")
+        }
+        return bound
+    }
+
+    /// Leads to the schema: unqualified names are looked up and made in it.
+    package let configuration: ConnectionConfiguration
+    /// The name of the schema.
+    package let schema: String
+    /// What connections of tests run on.
+    package let loop: EventLoop
+    private let pools = Mutex<[ConnectionPool]>([])
+    private let connections = Mutex<[Connection]>([])
+
+    private init(url: String, schema: String, loop: EventLoop) {
+        self.schema = schema
+        self.loop = loop
+        var configuration = ConnectionConfiguration(url: url)
+        configuration.searchPath = Query.quoted(identifier: schema)
+        configuration.applicationName = schema
+        self.configuration = configuration
+    }
+
+    /// Makes a pool that is closed after the test.
+    package func pool(
+        connectionsMax: Int = 4,
+        waitersMax: Int = ConnectionPool.waitersMaxDefault,
+        waitTimeout: Duration = ConnectionPool.waitTimeoutDefault,
+        depthMax: Int = ConnectionPool.depthMaxDefault
+    ) -> ConnectionPool {
+        let pool = ConnectionPool(
+            configuration: configuration,
+            connectionsMax: connectionsMax,
+            waitersMax: waitersMax,
+            waitTimeout: waitTimeout,
+            depthMax: depthMax,
+            loop: loop
+        )
+        pools.withLock { $0.append(pool) }
+        return pool
+    }
+
+    /// Opens a connection that is closed after the test.
+    package func connection(
+        _ change: (inout ConnectionConfiguration) -> Void = { _ in }
+    ) async throws(PostgresError) -> Connection {
+        var configuration = configuration
+        change(&configuration)
+        let connection = try await Connection.open(configuration, on: loop)
+        connections.withLock { $0.append(connection) }
+        return connection
+    }
+
+    /// Runs `body` with a new schema, and drops it afterwards.
+    static func withSchema(_ body: @Sendable () async throws -> Void) async throws {
+        let cluster = TestDatabaseCluster.shared
+        let name = "test_\(UUID().uuidString.lowercased())"
+        let database = TestDatabase(
+            url: try await cluster.url(),
+            schema: name,
+            loop: try cluster.loop.get()
+        )
+        try await cluster.execute("CREATE SCHEMA \(Query.quoted(identifier: name))")
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await $bound.withValue(database) { try await body() })
+        } catch {
+            outcome = .failure(error)
+        }
+        await database.close()
+        try await cluster.execute("DROP SCHEMA \(Query.quoted(identifier: name)) CASCADE")
+        try outcome.get()
+    }
+
+    private func close() async {
+        for pool in pools.withLock({ $0 }) { await pool.close() }
+        for connection in connections.withLock({ $0 }) { await connection.close() }
+    }
+}

@@ -1,0 +1,183 @@
+import Curl
+import Foundation
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWebhooks
+
+@Suite(.postgresSchema, .timeLimit(.minutes(1)))
+struct WebhookDispatcherFailureTests {
+    /// No second try within a test.
+    private let patient = DeliverySchedule(waits: [.seconds(1000)])
+
+    @Test func repeatsAFailedMessageWithSameIdentifierAndBytes() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe(answers: [.status(500), .status(503)])
+        try await fixture.happen(2)
+        let messages = try await fixture.withDispatcher { _ in
+            try await fixture.receiver.messages(4)
+        }
+        // Nothing overtakes the message that fails.
+        #expect(try messages.map { try $0.event().sequence } == [1, 1, 1, 2])
+        #expect(Set(messages[..<3].map(\.id)).count == 1)
+        #expect(Set(messages[..<3].map(\.body)).count == 1)
+        #expect(Set(messages[..<3].map { $0["webhook-timestamp"] }).count == 3)
+        #expect(Set(messages[..<3].map { $0["webhook-signature"] }).count == 3)
+    }
+
+    @Test func countsTriesAndForgetsThemAfterASuccess() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe(answers: [.status(500), .status(500), .status(204)])
+        try await fixture.happen(1)
+        try await fixture.withDispatcher { _ in _ = try await fixture.receiver.messages(3) }
+        let delivery = try await fixture.settledDelivery()
+        #expect(delivery.attempt == 0)
+        #expect(delivery.acknowledgedSequence == 1)
+        #expect(delivery.lastError == nil)
+        #expect(delivery.lastStatus == 204)
+    }
+
+    @Test func logsAFailedTryWithoutURLOrSecret() async throws {
+        let fixture = try await DeliveryFixture()
+        let subscription = try await fixture.subscribe(answers: [.status(503)])
+        try await fixture.happen(1)
+        try await fixture.withDispatcher { _ in _ = try await fixture.receiver.messages(2) }
+        let line = try #require(
+            fixture.log.lines.first { $0.hasPrefix("notice webhook not delivered") }
+        )
+        for field in ["attempt=1", "status=503", "subscription=\(subscription)"] {
+            #expect(line.contains(field))
+        }
+        for line in fixture.log.lines {
+            #expect(!line.contains("127.0.0.1"))
+            #expect(!line.contains("whsec_"))
+            #expect(!line.contains(fixture.secret.serialized.dropFirst(6)))
+        }
+    }
+
+    @Test func neverFollowsARedirect() async throws {
+        let fixture = try await DeliveryFixture()
+        let elsewhere = fixture.receiver.open("/elsewhere")
+        try await fixture.subscribe(answers: [
+            .status(302, headers: [("location", elsewhere)]),
+            .status(307, headers: [("location", elsewhere)]),
+        ])
+        try await fixture.happen(1)
+        try await fixture.withDispatcher { _ in _ = try await fixture.receiver.messages(3) }
+        #expect(fixture.receiver.received(at: "/elsewhere").isEmpty)
+    }
+
+    @Test func waitsAsLongAsTheReceiverAsks() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe(answers: [.status(429, headers: [("retry-after", "7200")])])
+        try await fixture.happen(1)
+        try await fixture.withDispatcher { _ in _ = try await fixture.receiver.messages(1) }
+        let delivery = try await fixture.delivery()
+        let wait = try #require(delivery.wait)
+        #expect((7100...7200).contains(wait))
+        #expect(delivery.lastStatus == 429)
+        #expect(delivery.attempt == 1)
+        #expect(delivery.fence == nil)
+    }
+
+    @Test func countsARefusedAddressAsAFailedTry() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe()
+        try await fixture.happen(1)
+        let delivery = try await fixture.withDispatcher(
+            schedule: patient,
+            egress: EgressGuard { _ in false }
+        ) { _ in try await fixture.settledDelivery() }
+        #expect(delivery.lastError == "egress_denied")
+        #expect(delivery.lastStatus == nil)
+        #expect(delivery.attempt == 1)
+        #expect(fixture.receiver.log.now.connectionsAccepted == 0)
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:1/", "could_not_connect"), ("gopher://127.0.0.1/", "unsupported_url"),
+        ("", "unsupported_url"), ("http://name.invalid/", "could_not_resolve_host"),
+    ])
+    func countsAnUnusableURLAsAFailedTry(url: String, reason: String) async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe(url: url)
+        try await fixture.happen(1)
+        let delivery = try await fixture.withDispatcher(schedule: patient) { _ in
+            try await fixture.settledDelivery()
+        }
+        #expect(delivery.lastError == reason)
+        #expect(delivery.attempt == 1)
+    }
+
+    @Test func givesUpOnAReceiverThatNeverAnswers() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        try await fixture.subscribe(answers: [.hold(gate)])
+        try await fixture.happen(1)
+        let messages = try await fixture.withDispatcher({
+            $0.messageTimeout = .milliseconds(200)
+        }) { _ in try await fixture.receiver.messages(2) }
+        #expect(messages[0].id == messages[1].id)
+        gate.open()
+    }
+
+    @Test func takesASuccessWithAnEndlessBodyAsDelivered() async throws {
+        let fixture = try await DeliveryFixture()
+        let endless = OriginScript([
+            .head(200), .forever(Array(repeating: UInt8(ascii: "x"), count: 4096)),
+        ])
+        try await fixture.subscribe(answers: [.script(endless)])
+        try await fixture.happen(2)
+        let messages = try await fixture.withDispatcher { _ in
+            try await fixture.receiver.messages(2)
+        }
+        #expect(try messages.map { try $0.event().sequence } == [1, 2])
+    }
+
+    @Test(arguments: [
+        OriginScript.raw("not HTTP at all\r\n\r\n"), OriginScript([.reset]), OriginScript([.close]),
+        OriginScript([.head(200, [("content-length", "1000")]), .raw([1, 2, 3]), .close]),
+        OriginScript([.raw(Array("HTTP/1.1 200 OK\r\n".utf8)), .forever(Array("a: b\r\n".utf8))]),
+    ])
+    func survivesWhateverAReceiverSends(_ script: OriginScript) async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe(answers: [.script(script)])
+        try await fixture.happen(1)
+        // A kept connection that breaks may be tried again by libcurl itself, hence at least two.
+        try await fixture.withDispatcher { _ in _ = try await fixture.receiver.messages(2) }
+        #expect(try await fixture.settledDelivery().acknowledgedSequence == 1)
+    }
+
+    @Test func givesBackAtShutdownWhatWasNotAnswered() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        try await fixture.subscribe(answers: [.hold(gate)])
+        try await fixture.happen(2)
+        try await fixture.withDispatcher({ $0.shutdownGrace = .zero }) { _ in
+            _ = try await fixture.receiver.messages(1)
+        }
+        let delivery = try await fixture.delivery()
+        #expect(delivery.isDue)
+        #expect(delivery.fence == nil)
+        #expect(delivery.attempt == 0)
+        let messages = try await fixture.withDispatcher { _ in
+            try await fixture.receiver.messages(3)
+        }
+        #expect(messages[0].id == messages[1].id)
+        gate.open()
+    }
+
+    @Test func waitsAtShutdownForTheAnswerOnItsWay() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        try await fixture.subscribe(answers: [.hold(gate)])
+        try await fixture.happen(2)
+        try await fixture.withDispatcher(
+            { $0.shutdownGrace = .seconds(50) },
+            whileStopping: { gate.open() }
+        ) { _ in _ = try await fixture.receiver.messages(1) }
+        let delivery = try await fixture.delivery()
+        #expect(delivery.acknowledgedSequence >= 1)
+        #expect(delivery.fence == nil)
+    }
+}

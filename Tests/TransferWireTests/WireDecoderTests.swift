@@ -1,0 +1,67 @@
+import Testing
+
+@testable import TransferWire
+
+@Suite struct WireDecoderTests {
+    private func failure(_ text: String) -> WireDecoder.Failure? {
+        do throws(WireDecoder.Failure) {
+            _ = try WireDecoder.decode(SubmitRequest.self, from: Array(text.utf8))
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test func nestingIsBoundedBeforeDecoding() {
+        let deep = String(repeating: "[", count: 100_000)
+        #expect(throws: JSONText.Fault.tooDeep) { try JSONText.check(Array(deep.utf8)) }
+        let most = String(repeating: "[", count: JSONText.depthMax)
+        #expect(throws: Never.self) { try JSONText.check(Array(most.utf8)) }
+        let text = "\"\(deep)\\\"\(deep)\""
+        #expect(throws: Never.self) { try JSONText.check(Array(text.utf8)) }
+    }
+
+    @Test func onlyUTF8IsRead() {
+        for bytes: [UInt8] in [[0x7B, 0, 0x7D, 0], [0xFF, 0xFE], [0x22, 0xC0, 0x80, 0x22]] {
+            #expect(throws: JSONText.Fault.self) { try JSONText.check(bytes) }
+        }
+    }
+
+    @Test func clientStringKeepsItsBytes() throws {
+        for (text, expected) in [
+            (#"a\u0000b"#, "a\0b"), ("e\u{301}", "e\u{301}"), ("\u{E9}", "\u{E9}"),
+            (#"\ud83d\ude00"#, "😀"), ("#?///?#", "#?///?#"), (#"\u2028"#, "\u{2028}"),
+        ] {
+            let body = #"{"url": "x", "client_persisted_string": "\#(text)"}"#
+            let request = try WireDecoder.decode(SubmitRequest.self, from: Array(body.utf8))
+            let string = try request.tasks[0].result.get().clientPersistedString
+            #expect(string.map { Array($0.utf8) } == Array(expected.utf8))
+        }
+    }
+
+    @Test func nullIsAbsence() throws {
+        let body = #"{"url": "x", "headers": null, "priority": null, "destination": null}"#
+        let request = try WireDecoder.decode(SubmitRequest.self, from: Array(body.utf8))
+        let task = try request.tasks[0].result.get()
+        #expect(task.headers == nil)
+        #expect(task.priority == nil)
+        #expect(!request.isBatch)
+    }
+
+    @Test func malformedAndInvalidAreToldApart() {
+        #expect(failure("{") == .malformed("The body is not a JSON text (RFC 8259)."))
+        #expect(failure("") == .malformed("The body is empty."))
+        #expect(
+            failure("[]")
+                == .invalid(FieldError(pointer: "", .noItems, "An array needs at least one task."))
+        )
+        #expect(failure("[1, 2]") == nil)
+    }
+
+    @Test func pointersAreEscaped() {
+        #expect(JSONPointer.escaped("a/b~c") == "a~1b~0c")
+        #expect(
+            JSONPointer.rendering([AnyKey(intValue: 3), AnyKey(stringValue: "a/b")]) == "/3/a~1b"
+        )
+    }
+}

@@ -1,0 +1,226 @@
+CREATE TYPE task_state AS ENUM ('suspended', 'scheduled', 'queued', 'running', 'waiting_for_retry', 'completed', 'failed', 'cancelled');
+
+CREATE TABLE api_key (
+    id text NOT NULL,
+    tenant_id uuid NOT NULL,
+    secret_sha256 bytea NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    revoked_at timestamp with time zone,
+    CONSTRAINT api_key_pkey PRIMARY KEY (id),
+    CONSTRAINT api_key_secret_sha256_check CHECK ((octet_length(secret_sha256) = 32)),
+    CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+
+CREATE TABLE attempt (
+    task_id uuid NOT NULL,
+    fence bigint NOT NULL,
+    worker integer NOT NULL,
+    number smallint NOT NULL,
+    session_id uuid NOT NULL,
+    lane bigint NOT NULL,
+    started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    bytes_received bigint NOT NULL DEFAULT 0,
+    bytes_expected bigint,
+    CONSTRAINT attempt_number_check CHECK ((number > 0)),
+    CONSTRAINT attempt_pkey PRIMARY KEY (task_id)
+) WITH (fillfactor=60, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE delayed (
+    task_id uuid NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    attempt smallint NOT NULL,
+    failure jsonb,
+    lane bigint NOT NULL,
+    priority_rank smallint NOT NULL,
+    CONSTRAINT delayed_pkey PRIMARY KEY (task_id)
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE delivery (
+    subscription_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    acknowledged_sequence bigint NOT NULL,
+    due_at timestamp with time zone,
+    fence bigint,
+    worker integer,
+    attempt smallint NOT NULL DEFAULT 0,
+    last_status smallint,
+    last_error text,
+    attempted_at timestamp with time zone,
+    CONSTRAINT delivery_pkey PRIMARY KEY (subscription_id, session_id)
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE event (
+    session_id uuid NOT NULL,
+    sequence bigint NOT NULL,
+    id uuid NOT NULL DEFAULT gen_random_uuid(),
+    kind text NOT NULL,
+    generation bigint NOT NULL,
+    occurred_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    task_id uuid,
+    task_state task_state,
+    attempt smallint,
+    bytes_received bigint,
+    failure jsonb,
+    summary jsonb,
+    CONSTRAINT event_check CHECK (((task_id IS NULL) = (task_state IS NULL))),
+    CONSTRAINT event_pkey PRIMARY KEY (session_id, sequence),
+    CONSTRAINT event_sequence_check CHECK ((sequence > 0))
+);
+
+CREATE TABLE held (
+    task_id uuid NOT NULL,
+    CONSTRAINT held_pkey PRIMARY KEY (task_id)
+);
+
+CREATE TABLE idempotency_key (
+    tenant_id uuid NOT NULL,
+    key bytea NOT NULL,
+    request_sha256 bytea NOT NULL,
+    status smallint NOT NULL,
+    location text,
+    body bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT idempotency_key_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 255))),
+    CONSTRAINT idempotency_key_pkey PRIMARY KEY (tenant_id, key),
+    CONSTRAINT idempotency_key_request_sha256_check CHECK ((octet_length(request_sha256) = 32))
+);
+
+CREATE TABLE outcome (
+    task_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    state task_state NOT NULL,
+    attempt smallint NOT NULL,
+    bytes_received bigint NOT NULL,
+    http_status smallint,
+    content_type text,
+    etag text,
+    is_length_verified boolean,
+    failure jsonb,
+    finished_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT outcome_check CHECK (((state = 'completed'::task_state) = (is_length_verified IS NOT NULL))),
+    CONSTRAINT outcome_check1 CHECK (((state = 'failed'::task_state) = (failure IS NOT NULL))),
+    CONSTRAINT outcome_pkey PRIMARY KEY (task_id),
+    CONSTRAINT outcome_state_check CHECK ((state = ANY (ARRAY['completed'::task_state, 'failed'::task_state, 'cancelled'::task_state])))
+);
+
+CREATE TABLE publication (
+    task_id uuid NOT NULL,
+    fence bigint NOT NULL,
+    part_fence bigint NOT NULL,
+    worker integer NOT NULL,
+    number smallint NOT NULL,
+    session_id uuid NOT NULL,
+    http_status smallint NOT NULL,
+    bytes_received bigint NOT NULL,
+    content_type text,
+    etag text,
+    is_length_verified boolean NOT NULL,
+    CONSTRAINT publication_pkey PRIMARY KEY (task_id)
+) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE ready (
+    lane bigint NOT NULL,
+    priority_rank smallint NOT NULL,
+    task_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    CONSTRAINT ready_pkey PRIMARY KEY (lane, priority_rank, task_id)
+) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE revocation (
+    worker integer NOT NULL,
+    fence bigint NOT NULL,
+    task_id uuid NOT NULL,
+    CONSTRAINT revocation_pkey PRIMARY KEY (worker, fence)
+);
+
+CREATE TABLE session (
+    id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    identifier text NOT NULL,
+    timeout_for_request_ms bigint NOT NULL,
+    timeout_for_resource_ms bigint NOT NULL,
+    additional_headers jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    invalidated_at timestamp with time zone,
+    CONSTRAINT session_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 255))),
+    CONSTRAINT session_pkey PRIMARY KEY (id),
+    CONSTRAINT session_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
+    CONSTRAINT session_timeout_for_request_ms_check CHECK ((timeout_for_request_ms > 0)),
+    CONSTRAINT session_timeout_for_resource_ms_check CHECK ((timeout_for_resource_ms > 0))
+);
+
+CREATE TABLE session_progress (
+    session_id uuid NOT NULL,
+    generation bigint NOT NULL DEFAULT 0,
+    outstanding bigint NOT NULL DEFAULT 0,
+    completed bigint NOT NULL DEFAULT 0,
+    failed bigint NOT NULL DEFAULT 0,
+    cancelled bigint NOT NULL DEFAULT 0,
+    last_sequence bigint NOT NULL DEFAULT 0,
+    is_invalidated boolean NOT NULL DEFAULT false,
+    CONSTRAINT session_progress_outstanding_check CHECK ((outstanding >= 0)),
+    CONSTRAINT session_progress_pkey PRIMARY KEY (session_id)
+) WITH (fillfactor=30, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE subscription (
+    id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    session_identifier text,
+    url text NOT NULL,
+    kinds text[],
+    secret bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    deleted_at timestamp with time zone,
+    CONSTRAINT subscription_pkey PRIMARY KEY (id),
+    CONSTRAINT subscription_secret_check CHECK (((octet_length(secret) >= 24) AND (octet_length(secret) <= 64))),
+    CONSTRAINT subscription_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+
+CREATE TABLE task (
+    id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    lane bigint NOT NULL,
+    priority_rank smallint NOT NULL,
+    url text NOT NULL,
+    headers jsonb NOT NULL,
+    client_string bytea,
+    earliest_begin_at timestamp with time zone,
+    destination_path text,
+    destination_overwrite boolean,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT task_check CHECK (((destination_path IS NULL) = (destination_overwrite IS NULL))),
+    CONSTRAINT task_client_string_check CHECK ((octet_length(client_string) <= 65536)),
+    CONSTRAINT task_pkey PRIMARY KEY (id),
+    CONSTRAINT task_priority_rank_check CHECK (((priority_rank >= 0) AND (priority_rank <= 1000)))
+);
+
+CREATE TABLE tenant (
+    id uuid NOT NULL,
+    name text NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT tenant_name_key UNIQUE (name),
+    CONSTRAINT tenant_pkey PRIMARY KEY (id)
+);
+
+CREATE TABLE worker (
+    incarnation integer NOT NULL GENERATED ALWAYS AS IDENTITY,
+    name text NOT NULL,
+    started_at timestamp with time zone NOT NULL DEFAULT now(),
+    heartbeat_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
+) WITH (fillfactor=30);
+
+CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
+CREATE INDEX delayed_due ON delayed USING btree (due_at);
+CREATE INDEX delivery_by_worker ON delivery USING btree (worker) WHERE (worker IS NOT NULL);
+CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
+CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id);
+CREATE INDEX publication_by_worker ON publication USING btree (worker);
+CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
+CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX task_by_session ON task USING btree (session_id, id);
