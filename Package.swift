@@ -195,6 +195,15 @@ let package = Package(
             lifecycle,
             logging
         ),
+        // The built program as its users run it: started, killed and started again.
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks", "Curl",
+                "Postgres", "TransferStore", "TransferModel", crypto, logging,
+            ],
+            swiftSettings: swiftSettings
+        ),
         // Rules about the code itself.
         .testTarget(name: "TidyTests", swiftSettings: swiftSettings),
     ]

@@ -61,15 +61,19 @@ extension TransferStore {
 
     private static func selectSession(tenant: TenantID, identifier: String) -> Query {
         """
+        \(selectSession)
+        WHERE s.tenant_id = \(tenant.uuid) AND s.identifier = \(identifier) COLLATE "C"
+            AND s.invalidated_at IS NULL
+        """
+    }
+
+    private static let selectSession: Query = """
         SELECT
             s.id, s.tenant_id, s.identifier, s.timeout_for_request_ms, s.timeout_for_resource_ms,
             s.additional_headers, s.created_at, p.generation, p.outstanding, p.completed,
             p.failed, p.cancelled, p.last_sequence
         FROM session s JOIN session_progress p ON p.session_id = s.id
-        WHERE s.tenant_id = \(tenant.uuid) AND s.identifier = \(identifier) COLLATE "C"
-            AND s.invalidated_at IS NULL
         """
-    }
 
     /// A page of the tenant's living sessions by identifier, in byte order.
     package func sessions(
@@ -79,11 +83,7 @@ extension TransferStore {
     ) async throws(StoreError) -> [Session] {
         let rows = try await run(
             """
-            SELECT
-                s.id, s.tenant_id, s.identifier, s.timeout_for_request_ms,
-                s.timeout_for_resource_ms, s.additional_headers, s.created_at, p.generation,
-                p.outstanding, p.completed, p.failed, p.cancelled, p.last_sequence
-            FROM session s JOIN session_progress p ON p.session_id = s.id
+            \(Self.selectSession)
             WHERE s.tenant_id = \(tenant.uuid) AND s.invalidated_at IS NULL
                 AND s.identifier > \(identifier ?? "") COLLATE "C"
             ORDER BY s.identifier COLLATE "C"

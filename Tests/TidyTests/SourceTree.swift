@@ -19,14 +19,16 @@ enum SourceTree {
 
     /// All files beneath `folder` with one of the extensions.
     static func files(_ folder: String, _ extensions: String...) throws -> [File] {
-        let directory = root.appending(path: folder)
+        let directory = root.appending(path: folder).resolvingSymlinksInPath()
         let names = FileManager.default.enumerator(atPath: directory.path)?.allObjects ?? []
         return try names.compactMap { $0 as? String }.sorted()
             .filter { name in extensions.contains { name.hasSuffix(".\($0)") } }
             .map { name in
                 let url = directory.appending(path: name)
                 return File(
-                    path: "\(folder)/\(name)", text: try String(contentsOf: url, encoding: .utf8))
+                    path: "\(folder)/\(name)",
+                    text: try String(contentsOf: url, encoding: .utf8)
+                )
             }
     }
 

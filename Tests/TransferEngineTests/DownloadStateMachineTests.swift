@@ -6,13 +6,15 @@ import TransferModel
 /// Traces of one attempt: heads and endings go in, decisions come out.
 @Suite struct DownloadStateMachineTests {
     private static func head(
-        _ status: Int, _ headers: [(name: String, value: String)] = []
+        _ status: Int,
+        _ headers: [(name: String, value: String)] = []
     ) -> ResponseHead {
         ResponseHead(status: status, httpVersion: "1.1", headers: headers, contentLength: nil)
     }
 
     private static func machine(
-        _ url: String = "https://a.test/x", redirectsMax: Int = 10
+        _ url: String = "https://a.test/x",
+        redirectsMax: Int = 10
     ) throws -> DownloadStateMachine {
         DownloadStateMachine(url: try CurlURL(url), redirectsMax: redirectsMax)
     }
@@ -31,8 +33,11 @@ import TransferModel
         #expect(machine.received(head) == .receive)
         var summary = CurlSummary()
         summary.isLengthVerified = true
-        guard case .end(.finished(let result)) = machine.finished(
-            .success(summary), bytesWritten: 9)
+        guard
+            case .end(.finished(let result)) = machine.finished(
+                .success(summary),
+                bytesWritten: 9
+            )
         else {
             Issue.record("not finished")
             return
@@ -40,8 +45,13 @@ import TransferModel
         #expect(
             result
                 == TransferResult(
-                    httpStatus: 200, bytesReceived: 9, contentType: "text/plain", etag: "\"1\"",
-                    isLengthVerified: true))
+                    httpStatus: 200,
+                    bytesReceived: 9,
+                    contentType: "text/plain",
+                    etag: "\"1\"",
+                    isLengthVerified: true
+                )
+        )
     }
 
     @Test func fieldsThatAreTooLongOrNotTextAreLeftOut() throws {
@@ -49,7 +59,9 @@ import TransferModel
         _ = machine.received(
             Self.head(
                 200,
-                [("Content-Type", String(repeating: "x", count: 256)), ("ETag", "a\u{7}b")]))
+                [("Content-Type", String(repeating: "x", count: 256)), ("ETag", "a\u{7}b")]
+            )
+        )
         guard case .end(.finished(let result)) = machine.finished(Self.done, bytesWritten: 0)
         else {
             Issue.record("not finished")
@@ -72,8 +84,11 @@ import TransferModel
     func followsARedirect(status: Int) throws {
         var machine = try Self.machine()
         #expect(machine.received(Self.head(status, [("location", "/y?z")])) == .discard)
-        guard case .follow(let url, let dropsSecrets) = machine.finished(
-            Self.done, bytesWritten: 0)
+        guard
+            case .follow(let url, let dropsSecrets) = machine.finished(
+                Self.done,
+                bytesWritten: 0
+            )
         else {
             Issue.record("not followed")
             return
@@ -133,11 +148,13 @@ import TransferModel
         }
     }
 
-    @Test(arguments: [
-        (.truncated, .lengthMismatch), (.connectionLost, .connectionLost),
-        (.timedOut(.inactivity), .timedOut), (.bodyTooLarge, .fileTooLarge),
-        (.egressDenied, .egressDenied), (.badResponse, .badResponse),
-    ] as [(CurlError.Code, TransferFailure.Code)])
+    @Test(
+        arguments: [
+            (.truncated, .lengthMismatch), (.connectionLost, .connectionLost),
+            (.timedOut(.inactivity), .timedOut), (.bodyTooLarge, .fileTooLarge),
+            (.egressDenied, .egressDenied), (.badResponse, .badResponse),
+        ] as [(CurlError.Code, TransferFailure.Code)]
+    )
     func aBodyThatBreaksOffIsNoResult(cause: CurlError.Code, code: TransferFailure.Code) throws {
         var machine = try Self.machine()
         _ = machine.received(Self.head(200))

@@ -14,12 +14,18 @@ import TransferTestSupport
     }
 
     private func tasks(
-        _ state: TransferState, _ fixture: EngineFixture
+        _ state: TransferState,
+        _ fixture: EngineFixture
     ) async throws -> [TransferTask] {
         try #require(
             try await fixture.store.tasks(
-                tenant: fixture.tenant, sessionIdentifier: EngineFixture.identifier, state: state,
-                after: nil, limit: 1000))
+                tenant: fixture.tenant,
+                sessionIdentifier: EngineFixture.identifier,
+                state: state,
+                after: nil,
+                limit: 1000
+            )
+        )
     }
 
     @Test func aHostNeverSeesMoreConnectionsThanItsCap() async throws {
@@ -59,7 +65,8 @@ import TransferTestSupport
             ids.append(
                 try await fixture.submit(fixture.origin.url("/slow")) {
                     $0.lane = Lane(key: Int64(index % 90))
-                })
+                }
+            )
         }
         try await fixture.withEngine {
             $0.connectionsPerHost = 1
@@ -136,18 +143,32 @@ import TransferTestSupport
         let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
         let claims = try await fixture.store.claim(
             TransferStore.ClaimBounds(limit: 2, perLane: 2, busy: [:], after: Lane(key: .min)),
-            fences: dead.reserve(2))
+            fences: dead.reserve(2)
+        )
         for claim in claims {
             let part = ResultLocation.partPath(
-                of: claim.task, destination: nil, fence: claim.fence)
+                of: claim.task,
+                destination: nil,
+                fence: claim.fence
+            )
             try fixture.place(Array("whole".utf8), at: part)
         }
         let published = Publication(
-            task: claims[0].task, fence: claims[0].fence, partFence: claims[0].fence,
-            tenant: fixture.tenant, session: claims[0].session, number: 1, destination: nil,
+            task: claims[0].task,
+            fence: claims[0].fence,
+            partFence: claims[0].fence,
+            tenant: fixture.tenant,
+            session: claims[0].session,
+            number: 1,
+            destination: nil,
             result: TransferResult(
-                httpStatus: 200, bytesReceived: 5, contentType: nil, etag: nil,
-                isLengthVerified: true))
+                httpStatus: 200,
+                bytesReceived: 5,
+                contentType: nil,
+                etag: nil,
+                isLengthVerified: true
+            )
+        )
         #expect(try await fixture.store.publish([published]).count == 1)
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
@@ -169,14 +190,17 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         for round in 1...5 {
             let victim = WorkerIdentity(
-                incarnation: try await fixture.store.registerWorker(name: "victim"))
+                incarnation: try await fixture.store.registerWorker(name: "victim")
+            )
             let claims = try await fixture.store.claim(
                 TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
-                fences: victim.reserve(1))
+                fences: victim.reserve(1)
+            )
             #expect(claims.map(\.number) == [round])
             guard round < 5 else { break }
             _ = try await fixture.store.conclude(
-                claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) })
+                claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) }
+            )
             try await fixture.store.retireWorker(incarnation: victim.incarnation)
         }
         let task = try await fixture.withEngine {
@@ -200,17 +224,20 @@ import TransferTestSupport
             await fixture.origin.log.sent(50_000, at: "/file")
             // Another instance takes over and gives the task back to the queue.
             let rescuer = WorkerIdentity(
-                incarnation: try await fixture.store.registerWorker(name: "rescuer"))
+                incarnation: try await fixture.store.registerWorker(name: "rescuer")
+            )
             var attempts: [TaskClaim] = []
             while attempts.isEmpty {
                 try Task.checkCancellation()
                 attempts = try await fixture.store.takeOver(
-                    silentFor: .milliseconds(1), identity: rescuer
+                    silentFor: .milliseconds(1),
+                    identity: rescuer
                 ).attempts
             }
             gate.open()
             _ = try await fixture.store.conclude(
-                attempts.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) })
+                attempts.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) }
+            )
             let task = try await fixture.ended(id)
             #expect(task.state == .completed)
             #expect(task.attempt == 2)

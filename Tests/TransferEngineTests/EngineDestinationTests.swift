@@ -10,7 +10,9 @@ import TransferTestSupport
     private static let old = Array("old".utf8)
 
     private func download(
-        to path: String, overwrite: Bool = false, _ fixture: EngineFixture
+        to path: String,
+        overwrite: Bool = false,
+        _ fixture: EngineFixture
     ) async throws -> TransferTask {
         let destination = try #require(Destination(path: path, overwrite: overwrite))
         return try await fixture.download(.response(body: Self.body)) {
@@ -89,11 +91,15 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let outside = "\(fixture.directory)/outside"
         try FileManager.default.createDirectory(
-            atPath: outside, withIntermediateDirectories: true)
+            atPath: outside,
+            withIntermediateDirectories: true
+        )
         try fixture.place(Self.old, at: "a/file")
         for link in ["link", "a/link"] {
             try FileManager.default.createSymbolicLink(
-                atPath: "\(fixture.container)/\(link)", withDestinationPath: outside)
+                atPath: "\(fixture.container)/\(link)",
+                withDestinationPath: outside
+            )
         }
         let task = try await download(to: path, overwrite: true, fixture)
         #expect(task.failure?.code == .destinationNotWritable)
@@ -104,7 +110,9 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         try fixture.place(Self.old, at: "target")
         try FileManager.default.createSymbolicLink(
-            atPath: "\(fixture.container)/a", withDestinationPath: "\(fixture.container)/target")
+            atPath: "\(fixture.container)/a",
+            withDestinationPath: "\(fixture.container)/target"
+        )
         let task = try await download(to: "a", overwrite: true, fixture)
         #expect(task.state == .completed)
         #expect(try fixture.content("target") == Self.old)
@@ -116,7 +124,9 @@ import TransferTestSupport
         let directory = FileManager.default.temporaryDirectory
             .appending(path: "transferd-full-\(UUID())").path
         try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: true)
+            atPath: directory,
+            withIntermediateDirectories: true
+        )
         guard mount("tmpfs", directory, "tmpfs", 0, "size=256k") == 0 else {
             try FileManager.default.removeItem(atPath: directory)
             try Test.cancel("this system does not let root mount: errno \(errno)")

@@ -12,14 +12,20 @@ import TransferTestSupport
     @Test func storesWhatTheOriginSent() async throws {
         let fixture = try await EngineFixture()
         let task = try await fixture.download(
-            .response(headers: [("ETag", "\"1\""), ("Content-Type", "image/png")], body: Self.body))
+            .response(headers: [("ETag", "\"1\""), ("Content-Type", "image/png")], body: Self.body)
+        )
         #expect(task.state == .completed)
         #expect(try fixture.content(task) == Self.body.bytes)
         #expect(
             task.result
                 == TransferResult(
-                    httpStatus: 200, bytesReceived: 300_000, contentType: "image/png",
-                    etag: "\"1\"", isLengthVerified: true))
+                    httpStatus: 200,
+                    bytesReceived: 300_000,
+                    contentType: "image/png",
+                    etag: "\"1\"",
+                    isLengthVerified: true
+                )
+        )
         #expect(task.bytesExpected == 300_000)
         fixture.expectNoParts()
     }
@@ -43,7 +49,9 @@ import TransferTestSupport
     @Test func anAnswerOtherThanTheFileFailsAtOnce() async throws {
         let fixture = try await EngineFixture()
         let task = try await fixture.download(
-            .response(404, body: .text("not here")), retries: true)
+            .response(404, body: .text("not here")),
+            retries: true
+        )
         #expect(task.state == .failed)
         #expect(task.failure?.code == .httpStatus)
         #expect(task.failure?.httpStatus == 404)
@@ -64,13 +72,18 @@ import TransferTestSupport
         #expect(try fixture.content(task) == Self.body.bytes)
         let events = try #require(
             try await fixture.store.events(
-                tenant: fixture.tenant, sessionIdentifier: EngineFixture.identifier, after: 0,
-                limit: 10))
+                tenant: fixture.tenant,
+                sessionIdentifier: EngineFixture.identifier,
+                after: 0,
+                limit: 10
+            )
+        )
         #expect(
             events.map(\.kind) == [
                 .taskCreated, .taskWaiting, .taskDownloadFinished, .taskCompleted,
                 .sessionEventsFinished,
-            ])
+            ]
+        )
         fixture.expectNoParts()
     }
 
@@ -94,7 +107,8 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         try await fixture.putSession(SessionConfiguration(timeoutForResource: .milliseconds(100)))
         let task = try await fixture.download(
-            OriginScript([.head(200), .forever(Array("drip".utf8))]))
+            OriginScript([.head(200), .forever(Array("drip".utf8))])
+        )
         #expect(task.failure?.code == .timedOut)
         fixture.expectNoParts()
     }
@@ -103,7 +117,8 @@ import TransferTestSupport
     func aBodyThatIsCutIsNoFile(inOrder: Bool) async throws {
         let fixture = try await EngineFixture()
         let task = try await fixture.download(
-            .cut(Self.body, after: 100_000, inOrder ? .close : .reset))
+            .cut(Self.body, after: 100_000, inOrder ? .close : .reset)
+        )
         #expect(task.state == .failed)
         #expect(task.failure?.code == (inOrder ? .lengthMismatch : .connectionLost))
         #expect(task.failure?.isRetryable == true)
@@ -116,7 +131,8 @@ import TransferTestSupport
             OriginScript([
                 .head(200, [("Transfer-Encoding", "chunked")]),
                 .chunks(Self.body, size: 10_000, isEnded: false), .close,
-            ]))
+            ])
+        )
         #expect(task.state == .failed)
         #expect(fixture.files().isEmpty)
     }
@@ -124,7 +140,8 @@ import TransferTestSupport
     @Test func aLengthThatLiesDownNeverGivesMoreThanItSaid() async throws {
         let fixture = try await EngineFixture()
         let task = try await fixture.download(
-            OriginScript([.head(200, [("Content-Length", "10")]), .body(Self.body), .close]))
+            OriginScript([.head(200, [("Content-Length", "10")]), .body(Self.body), .close])
+        )
         // libcurl reads the announced bytes and drops the connection with the rest.
         if task.state == .completed {
             #expect(try fixture.content(task) == Array(Self.body.bytes.prefix(10)))
@@ -142,7 +159,8 @@ import TransferTestSupport
     ) async throws {
         let fixture = try await EngineFixture()
         let task = try await fixture.download(
-            OriginScript([.head(200, headers), .body(.text("0123456789")), .close]))
+            OriginScript([.head(200, headers), .body(.text("0123456789")), .close])
+        )
         #expect(task.failure?.code == .badResponse)
         #expect(fixture.files().isEmpty)
     }
@@ -163,7 +181,8 @@ import TransferTestSupport
         let policy = EgressPolicy()
         let task = try await fixture.download(
             .response(body: Self.body),
-            configure: { $0.egress = EgressGuard { policy.allows($0.bytes) } })
+            configure: { $0.egress = EgressGuard { policy.allows($0.bytes) } }
+        )
         #expect(task.failure?.code == .egressDenied)
         #expect(fixture.origin.log.now.requests.isEmpty)
     }
@@ -174,7 +193,8 @@ import TransferTestSupport
             SessionConfiguration(additionalHeaders: [
                 HTTPHeader(name: "X-Session", value: "session"),
                 HTTPHeader(name: "X-Both", value: "session"),
-            ]))
+            ])
+        )
         let task = try await fixture.download(.response(body: Self.body)) {
             $0.headers = [
                 HTTPHeader(name: "x-both", value: "task"),
@@ -184,7 +204,9 @@ import TransferTestSupport
         #expect(task.state == .completed)
         let request = try #require(fixture.origin.log.now.requests.first)
         #expect(request["X-Session"] == "session")
-        #expect(request.headers.filter { $0.name.lowercased() == "x-both" }.map(\.value) == ["task"])
+        #expect(
+            request.headers.filter { $0.name.lowercased() == "x-both" }.map(\.value) == ["task"]
+        )
         #expect(request["Authorization"] == "Bearer é")
         #expect(request["Accept-Encoding"] == nil)
         #expect(request["Range"] == nil)

@@ -22,7 +22,10 @@ final class EngineFixture: Sendable {
     /// Signalled whenever an engine has ended tasks.
     private let concluded = WakeSignal()
 
+    /// Migrates the test's schema and makes a tenant with a session.
+    ///
     /// - Parameter directory: a new one unless said.
+    /// - Throws: whatever the database, the origin or the file system refuses.
     init(directory: String? = nil) async throws {
         let database = TestDatabase.current
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
@@ -33,10 +36,14 @@ final class EngineFixture: Sendable {
         origin = try LoopbackOrigin()
         store = TransferStore(pool: database.pool())
         tenant = try await store.createAPIKey(
-            id: "test", tenantName: "test", secretSHA256: Array(repeating: 0, count: 32),
-            name: "test")
+            id: "test",
+            tenantName: "test",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "test"
+        )
         self.directory =
-            directory ?? FileManager.default.temporaryDirectory
+            directory
+            ?? FileManager.default.temporaryDirectory
             .appending(path: "transferd-engine-\(UUID())").path
         try await putSession()
     }
@@ -52,7 +59,10 @@ final class EngineFixture: Sendable {
 
     func putSession(_ configuration: SessionConfiguration = SessionConfiguration()) async throws {
         _ = try await store.putSession(
-            tenant: tenant, identifier: Self.identifier, configuration: configuration)
+            tenant: tenant,
+            identifier: Self.identifier,
+            configuration: configuration
+        )
     }
 
     /// Runs an engine while `body` runs, then shuts it down gracefully to its end.
@@ -62,18 +72,32 @@ final class EngineFixture: Sendable {
     ) async throws -> Value {
         var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         configuration.retryPolicy = RetryPolicy(
-            attemptsMax: 3, delayBase: .milliseconds(1), delayMax: .milliseconds(2))
+            attemptsMax: 3,
+            delayBase: .milliseconds(1),
+            delayMax: .milliseconds(2)
+        )
         change(&configuration)
         let curl = try CurlLoop(name: "engine-test", connectionsMax: configuration.concurrency)
         defer { curl.stop() }
         let identity = WorkerIdentity(
-            incarnation: try await store.registerWorker(name: "test"))
+            incarnation: try await store.registerWorker(name: "test")
+        )
         let engine = try TransferEngine(
-            store: store, identity: identity, container: Container(directory: directory), curl: curl, configuration: configuration,
-            logger: Self.logger, onEvents: { [concluded] in concluded.signal() })
+            store: store,
+            identity: identity,
+            container: Container(directory: directory),
+            curl: curl,
+            configuration: configuration,
+            logger: Self.logger,
+            onEvents: { [concluded] in concluded.signal() }
+        )
         let keeper = LeaseKeeper(
-            store: store, identity: identity, configuration: configuration, logger: Self.logger,
-            onDeclaredDead: { engine.dropAttempts() })
+            store: store,
+            identity: identity,
+            configuration: configuration,
+            logger: Self.logger,
+            onDeclaredDead: { engine.dropAttempts() }
+        )
         let group = ServiceGroup(services: [keeper, engine], logger: Self.logger)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
@@ -87,15 +111,21 @@ final class EngineFixture: Sendable {
 
     /// Submits a download of `url`, as `change` leaves it.
     func submit(
-        _ url: String, _ change: (inout TaskSubmission) -> Void = { _ in }
+        _ url: String,
+        _ change: (inout TaskSubmission) -> Void = { _ in }
     ) async throws -> TaskID {
         let parsed = try CurlURL(url)
         var submission = TaskSubmission(
-            id: TaskID(.version7()), url: url,
-            lane: Lane(host: parsed.host, port: Int(parsed.port)))
+            id: TaskID(.version7()),
+            url: url,
+            lane: Lane(host: parsed.host, port: Int(parsed.port))
+        )
         change(&submission)
         let result = try await store.submit(
-            [submission], tenant: tenant, sessionIdentifier: Self.identifier)
+            [submission],
+            tenant: tenant,
+            sessionIdentifier: Self.identifier
+        )
         guard case .accepted = result else { throw CancellationError() }
         return submission.id
     }
@@ -116,7 +146,8 @@ final class EngineFixture: Sendable {
 
     /// Waits until each of the tasks has ended, all of them completed.
     func expectCompletion(
-        _ ids: [TaskID], _ location: SourceLocation = #_sourceLocation
+        _ ids: [TaskID],
+        _ location: SourceLocation = #_sourceLocation
     ) async throws {
         for id in ids {
             let task = try await ended(id)
@@ -126,7 +157,8 @@ final class EngineFixture: Sendable {
 
     /// Runs one download of `script` to its end with an engine of its own.
     func download(
-        _ script: OriginScript, retries: Bool = false,
+        _ script: OriginScript,
+        retries: Bool = false,
         _ change: (inout TaskSubmission) -> Void = { _ in },
         configure: (inout EngineConfiguration) -> Void = { _ in }
     ) async throws -> TransferTask {
@@ -160,7 +192,9 @@ extension EngineFixture {
     func place(_ bytes: [UInt8], at path: String) throws {
         let url = URL(filePath: "\(container)/\(path)")
         try FileManager.default.createDirectory(
-            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            at: url.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
         try Data(bytes).write(to: url)
     }
 
@@ -170,7 +204,9 @@ extension EngineFixture {
         return (found?.allObjects as? [String] ?? []).filter { path in
             var isDirectory: ObjCBool = false
             return FileManager.default.fileExists(
-                atPath: "\(container)/\(path)", isDirectory: &isDirectory)
+                atPath: "\(container)/\(path)",
+                isDirectory: &isDirectory
+            )
                 && !isDirectory.boolValue
         }
     }

@@ -46,7 +46,11 @@ import TransferTestSupport
         fixture.origin.when(
             "/moved",
             .response(
-                302, headers: [("Location", "/file")], body: .random(seed: 1, size: 500_000)))
+                302,
+                headers: [("Location", "/file")],
+                body: .random(seed: 1, size: 500_000)
+            )
+        )
         let id = try await fixture.submit(fixture.origin.url("/moved"))
         let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
         #expect(try fixture.content(task) == Self.body.bytes)

@@ -43,8 +43,10 @@ import TransferModel
         let name = String(repeating: "a", count: Destination.componentBytesMax)
         let destination = try #require(Destination(path: name, overwrite: false))
         let part = ResultLocation.partPath(
-            of: TaskID(.version7()), destination: destination,
-            fence: Fence(incarnation: .max, counter: 1))
+            of: TaskID(.version7()),
+            destination: destination,
+            fence: Fence(incarnation: .max, counter: 1)
+        )
         #expect(part.utf8.count <= 255)
     }
 

@@ -55,7 +55,8 @@ import TransferModel
 
     @Test func anOperatorCanAllowANetworkOfIPv6() throws {
         let network = try #require(
-            EgressPolicy.Network(prefix: try Self.bytes("fd00:1::"), length: 32))
+            EgressPolicy.Network(prefix: try Self.bytes("fd00:1::"), length: 32)
+        )
         let policy = EgressPolicy(allowed: [network])
         #expect(policy.allows(try Self.bytes("fd00:1::1")))
         #expect(!policy.allows(try Self.bytes("fd00:2::1")))
@@ -69,9 +70,11 @@ import TransferModel
         #expect(!EgressPolicy(allowed: [one]).allows([127, 0, 0, 2]))
     }
 
-    @Test(arguments: [
-        ([10, 0, 0], 8), ([10, 0, 0, 0], 33), ([10, 0, 0, 0], -1), ([], 0),
-    ] as [([UInt8], Int)])
+    @Test(
+        arguments: [
+            ([10, 0, 0], 8), ([10, 0, 0, 0], 33), ([10, 0, 0, 0], -1), ([], 0),
+        ] as [([UInt8], Int)]
+    )
     func refusesANetworkThatIsNone(prefix: [UInt8], length: Int) {
         #expect(EgressPolicy.Network(prefix: prefix, length: length) == nil)
     }

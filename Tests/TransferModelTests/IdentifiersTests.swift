@@ -18,7 +18,9 @@ import TransferModel
     }
 
     @Test func ordersByTime() {
-        let instants = (0..<100).map { Date(timeIntervalSince1970: 1_700_000_000 + Double($0) / 500) }
+        let instants = (0..<100).map {
+            Date(timeIntervalSince1970: 1_700_000_000 + Double($0) / 500)
+        }
         let ids = instants.map { TaskID(.version7(at: $0)).description }
         #expect(ids == ids.sorted())
     }

@@ -6,10 +6,12 @@ import TransferModel
     /// Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110.
     private static let date = Date(timeIntervalSince1970: 784_111_777)
 
-    @Test(arguments: [
-        ("0", 0), ("120", 120), (" 7\t", 7), ("007", 7),
-        ("99999999999999999999999999", 3_162_240_000),
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("0", 0), ("120", 120), (" 7\t", 7), ("007", 7),
+            ("99999999999999999999999999", 3_162_240_000),
+        ] as [(String, Int64)]
+    )
     func readsSeconds(value: String, seconds: Int64) {
         #expect(RetryAfter.wait(value, now: Self.date) == .seconds(seconds))
     }

@@ -15,10 +15,15 @@ import TransferModel
         (3, 0.0, .seconds(2)), (4, 0.0, .seconds(4)), (4, 0.5, .seconds(6)),
     ])
     func doublesTheWaitAndPlacesItInTheUpperHalf(
-        attempt: Int, chance: Double, wait: Duration
+        attempt: Int,
+        chance: Double,
+        wait: Duration
     ) {
         let decision = RetryPolicy().decision(
-            after: Self.transient, attempt: attempt, chance: chance)
+            after: Self.transient,
+            attempt: attempt,
+            chance: chance
+        )
         #expect(decision == .retry(after: wait))
     }
 
@@ -45,19 +50,28 @@ import TransferModel
 
     @Test func waitsAsLongAsTheServerAskedFor() {
         let decision = RetryPolicy().decision(
-            after: Self.asking(.seconds(90)), attempt: 1, chance: 0)
+            after: Self.asking(.seconds(90)),
+            attempt: 1,
+            chance: 0
+        )
         #expect(decision == .retry(after: .seconds(90)))
     }
 
     @Test func neverComesBackFasterBecauseTheServerAskedForLess() {
         let decision = RetryPolicy().decision(
-            after: Self.asking(.zero), attempt: 3, chance: 0)
+            after: Self.asking(.zero),
+            attempt: 3,
+            chance: 0
+        )
         #expect(decision == .retry(after: .seconds(2)))
     }
 
     @Test func boundsWhatAServerMayAskFor() {
         let decision = RetryPolicy().decision(
-            after: Self.asking(.seconds(1_000_000_000)), attempt: 1, chance: 0)
+            after: Self.asking(.seconds(1_000_000_000)),
+            attempt: 1,
+            chance: 0
+        )
         #expect(decision == .retry(after: .seconds(3600)))
     }
 }

@@ -14,7 +14,8 @@ import TransferModel
     @Test(arguments: 100...599)
     func aStatusIsRetryableAsRFC9110SuggestsIt(status: Int) {
         let transient: Set = [408, 425, 429]
-        let expected = transient.contains(status) || (status >= 500 && ![501, 505].contains(status))
+        let expected =
+            transient.contains(status) || (status >= 500 && ![501, 505].contains(status))
         let failure = TransferFailure(.httpStatus, "", httpStatus: status)
         #expect(failure.isRetryable == expected)
     }
@@ -46,6 +47,7 @@ import TransferModel
                 "timed_out", "connection_lost", "length_mismatch", "bad_response", "http_status",
                 "bad_redirect", "unsupported_url", "file_too_large", "destination_collision",
                 "destination_not_writable", "storage_full", "storage_failure", "poison",
-            ])
+            ]
+        )
     }
 }

@@ -26,10 +26,14 @@ import TransferTestSupport
         try await fixture.putSession(
             StoreFixture.identifier,
             SessionConfiguration(
-                timeoutForRequest: .seconds(7), timeoutForResource: .seconds(70),
+                timeoutForRequest: .seconds(7),
+                timeoutForResource: .seconds(70),
                 additionalHeaders: [
-                    HTTPHeader(name: "X-Session", value: "s"), HTTPHeader(name: "Accept", value: "a"),
-                ]))
+                    HTTPHeader(name: "X-Session", value: "s"),
+                    HTTPHeader(name: "Accept", value: "a"),
+                ]
+            )
+        )
         let id = try await fixture.submit { submission, _ in
             submission.headers = [HTTPHeader(name: "ACCEPT", value: "b")]
             submission.destination = Destination(path: "x/y", overwrite: false)
@@ -46,7 +50,8 @@ import TransferTestSupport
         #expect(
             claim.headers == [
                 HTTPHeader(name: "X-Session", value: "s"), HTTPHeader(name: "ACCEPT", value: "b"),
-            ])
+            ]
+        )
         #expect(try await fixture.state(id) == .running)
         #expect(try await fixture.task(id).attempt == 1)
     }
@@ -57,7 +62,9 @@ import TransferTestSupport
             submission.lane = Self.lane(Int64(index % 3))
         }
         let first = try await fixture.claim(100, perLane: 4)
-        #expect(Dictionary(grouping: first, by: \.lane).mapValues(\.count).values.sorted() == [4, 4, 4])
+        #expect(
+            Dictionary(grouping: first, by: \.lane).mapValues(\.count).values.sorted() == [4, 4, 4]
+        )
         let busy = [Self.lane(0): 4, Self.lane(1): 3, Self.lane(2): 9]
         let second = try await fixture.claim(100, perLane: 4, busy: busy)
         #expect(second.map(\.lane) == [Self.lane(1)])

@@ -11,7 +11,11 @@ import TransferTestSupport
         let claims = try await fixture.claim()
         try await fixture.publish([claims[0]])
         let failure = TransferFailure(
-            .httpStatus, "busy", httpStatus: 503, retryAfter: .seconds(30))
+            .httpStatus,
+            "busy",
+            httpStatus: 503,
+            retryAfter: .seconds(30)
+        )
         let verdicts: [Conclusion.Verdict] = [
             .completed, .failed(StoreFixture.failure), .retry(failure, after: .seconds(60)),
             .released, .requeued,
@@ -19,7 +23,8 @@ import TransferTestSupport
         let concluded = try await fixture.store.conclude(
             zip(claims, verdicts).map {
                 Conclusion(task: $0.task, fence: $0.fence, verdict: $1, bytesReceived: 7)
-            })
+            }
+        )
         #expect(concluded == Set(claims.map(\.task)))
         let states = try await fixture.states(claims.map(\.task))
         #expect(states == [.completed, .failed, .waitingForRetry, .queued, .queued])
@@ -52,15 +57,24 @@ import TransferTestSupport
         let stale = fixture.worker.reserve(1).first
         for verdict in verdicts {
             let concluded = try await fixture.store.conclude(
-                claims.map { Conclusion(task: $0.task, fence: stale, verdict: verdict) })
+                claims.map { Conclusion(task: $0.task, fence: stale, verdict: verdict) }
+            )
             #expect(concluded.isEmpty)
         }
         let published = try await fixture.store.publish(
             claims.map {
                 Publication(
-                    task: $0.task, fence: stale, partFence: stale, tenant: $0.tenant,
-                    session: $0.session, number: 1, destination: nil, result: StoreFixture.result)
-            })
+                    task: $0.task,
+                    fence: stale,
+                    partFence: stale,
+                    tenant: $0.tenant,
+                    session: $0.session,
+                    number: 1,
+                    destination: nil,
+                    result: StoreFixture.result
+                )
+            }
+        )
         #expect(published.isEmpty)
         try await fixture.store.recordProgress([(claims[0].task, stale, 9, 10)])
         #expect(try await fixture.task(claims[0].task).bytesReceived == 0)
@@ -118,9 +132,11 @@ import TransferTestSupport
             events.map(\.kind) == [
                 .taskCreated, .taskWaiting, .taskDownloadFinished, .taskCompleted,
                 .sessionEventsFinished,
-            ])
+            ]
+        )
         #expect(
-            events.compactMap(\.task?.state) == [.queued, .waitingForRetry, .running, .completed])
+            events.compactMap(\.task?.state) == [.queued, .waitingForRetry, .running, .completed]
+        )
         #expect(events.compactMap(\.task?.attempt) == [0, 1, 2, 2])
         #expect(events.compactMap(\.task?.id) == [id, id, id, id])
         #expect(events[1].task?.failure == StoreFixture.failure)
@@ -130,7 +146,12 @@ import TransferTestSupport
         #expect(
             events.last?.summary
                 == SessionEvent.GenerationSummary(
-                    completed: 1, failed: 0, cancelled: 0, failedTasks: []))
+                    completed: 1,
+                    failed: 0,
+                    cancelled: 0,
+                    failedTasks: []
+                )
+        )
     }
 
     @Test func theSummaryNamesTheFirstThatFailed() async throws {
@@ -139,7 +160,9 @@ import TransferTestSupport
             submission.clientString = ClientString("task \u{0} \(index)")
         }
         try await fixture.conclude(
-            try await fixture.claim(), .failed(TransferFailure(.egressDenied, "no")))
+            try await fixture.claim(),
+            .failed(TransferFailure(.egressDenied, "no"))
+        )
         let summary = try #require(try await fixture.events().last?.summary)
         #expect(summary.failed == 25)
         let max = SessionEvent.GenerationSummary.failedTasksMax

@@ -18,11 +18,14 @@ import TransferTestSupport
         }
         let waiting = try await fixture.submit()
         try await fixture.conclude(
-            try await fixture.claim(), .retry(StoreFixture.failure, after: .seconds(60)))
+            try await fixture.claim(),
+            .retry(StoreFixture.failure, after: .seconds(60))
+        )
         let queued = try await fixture.submit()
         let ids = suspended + scheduled + waiting + queued
         #expect(
-            try await fixture.states(ids) == [.suspended, .scheduled, .waitingForRetry, .queued])
+            try await fixture.states(ids) == [.suspended, .scheduled, .waitingForRetry, .queued]
+        )
         for id in ids { #expect(try await cancel(id, fixture) == .cancelled) }
         #expect(try await fixture.task(waiting[0]).attempt == 1)
         #expect(try await fixture.claim().isEmpty)
@@ -69,9 +72,11 @@ import TransferTestSupport
             for _ in 0..<10 { group.addTask { try await cancel(id, fixture) } }
             for try await state in group { #expect(state == .cancelled) }
         }
-        #expect(try await fixture.events().map(\.kind) == [
-            .taskCreated, .taskCancelled, .sessionEventsFinished,
-        ])
+        #expect(
+            try await fixture.events().map(\.kind) == [
+                .taskCreated, .taskCancelled, .sessionEventsFinished,
+            ]
+        )
         try await fixture.checkInvariants()
     }
 
@@ -104,7 +109,9 @@ import TransferTestSupport
                 while try await fixture.session().progress.outstanding > 0 {
                     let claims = try await fixture.claim(10)
                     try await fixture.conclude(
-                        claims, .retry(StoreFixture.failure, after: .zero))
+                        claims,
+                        .retry(StoreFixture.failure, after: .zero)
+                    )
                     _ = try await fixture.store.promoteDue()
                 }
             }
@@ -146,12 +153,11 @@ import TransferTestSupport
         let ids = try await fixture.submit(2) { submission, index in
             submission.earliestBeginAt = now.addingTimeInterval(index == 0 ? 0.3 : 3600)
         }
-        var promoted = 0
-        while promoted == 0 {
-            let (count, next) = try await fixture.store.promoteDue()
-            promoted = count
+        // On a machine so slow that the time had come before the submit, there is nothing to see.
+        while try await fixture.states(ids)[0] == .scheduled {
+            let (promoted, next) = try await fixture.store.promoteDue()
             // Until the first is due, it is the one that is waited for.
-            if count == 0 { #expect(try #require(next) <= .seconds(1)) }
+            if promoted == 0, let next { #expect(next <= .seconds(1)) }
         }
         let lateness: Query = """
             SELECT (clock_timestamp() >= \(now.addingTimeInterval(0.3)))::int::bigint AS count
@@ -166,7 +172,9 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.submit(300)
         try await fixture.conclude(
-            try await fixture.claim(300), .retry(StoreFixture.failure, after: .zero))
+            try await fixture.claim(300),
+            .retry(StoreFixture.failure, after: .zero)
+        )
         let promoted = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<4 { group.addTask { try await fixture.store.promoteDue().promoted } }
             return try await group.reduce(0, +)

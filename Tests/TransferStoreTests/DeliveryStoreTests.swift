@@ -8,17 +8,24 @@ import TransferTestSupport
 extension StoreFixture {
     @discardableResult
     func subscribe(
-        session: String? = nil, kinds: [SessionEvent.Kind]? = nil
+        session: String? = nil,
+        kinds: [SessionEvent.Kind]? = nil
     ) async throws -> SubscriptionID {
         let subscription = Subscription(
-            id: SubscriptionID(.version7()), tenant: tenant, sessionIdentifier: session,
-            url: "https://hook.test/", kinds: kinds, createdAt: Date())
+            id: SubscriptionID(.version7()),
+            tenant: tenant,
+            sessionIdentifier: session,
+            url: "https://hook.test/",
+            kinds: kinds,
+            createdAt: Date()
+        )
         _ = try await store.createSubscription(subscription, secret: .random())
         return subscription.id
     }
 
     func claimDeliveries(
-        _ limit: Int = 100, lease: Duration = .seconds(600)
+        _ limit: Int = 100,
+        lease: Duration = .seconds(600)
     ) async throws -> [DeliveryClaim] {
         try await store.claimDeliveries(worker.reserve(limit), limit: limit, lease: lease)
     }
@@ -57,18 +64,33 @@ extension StoreFixture {
         let claim = try await fixture.claimDeliveries()[0]
         #expect(
             try await fixture.store.recordDelivered(
-                claim, through: 2, status: 204, lease: Self.lease))
+                claim,
+                through: 2,
+                status: 204,
+                lease: Self.lease
+            )
+        )
         // Never backwards.
         #expect(
             try await !fixture.store.recordDelivered(
-                claim, through: 1, status: 204, lease: Self.lease))
+                claim,
+                through: 1,
+                status: 204,
+                lease: Self.lease
+            )
+        )
         // The third event is still to be delivered: due again at once.
         #expect(try await fixture.store.releaseDelivery(claim))
         let next = try await fixture.claimDeliveries()[0]
         #expect(next.acknowledgedSequence == 2)
         #expect(
             try await fixture.store.recordDelivered(
-                next, through: 3, status: 204, lease: Self.lease))
+                next,
+                through: 3,
+                status: 204,
+                lease: Self.lease
+            )
+        )
         #expect(try await fixture.store.releaseDelivery(next))
         #expect(try await fixture.claimDeliveries().isEmpty)
     }
@@ -81,7 +103,12 @@ extension StoreFixture {
         let error = String(repeating: "é", count: 300)
         #expect(
             try await fixture.store.recordDeliveryFailed(
-                claim, status: 500, error: error, retryAfter: .seconds(3600)))
+                claim,
+                status: 500,
+                error: error,
+                retryAfter: .seconds(3600)
+            )
+        )
         #expect(try await fixture.claimDeliveries().isEmpty)
         // New events do not make a failing subscriber's delivery due earlier.
         try await fixture.submit()
@@ -99,10 +126,16 @@ extension StoreFixture {
         #expect(old.fence != new.fence)
         let store = fixture.store
         #expect(
-            try await !store.recordDelivered(old, through: 1, status: 204, lease: Self.lease))
+            try await !store.recordDelivered(old, through: 1, status: 204, lease: Self.lease)
+        )
         #expect(
             try await !store.recordDeliveryFailed(
-                old, status: nil, error: "late", retryAfter: .zero))
+                old,
+                status: nil,
+                error: "late",
+                retryAfter: .zero
+            )
+        )
         #expect(try await !store.releaseDelivery(old))
         #expect(try await store.recordDelivered(new, through: 1, status: 204, lease: Self.lease))
     }
@@ -128,7 +161,12 @@ extension StoreFixture {
             let seen = try await fixture.session().progress.lastSequence
             #expect(
                 try await fixture.store.recordDelivered(
-                    claim, through: seen, status: 204, lease: Self.lease))
+                    claim,
+                    through: seen,
+                    status: 204,
+                    lease: Self.lease
+                )
+            )
             async let submitted = fixture.submit(2)
             async let released = fixture.store.releaseDelivery(claim)
             _ = try await (submitted, released)

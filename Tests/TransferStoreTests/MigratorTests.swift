@@ -22,7 +22,8 @@ import TransferTestSupport
             SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = current_schema() AND c.relkind = 'r'
                 AND c.relname <> 'schema_migration'
-            """)
+            """
+        )
         #expect(tables.isEmpty)
         #expect(try await migrator.migrate(connection) == pending)
         #expect(try await SchemaDump.take() == schema)
@@ -38,14 +39,16 @@ import TransferTestSupport
         let committed = try String(contentsOf: SchemaDump.committed, encoding: .utf8)
         #expect(
             dump == committed,
-            "review the change, then run this test with TRANSFERD_WRITE_SCHEMA=1")
+            "review the change, then run this test with TRANSFERD_WRITE_SCHEMA=1"
+        )
     }
 
     @Test func theDatabaseHasTheWordsOfTheCode() async throws {
         let connection = try await TestDatabase.current.connection()
         try await StoreFixture.migrator().migrate(connection)
         let rows = try await connection.execute(
-            "SELECT unnest(enum_range(NULL::task_state))::text AS word")
+            "SELECT unnest(enum_range(NULL::task_state))::text AS word"
+        )
         let words = try rows.map { try $0.decode("word", as: String.self) }
         #expect(words == TransferState.allCases.map(\.rawValue))
     }
@@ -73,7 +76,8 @@ import TransferTestSupport
             """
             INSERT INTO schema_migration (number, name, checksum)
             VALUES (\(Int32(count + 1)), 'later', \([UInt8](repeating: 1, count: 32)))
-            """)
+            """
+        )
         await #expect(
             throws: MigratorError.databaseIsNewer(number: count + 1, name: "later")
         ) { try await migrator.migrate(connection) }
@@ -94,14 +98,18 @@ import TransferTestSupport
         try await Self.withFolder { folder in
             let name = "\(folder)/0002_subscriptions.up.sql"
             try "CREATE TABLE half (); SELECT 1 / 0".write(
-                toFile: name, atomically: true, encoding: .utf8)
+                toFile: name,
+                atomically: true,
+                encoding: .utf8
+            )
             let migrator = try StoreFixture.migrator(folder: folder)
             await #expect(throws: PostgresError.self) { try await migrator.migrate(connection) }
             let rows = try await connection.execute(
                 """
                 SELECT to_regclass('half') IS NULL AS is_gone,
                     (SELECT count(*) FROM schema_migration) AS applied
-                """)
+                """
+            )
             #expect(try rows[0].decode("is_gone", as: Bool.self))
             #expect(try rows[0].decode("applied", as: Int64.self) == 1)
         }

@@ -12,8 +12,10 @@ import TransferTestSupport
             for _ in 0..<50 {
                 group.addTask {
                     let (session, isCreated) = try await fixture.store.putSession(
-                        tenant: fixture.tenant, identifier: "shared",
-                        configuration: SessionConfiguration())
+                        tenant: fixture.tenant,
+                        identifier: "shared",
+                        configuration: SessionConfiguration()
+                    )
                     return (session.id, isCreated)
                 }
             }
@@ -29,8 +31,10 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let header = HTTPHeader(name: "X-Trace", value: "a\u{301} \"quoted\"")
         let configuration = SessionConfiguration(
-            timeoutForRequest: .milliseconds(1500), timeoutForResource: .seconds(60),
-            additionalHeaders: [header])
+            timeoutForRequest: .milliseconds(1500),
+            timeoutForResource: .seconds(60),
+            additionalHeaders: [header]
+        )
         let session = try await fixture.putSession(StoreFixture.identifier, configuration)
         #expect(session.configuration == configuration)
         #expect(try await fixture.session().configuration == configuration)
@@ -39,8 +43,11 @@ import TransferTestSupport
     @Test func tenantsDoNotSeeEachOther() async throws {
         let fixture = try await StoreFixture()
         let other = try await fixture.store.createAPIKey(
-            id: "other", tenantName: "other", secretSHA256: Array(repeating: 1, count: 32),
-            name: "other")
+            id: "other",
+            tenantName: "other",
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: "other"
+        )
         let tasks = try await fixture.submit()
         let store = fixture.store
         let identifier = StoreFixture.identifier
@@ -52,7 +59,12 @@ import TransferTestSupport
         #expect(try await !store.invalidateSession(tenant: other, identifier: identifier))
         #expect(
             try await store.events(
-                tenant: other, sessionIdentifier: identifier, after: 0, limit: 10) == nil)
+                tenant: other,
+                sessionIdentifier: identifier,
+                after: 0,
+                limit: 10
+            ) == nil
+        )
         #expect(try await fixture.state(tasks[0]) == .queued)
     }
 
@@ -63,7 +75,10 @@ import TransferTestSupport
         var found: [String] = []
         while true {
             let page = try await fixture.store.sessions(
-                tenant: fixture.tenant, after: found.last, limit: 3)
+                tenant: fixture.tenant,
+                after: found.last,
+                limit: 3
+            )
             if page.isEmpty { break }
             found += page.map(\.identifier)
         }
@@ -85,12 +100,22 @@ import TransferTestSupport
         let identifier = StoreFixture.identifier
         #expect(
             try await fixture.store.invalidateSession(
-                tenant: fixture.tenant, identifier: identifier))
+                tenant: fixture.tenant,
+                identifier: identifier
+            )
+        )
         #expect(
             try await !fixture.store.invalidateSession(
-                tenant: fixture.tenant, identifier: identifier))
-        #expect(try await fixture.store.session(
-            tenant: fixture.tenant, identifier: identifier) == nil)
+                tenant: fixture.tenant,
+                identifier: identifier
+            )
+        )
+        #expect(
+            try await fixture.store.session(
+                tenant: fixture.tenant,
+                identifier: identifier
+            ) == nil
+        )
         // What is being published is past the point of no return.
         #expect(try await fixture.state(claims[0].task) == .running)
         let others = (held + delayed + waiting).filter { $0 != claims[0].task }
@@ -115,7 +140,9 @@ import TransferTestSupport
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     _ = try await fixture.store.invalidateSession(
-                        tenant: fixture.tenant, identifier: identifier)
+                        tenant: fixture.tenant,
+                        identifier: identifier
+                    )
                 }
                 for part in 0..<4 {
                     // Backwards, so that the rows are met in another order.
@@ -139,13 +166,17 @@ import TransferTestSupport
             let identifier = "round-\(round)"
             let session = try await fixture.putSession(identifier)
             async let isEnded = fixture.store.invalidateSession(
-                tenant: fixture.tenant, identifier: identifier)
+                tenant: fixture.tenant,
+                identifier: identifier
+            )
             let accepted = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
                         let result = try await fixture.store.submit(
-                            StoreFixture.submissions(3), tenant: fixture.tenant,
-                            sessionIdentifier: identifier)
+                            StoreFixture.submissions(3),
+                            tenant: fixture.tenant,
+                            sessionIdentifier: identifier
+                        )
                         if case .accepted = result { return true }
                         return false
                     }

@@ -12,8 +12,12 @@ struct StoreFixture: Sendable {
     static let lane = Lane(host: "origin.test", port: 443)
     static let failure = TransferFailure(.connectionLost, "The connection broke.")
     static let result = TransferResult(
-        httpStatus: 200, bytesReceived: 42, contentType: "text/plain", etag: "\"1\"",
-        isLengthVerified: true)
+        httpStatus: 200,
+        bytesReceived: 42,
+        contentType: "text/plain",
+        etag: "\"1\"",
+        isLengthVerified: true
+    )
 
     let store: TransferStore
     let tenant: TenantID
@@ -27,8 +31,11 @@ struct StoreFixture: Sendable {
         try await Self.migrator().migrate(aside)
         store = TransferStore(pool: database.pool(connectionsMax: connectionsMax))
         tenant = try await store.createAPIKey(
-            id: "test", tenantName: "test", secretSHA256: Array(repeating: 0, count: 32),
-            name: "test")
+            id: "test",
+            tenantName: "test",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "test"
+        )
         worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
         try await putSession()
     }
@@ -38,7 +45,10 @@ struct StoreFixture: Sendable {
         .appending(components: "..", "..", "migrations").standardized.path
 
     static func migrator(folder: String = migrationsFolder) throws -> Migrator {
-        try Migrator(folder: folder, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try Migrator(
+            folder: folder,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
     }
 
     @discardableResult
@@ -47,7 +57,9 @@ struct StoreFixture: Sendable {
         _ configuration: SessionConfiguration = SessionConfiguration()
     ) async throws -> Session {
         try await store.putSession(
-            tenant: tenant, identifier: identifier, configuration: configuration
+            tenant: tenant,
+            identifier: identifier,
+            configuration: configuration
         ).session
     }
 
@@ -58,12 +70,16 @@ struct StoreFixture: Sendable {
     /// Submits `count` tasks, each as `change` leaves it.
     @discardableResult
     func submit(
-        _ count: Int = 1, to identifier: String = StoreFixture.identifier,
+        _ count: Int = 1,
+        to identifier: String = StoreFixture.identifier,
         _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
     ) async throws -> [TaskID] {
         let submissions = Self.submissions(count, change)
         let result = try await store.submit(
-            submissions, tenant: tenant, sessionIdentifier: identifier)
+            submissions,
+            tenant: tenant,
+            sessionIdentifier: identifier
+        )
         guard case .accepted = result else {
             Issue.record("not accepted: \(result)")
             return []
@@ -72,7 +88,8 @@ struct StoreFixture: Sendable {
     }
 
     static func submissions(
-        _ count: Int, _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
+        _ count: Int,
+        _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
     ) -> [TaskSubmission] {
         // Sorted, as within one millisecond the identifiers are in no order.
         let ids = (0..<count).map { _ in TaskID(.version7()) }.sorted { "\($0)" < "\($1)" }
@@ -84,12 +101,16 @@ struct StoreFixture: Sendable {
     }
 
     func claim(
-        _ limit: Int = 100, perLane: Int = 1000, by identity: WorkerIdentity? = nil,
-        busy: [Lane: Int] = [:], after: Lane = Lane(key: .min)
+        _ limit: Int = 100,
+        perLane: Int = 1000,
+        by identity: WorkerIdentity? = nil,
+        busy: [Lane: Int] = [:],
+        after: Lane = Lane(key: .min)
     ) async throws -> [TaskClaim] {
         try await store.claim(
             TransferStore.ClaimBounds(limit: limit, perLane: perLane, busy: busy, after: after),
-            fences: (identity ?? worker).reserve(limit))
+            fences: (identity ?? worker).reserve(limit)
+        )
     }
 
     /// Moves the attempts to publications.
@@ -100,10 +121,12 @@ struct StoreFixture: Sendable {
 
     @discardableResult
     func conclude(
-        _ claims: [TaskClaim], _ verdict: Conclusion.Verdict
+        _ claims: [TaskClaim],
+        _ verdict: Conclusion.Verdict
     ) async throws -> Set<TaskID> {
         try await store.conclude(
-            claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: verdict) })
+            claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: verdict) }
+        )
     }
 
     /// Publishes and completes.
@@ -128,7 +151,12 @@ struct StoreFixture: Sendable {
     func events(_ identifier: String = StoreFixture.identifier) async throws -> [SessionEvent] {
         try #require(
             try await store.events(
-                tenant: tenant, sessionIdentifier: identifier, after: 0, limit: 100_000))
+                tenant: tenant,
+                sessionIdentifier: identifier,
+                after: 0,
+                limit: 100_000
+            )
+        )
     }
 
     /// Another worker, registered.
@@ -142,7 +170,8 @@ struct StoreFixture: Sendable {
             """
             UPDATE worker SET heartbeat_at = clock_timestamp() - interval '1 hour'
             WHERE incarnation = \(identity.incarnation)
-            """)
+            """
+        )
     }
 
     func count(_ query: Query) async throws -> Int64 {
@@ -154,8 +183,14 @@ extension Publication {
     /// What an attempt publishes whose part file is whole.
     init(of claim: TaskClaim) {
         self.init(
-            task: claim.task, fence: claim.fence, partFence: claim.fence, tenant: claim.tenant,
-            session: claim.session, number: claim.number, destination: claim.destination,
-            result: StoreFixture.result)
+            task: claim.task,
+            fence: claim.fence,
+            partFence: claim.fence,
+            tenant: claim.tenant,
+            session: claim.session,
+            number: claim.number,
+            destination: claim.destination,
+            result: StoreFixture.result
+        )
     }
 }

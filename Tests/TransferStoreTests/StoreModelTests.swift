@@ -157,10 +157,13 @@ private struct StoreModelRun {
         let successor = try await fixture.otherWorker()
         try await fixture.silence(worker)
         let takeover = try await fixture.store.takeOver(
-            silentFor: .seconds(600), identity: successor)
+            silentFor: .seconds(600),
+            identity: successor
+        )
         #expect(Set(takeover.publications.map(\.task)) == published)
         #expect(
-            Set(takeover.attempts.map(\.task)) == Set(claims.keys).subtracting(published))
+            Set(takeover.attempts.map(\.task)) == Set(claims.keys).subtracting(published)
+        )
         let old = Array(claims.values)
         #expect(try await fixture.conclude(old, .released).isEmpty)
         for claim in takeover.attempts { claims[claim.task] = claim }
@@ -180,9 +183,18 @@ extension TaskClaim {
     /// The same with another fence.
     fileprivate func fenced(_ fence: Fence) -> TaskClaim {
         TaskClaim(
-            task: task, fence: fence, tenant: tenant, session: session, lane: lane,
-            number: number, url: url, headers: headers, destination: destination,
-            timeoutForRequest: timeoutForRequest, timeoutForResource: timeoutForResource)
+            task: task,
+            fence: fence,
+            tenant: tenant,
+            session: session,
+            lane: lane,
+            number: number,
+            url: url,
+            headers: headers,
+            destination: destination,
+            timeoutForRequest: timeoutForRequest,
+            timeoutForResource: timeoutForResource
+        )
     }
 }
 

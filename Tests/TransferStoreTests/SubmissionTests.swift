@@ -7,12 +7,19 @@ import TransferTestSupport
 
 @Suite(.postgresSchema) struct SubmissionTests {
     private static func record(
-        _ key: String = "key", request: UInt8 = 1, body: String = "first"
+        _ key: String = "key",
+        request: UInt8 = 1,
+        body: String = "first"
     ) -> IdempotencyRecord {
         IdempotencyRecord(
-            key: Array(key.utf8), requestSHA256: Array(repeating: request, count: 32),
+            key: Array(key.utf8),
+            requestSHA256: Array(repeating: request, count: 32),
             response: IdempotencyRecord.Response(
-                status: 202, location: "/v1/tasks", body: Array(body.utf8)))
+                status: 202,
+                location: "/v1/tasks",
+                body: Array(body.utf8)
+            )
+        )
     }
 
     @Test func keepsWhatWasSubmittedByteForByte() async throws {
@@ -75,8 +82,10 @@ import TransferTestSupport
         submissions.append(submissions[0])
         await #expect(throws: StoreError.self) {
             try await fixture.store.submit(
-                submissions, tenant: fixture.tenant,
-                sessionIdentifier: StoreFixture.identifier)
+                submissions,
+                tenant: fixture.tenant,
+                sessionIdentifier: StoreFixture.identifier
+            )
         }
         #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 0)
         #expect(try await fixture.session().progress == SessionProgress())
@@ -87,11 +96,16 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let identifier = StoreFixture.identifier
         _ = try await fixture.store.invalidateSession(
-            tenant: fixture.tenant, identifier: identifier)
+            tenant: fixture.tenant,
+            identifier: identifier
+        )
         for name in ["unknown", identifier] {
             let result = try await fixture.store.submit(
-                StoreFixture.submissions(1), tenant: fixture.tenant, sessionIdentifier: name,
-                idempotency: Self.record(name))
+                StoreFixture.submissions(1),
+                tenant: fixture.tenant,
+                sessionIdentifier: name,
+                idempotency: Self.record(name)
+            )
             guard case .unknownSession = result else {
                 Issue.record("\(result)")
                 continue
@@ -107,8 +121,11 @@ import TransferTestSupport
         let store = fixture.store
         func submit(_ record: IdempotencyRecord) async throws -> SubmitResult {
             try await store.submit(
-                StoreFixture.submissions(2), tenant: fixture.tenant,
-                sessionIdentifier: StoreFixture.identifier, idempotency: record)
+                StoreFixture.submissions(2),
+                tenant: fixture.tenant,
+                sessionIdentifier: StoreFixture.identifier,
+                idempotency: record
+            )
         }
         guard case .accepted = try await submit(Self.record()) else {
             Issue.record("the first request was not accepted")
@@ -125,8 +142,10 @@ import TransferTestSupport
         }
         #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 2)
         let found = try await store.lookUp(
-            idempotencyKey: Array("key".utf8), requestSHA256: Array(repeating: 1, count: 32),
-            tenant: fixture.tenant)
+            idempotencyKey: Array("key".utf8),
+            requestSHA256: Array(repeating: 1, count: 32),
+            tenant: fixture.tenant
+        )
         #expect(found == .replay(Self.record().response))
         try await fixture.checkInvariants()
     }
@@ -137,9 +156,11 @@ import TransferTestSupport
             for index in 0..<50 {
                 group.addTask {
                     try await fixture.store.submit(
-                        StoreFixture.submissions(1), tenant: fixture.tenant,
+                        StoreFixture.submissions(1),
+                        tenant: fixture.tenant,
                         sessionIdentifier: StoreFixture.identifier,
-                        idempotency: Self.record(body: "\(index)"))
+                        idempotency: Self.record(body: "\(index)")
+                    )
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -162,14 +183,22 @@ import TransferTestSupport
     @Test func anotherTenantsKeyIsAnotherKey() async throws {
         let fixture = try await StoreFixture()
         _ = try await fixture.store.submit(
-            StoreFixture.submissions(1), tenant: fixture.tenant,
-            sessionIdentifier: StoreFixture.identifier, idempotency: Self.record())
+            StoreFixture.submissions(1),
+            tenant: fixture.tenant,
+            sessionIdentifier: StoreFixture.identifier,
+            idempotency: Self.record()
+        )
         let other = try await fixture.store.createAPIKey(
-            id: "other", tenantName: "other", secretSHA256: Array(repeating: 1, count: 32),
-            name: "other")
+            id: "other",
+            tenantName: "other",
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: "other"
+        )
         let found = try await fixture.store.lookUp(
-            idempotencyKey: Array("key".utf8), requestSHA256: Array(repeating: 1, count: 32),
-            tenant: other)
+            idempotencyKey: Array("key".utf8),
+            requestSHA256: Array(repeating: 1, count: 32),
+            tenant: other
+        )
         #expect(found == .none)
     }
 
@@ -177,14 +206,18 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         for key in ["old", "new"] {
             _ = try await fixture.store.submit(
-                StoreFixture.submissions(1), tenant: fixture.tenant,
-                sessionIdentifier: StoreFixture.identifier, idempotency: Self.record(key))
+                StoreFixture.submissions(1),
+                tenant: fixture.tenant,
+                sessionIdentifier: StoreFixture.identifier,
+                idempotency: Self.record(key)
+            )
         }
         _ = try await fixture.aside.execute(
             """
             UPDATE idempotency_key SET created_at = now() - interval '25 hours'
             WHERE key = \(Array("old".utf8))
-            """)
+            """
+        )
         #expect(try await fixture.store.pruneIdempotencyKeys() == 1)
         #expect(try await fixture.store.pruneIdempotencyKeys() == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM idempotency_key") == 1)

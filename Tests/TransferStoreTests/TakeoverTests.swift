@@ -22,7 +22,9 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.silence(fixture.worker)
         let takeover = try await fixture.store.takeOver(
-            silentFor: Self.lease, identity: fixture.worker)
+            silentFor: Self.lease,
+            identity: fixture.worker
+        )
         #expect(takeover.workers == 0)
         #expect(try await fixture.store.heartbeat(incarnation: fixture.worker.incarnation))
     }
@@ -105,7 +107,8 @@ import TransferTestSupport
             var attempts = try await early.attempts
             // A worker whose row was locked by its claim is found by the next look.
             attempts += try await fixture.store.takeOver(
-                silentFor: Self.lease, identity: rescuer
+                silentFor: Self.lease,
+                identity: rescuer
             ).attempts
             #expect(Set(attempts.map(\.task)) == Set(claimed.map(\.task)))
             try await fixture.conclude(attempts, .requeued)
@@ -120,13 +123,19 @@ import TransferTestSupport
         try await fixture.subscribe()
         try await fixture.submit()
         let claim = try await fixture.store.claimDeliveries(
-            fixture.worker.reserve(1), limit: 1, lease: .seconds(600))[0]
+            fixture.worker.reserve(1),
+            limit: 1,
+            lease: .seconds(600)
+        )[0]
         try await fixture.silence(fixture.worker)
         let rescuer = try await fixture.otherWorker()
         _ = try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
         #expect(try await !fixture.store.releaseDelivery(claim))
         let next = try await fixture.store.claimDeliveries(
-            rescuer.reserve(1), limit: 1, lease: .seconds(600))
+            rescuer.reserve(1),
+            limit: 1,
+            lease: .seconds(600)
+        )
         #expect(next.map(\.session) == [claim.session])
     }
 }

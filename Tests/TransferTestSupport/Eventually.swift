@@ -12,7 +12,8 @@ package struct NeverHappened: Error, CustomStringConvertible {
 ///
 /// - Throws: ``NeverHappened`` after `limit`, or what `condition` throws.
 package func eventually(
-    _ what: String, within limit: Duration = .seconds(30),
+    _ what: String,
+    within limit: Duration = .seconds(30),
     _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit

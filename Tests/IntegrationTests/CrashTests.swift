@@ -1,0 +1,163 @@
+import Curl
+import Foundation
+import Glibc
+import Testing
+import TransferTestSupport
+import TransferWire
+
+/// What survives when the service or its database is killed.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct CrashTests {
+    private static let terminal: Set = ["task.completed", "task.failed", "task.cancelled"]
+
+    /// Makes the session, and a subscription that leads to `receiver`.
+    private func prepare(_ client: APIClient, _ receiver: WebhookReceiver) async throws {
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let body = #"{"url":"\#(receiver.open())"}"#
+        #expect(try await client.send("POST", "/v1/subscriptions", body).status == 201)
+    }
+
+    /// Waits until the subscriber knows that `generations` have ended, and no more than that.
+    private func finished(_ receiver: WebhookReceiver, generations: Int = 1) async throws {
+        await receiver.log.wait { Self.finishes($0.requests(at: "/hook")) >= generations }
+        #expect(Self.finishes(receiver.log.now.requests(at: "/hook")) == generations)
+    }
+
+    /// A message that is repeated has the identifier it had, and counts once.
+    private static func finishes(_ messages: [OriginRequest]) -> Int {
+        let type = #""type":"session.events_finished""#
+        let ends = messages.filter { String(decoding: $0.body, as: UTF8.self).contains(type) }
+        return Set(ends.map { $0["webhook-id"] }).count
+    }
+
+    @Test func nothingIsLostOrDoneTwiceWhenTheServiceIsKilled() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let receiver = try WebhookReceiver()
+        let gate = OriginGate()
+        let bodies = (0..<50).map { OriginBody.random(seed: UInt64($0), size: 40_000 + $0 * 1000) }
+        for (index, body) in bodies.enumerated() {
+            origin.when("/\(index)", .gated(body, after: body.count / 2, gate))
+        }
+        let options = ["--connections-per-host", "64"]
+        let first = try await ServiceProcess(in: directory, options)
+        var client = try APIClient(first, key: directory.apiKey())
+        try await prepare(client, receiver)
+        let ids = try await client.submit(bodies.indices.map { origin.url("/\($0)") }, to: "s")
+        await origin.log.wait { log in
+            bodies.indices.allSatisfy {
+                log.bytesSent["/\($0)", default: 0] >= bodies[$0].count / 2
+            }
+        }
+        let database = try #require(directory.databaseServer)
+        #expect(await first.killNow() == 128 + SIGKILL)
+        #expect(!directory.parts().isEmpty)
+        gate.open()
+
+        let second = try await ServiceProcess(in: directory, options)
+        // The cluster was left running and is taken over.
+        #expect(directory.databaseServer == database)
+        client = try APIClient(second, key: directory.apiKey())
+        try await finished(receiver)
+        for (id, body) in zip(ids, bodies) {
+            let content = try await client.send("GET", "/v1/tasks/\(id)/content")
+            #expect(content.status == 200)
+            #expect(OriginBody.sha256(of: content.body) == body.sha256)
+        }
+        let events = try await client.events(of: "s")
+        let ends = events.filter { Self.terminal.contains($0.type) }
+        #expect(ends.count == 50)
+        #expect(Set(ends.compactMap { $0.data.task?.id }) == Set(ids))
+        #expect(events.count { $0.type == "session.events_finished" } == 1)
+        #expect(events.last?.type == "session.events_finished")
+        #expect(events.map(\.data.sequence) == (1...Int64(events.count)).map { $0 })
+        #expect(directory.parts().isEmpty)
+        #expect(await second.terminate() == 0)
+        #expect(!directory.isAlive(database))
+        // Each event reached the subscriber, in order, and none twice under another identifier.
+        let sequences = try receiver.received().map { try $0.event().sequence }
+        #expect(sequences == sequences.sorted())
+        #expect(Set(sequences).count == events.count)
+        #expect(Set(receiver.received().map(\.id)).count == events.count)
+    }
+
+    @Test func aServiceThatIsAskedToStopHandsItsWorkToTheNextStart() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let receiver = try WebhookReceiver()
+        let gate = OriginGate()
+        let body = OriginBody.random(seed: 1, size: 100_000)
+        origin.when("/file", .gated(body, after: 50_000, gate))
+        let first = try await ServiceProcess(in: directory)
+        var client = try APIClient(first, key: directory.apiKey())
+        try await prepare(client, receiver)
+        let ids = try await client.submit([origin.url("/file"), origin.url("/file")], to: "s")
+        await origin.log.arrived(2, at: "/file")
+        let database = try #require(directory.databaseServer)
+        #expect(await first.terminate() == 0)
+        #expect(!directory.isAlive(database))
+        #expect(directory.parts().isEmpty)
+        gate.open()
+        let second = try await ServiceProcess(in: directory)
+        try await finished(receiver)
+        client = try APIClient(second, key: directory.apiKey())
+        for id in ids {
+            let task = try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+            #expect(task.state == "completed")
+            #expect(task.attempt == 1)
+        }
+        // Another generation on the same session.
+        _ = try await client.submit([origin.url("/file")], to: "s")
+        try await finished(receiver, generations: 2)
+        #expect(await second.terminate() == 0)
+    }
+
+    @Test func aKilledDatabaseIsSaidAndSurvived() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let receiver = try WebhookReceiver()
+        let gate = OriginGate()
+        let body = OriginBody.random(seed: 3, size: 100_000)
+        origin.when("/file", .gated(body, after: 50_000, gate))
+        let service = try await ServiceProcess(in: directory)
+        let client = try APIClient(service, key: directory.apiKey())
+        try await prepare(client, receiver)
+        let ids = try await client.submit(
+            Array(repeating: origin.url("/file"), count: 6),
+            to: "s"
+        )
+        await origin.log.arrived(6, at: "/file")
+        #expect(await client.status("GET", "/readyz") == 200)
+
+        kill(try #require(directory.databaseServer), SIGKILL)
+        let killed = ContinuousClock.now
+        try await eventually("the service says that it is not ready") {
+            await client.status("GET", "/readyz") == 503
+        }
+        #expect(ContinuousClock.now - killed < .seconds(2))
+        #expect(await client.status("GET", "/livez") == 200)
+        let task = #"{"url":"\#(origin.url("/file"))"}"#
+        let refused = try await client.send("POST", "/v1/sessions/s/tasks", task)
+        // Unless it is back already.
+        if refused.status != 202 {
+            #expect(refused.status == 503)
+            #expect(refused.head["Retry-After"] != nil)
+        }
+        // Bodies that end while the database is away are kept until it is back.
+        gate.open()
+        try await eventually("the service recovers by itself", within: .seconds(60)) {
+            await client.status("GET", "/readyz") == 200
+        }
+        try await finished(receiver)
+        for id in ids {
+            let task = try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+            #expect(task.state == "completed")
+            let content = try await client.send("GET", "/v1/tasks/\(id)/content")
+            #expect(OriginBody.sha256(of: content.body) == body.sha256)
+        }
+        #expect(directory.parts().isEmpty)
+        #expect(await service.terminate() == 0)
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// The program `transferd` that was built with these tests.
+enum Program {
+    /// The root of this checkout, which holds the migrations and the API's description.
+    static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(components: "..", "..").standardized.path
+
+    /// Beside the executable of the tests, unless `TRANSFERD_BINARY` says otherwise.
+    private static let path: String = {
+        let environment = ProcessInfo.processInfo.environment
+        if let path = environment["TRANSFERD_BINARY"] { return path }
+        let tests = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        return tests.deletingLastPathComponent().appending(path: "transferd").path
+    }()
+
+    /// Starts it without any setting of the machine.
+    static func start(_ arguments: [String], log: String) throws -> ChildProcess {
+        let environment = ProcessInfo.processInfo.environment.filter {
+            $0.key != "DATABASE_URL" && !$0.key.hasPrefix("TRANSFERD_")
+                && !$0.key.hasPrefix("PG")
+        }
+        return try ChildProcess(path, arguments, environment: environment, log: log)
+    }
+
+    /// Runs it to its end.
+    ///
+    /// - Returns: its exit status and the first that it printed.
+    static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+        let process = try start(arguments, log: "/dev/null")
+        let output = await process.line() ?? Data()
+        return (await process.status(), String(decoding: output, as: UTF8.self))
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import Glibc
+
+/// The built program, running as its users run it.
+final class ServiceProcess: Sendable {
+    /// The line that the service prints when it listens.
+    struct Announcement: Decodable {
+        let event: String
+        let host: String
+        let port: Int
+        let pid: Int32
+    }
+
+    /// The program ended before it said where it listens.
+    struct NotStarted: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let announcement: Announcement
+    private let process: ChildProcess
+
+    /// Starts the service in `directory` and waits until it listens.
+    init(in directory: DataDirectory, _ options: [String] = []) async throws {
+        let log = "\(directory.path)-log"
+        process = try Program.start(
+            ["serve", "--port", "0", "--allow-network", "127.0.0.0/8"] + directory.options
+                + options,
+            log: log
+        )
+        guard let line = await process.line(),
+            let announcement = try? JSONDecoder().decode(Announcement.self, from: line)
+        else {
+            process.signal(SIGKILL)
+            let text = try String(contentsOfFile: log, encoding: .utf8)
+            throw NotStarted(description: String(text.suffix(2000)))
+        }
+        self.announcement = announcement
+    }
+
+    deinit { process.signal(SIGKILL) }
+
+    /// Ends it without warning.
+    func killNow() async -> Int32 {
+        process.signal(SIGKILL)
+        return await process.status()
+    }
+
+    /// Asks it to end, and waits until it has.
+    ///
+    /// - Returns: its exit status.
+    func terminate() async -> Int32 {
+        process.signal(SIGTERM)
+        return await process.status()
+    }
+}

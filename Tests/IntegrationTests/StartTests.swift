@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+/// What the program says and makes when it starts.
+@Suite(.timeLimit(.minutes(5))) struct StartTests {
+    @Test func saysWhereItListensAndKeepsItsKeyToItself() async throws {
+        let directory = DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        #expect(service.announcement.event == "listening")
+        #expect(service.announcement.host == "127.0.0.1")
+        #expect(service.announcement.port > 0)
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: "\(directory.path)/api-key"
+        )
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        let client = try APIClient(service, key: directory.apiKey())
+        #expect(await client.status("GET", "/v1/sessions") == 200)
+        #expect(
+            try await APIClient(service, key: "nonsense").send("GET", "/v1/sessions").status == 401
+        )
+
+        // A command beside the running service.
+        let made = try await Program.run(["keys", "create"] + directory.options)
+        #expect(made.status == 0)
+        let key = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(try key != directory.apiKey())
+        let other = try APIClient(service, key: key)
+        #expect(await other.status("GET", "/v1/sessions") == 200)
+        #expect(await service.terminate() == 0)
+
+        // The key of the first start is that of the second.
+        let again = try await ServiceProcess(in: directory)
+        let sameKey = try APIClient(again, key: directory.apiKey())
+        #expect(await sameKey.status("GET", "/v1/sessions") == 200)
+        #expect(await again.terminate() == 0)
+    }
+
+    @Test func namesEveryWrongSettingAtOnce() async throws {
+        let run = try await Program.run([
+            "serve", "--port", "70000", "--concurrency", "0", "--allow-network", "nonsense",
+        ])
+        #expect(run.status != 0)
+    }
+}
