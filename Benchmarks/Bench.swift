@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 
 /// `transferd-bench`: transferd beside its peers, on this machine, in one run.
 ///
@@ -57,23 +58,29 @@ struct Bench: AsyncParsableCommand {
         for round in 1...rounds {
             print("round \(round) of \(rounds)")
             let small = origin.smallURLs(count: files)
-            table.add("\(files) x 16 KiB, transferd", try await service.download(small))
-            if alone { continue }
-            table.add("\(files) x 16 KiB, curl --parallel", try await curl.download(small))
             // A tenth of the files: the rate does not depend on it and aria2 takes its time.
             let some = Array(small.prefix(files / 10))
-            table.add(
-                "\(files) x 16 KiB, aria2 RPC",
-                try await aria2.download(some) * 10
-            )
-            table.add("1 large file, transferd", try await service.download([origin.largeURL]))
-            table.add("1 large file, curl", try await curl.download([origin.largeURL]))
+            let large = [origin.largeURL]
+            let contenders: [(String, () async throws -> Double)] = [
+                ("\(files) x 16 KiB, transferd", { try await service.download(small) }),
+                ("\(files) x 16 KiB, curl --parallel", { try await curl.download(small) }),
+                ("\(files) x 16 KiB, aria2 RPC", { try await aria2.download(some) * 10 }),
+                ("1 large file, transferd", { try await service.download(large) }),
+                ("1 large file, curl", { try await curl.download(large) }),
+                ("1 large file, curl, sync", { try await curl.download(large, durably: true) }),
+            ]
+            for (name, measure) in contenders where !alone || name.hasSuffix("transferd") {
+                // What one left unwritten, the next must not be made to wait for.
+                sync()
+                table.add(name, try await measure())
+            }
         }
         table.print(
             comparing: [
                 ("\(files) x 16 KiB, transferd", "\(files) x 16 KiB, curl --parallel"),
                 ("\(files) x 16 KiB, transferd", "\(files) x 16 KiB, aria2 RPC"),
                 ("1 large file, transferd", "1 large file, curl"),
+                ("1 large file, transferd", "1 large file, curl, sync"),
             ])
         try print("service CPU \(service.cpuSeconds()) s, peak memory \(service.peakMiB()) MiB")
     }

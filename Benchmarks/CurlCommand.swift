@@ -5,7 +5,8 @@ struct CurlCommand {
     let folder: Folder
     let parallel: Int
 
-    func download(_ urls: [String]) async throws -> Double {
+    /// Downloads `urls`, and with `durably` waits until the files would survive a power cut.
+    func download(_ urls: [String], durably: Bool = false) async throws -> Double {
         let target = try folder.directory("curl")
         let lines = urls.enumerated().map { "url = \"\($1)\"\noutput = \"\(target)/\($0)\"\n" }
         let list = try folder.write(lines.joined(), to: "curl.config")
@@ -17,6 +18,9 @@ struct CurlCommand {
                 list,
             ]
         )
+        if durably {
+            try Program.run("sync", urls.indices.map { "\(target)/\($0)" })
+        }
         return (ContinuousClock.now - start) / .seconds(1)
     }
 }

@@ -86,6 +86,11 @@ CREATE TABLE idempotency_key (
     CONSTRAINT idempotency_key_request_sha256_check CHECK ((octet_length(request_sha256) = 32))
 );
 
+CREATE TABLE invalidation (
+    session_id uuid NOT NULL,
+    CONSTRAINT invalidation_pkey PRIMARY KEY (session_id)
+);
+
 CREATE TABLE outcome (
     task_id uuid NOT NULL,
     session_id uuid NOT NULL,
@@ -132,7 +137,7 @@ CREATE TABLE revocation (
     worker integer NOT NULL,
     fence bigint NOT NULL,
     task_id uuid NOT NULL,
-    CONSTRAINT revocation_pkey PRIMARY KEY (worker, fence)
+    CONSTRAINT revocation_pkey PRIMARY KEY (fence)
 );
 
 CREATE TABLE session (
@@ -221,6 +226,7 @@ CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT 
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
 CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id);
 CREATE INDEX publication_by_worker ON publication USING btree (worker);
+CREATE INDEX revocation_by_worker ON revocation USING btree (worker);
 CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);

@@ -143,12 +143,22 @@ CREATE TABLE publication (
 -- Serves the rescue of a dead worker's publications.
 CREATE INDEX publication_by_worker ON publication (worker);
 
--- An attempt that its worker must abandon because the task was cancelled; taken by that worker.
+-- An attempt that its worker must abandon because the task was cancelled; removed by that worker
+-- when the attempt has ended.
 CREATE TABLE revocation (
     worker integer NOT NULL,
     fence bigint NOT NULL,
     task_id uuid NOT NULL,
-    PRIMARY KEY (worker, fence)
+    -- Serves the removal of those that were heeded.
+    PRIMARY KEY (fence)
+);
+
+-- Serves the worker's look for its own.
+CREATE INDEX revocation_by_worker ON revocation (worker);
+
+-- A session whose tasks are being cancelled; gone when the last of them has ended.
+CREATE TABLE invalidation (
+    session_id uuid PRIMARY KEY
 );
 
 -- Where a task stands and ends; the same words as in code and API.

@@ -58,6 +58,9 @@ package struct PostgresError: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether the server itself undid the transaction, so that it can be sent again at once.
+    package var isUndone: Bool { code == .server && isRetryable && !isUnavailable }
+
     /// Whether the database as a whole cannot serve now, which HTTP tells as 503.
     package var isUnavailable: Bool {
         switch code {

@@ -15,6 +15,8 @@ struct Claimer {
     let logger: Logger
     private let wakeSignal = WakeSignal()
 
+    /// How long freed slots are gathered, so that a claim is worth its transaction.
+    private static let gatherInterval: Duration = .milliseconds(4)
     /// Tasks asked for at once.
     private static let claimMax = 256
 
@@ -46,6 +48,9 @@ struct Claimer {
         var position = Lane(key: .min)
         while !Task.isCancelled {
             await wakeSignal.wait()
+            if active.count > 0 {
+                do { try await Task.sleep(for: Self.gatherInterval) } catch { return }
+            }
             do throws(StoreError) {
                 try await fill(from: &position)
             } catch {

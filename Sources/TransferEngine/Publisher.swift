@@ -138,8 +138,9 @@ actor Publisher {
         _ parts: [(file: PartFile, publication: Publication)]
     ) async -> [Publication] {
         guard !parts.isEmpty else { return [] }
-        let accepted = await untilStored("publish") { () throws(StoreError) in
-            try await self.store.publish(parts.map(\.publication))
+        let accepted = await stored("publish", parts.map(\.publication)) {
+            publications throws(StoreError) in
+            try await self.store.publish(publications)
         }
         // Without an answer nothing is known: the rows decide after the next start.
         guard let accepted else { return [] }
@@ -215,7 +216,7 @@ actor Publisher {
 
     private func conclude(_ conclusions: [Conclusion]) async {
         guard !conclusions.isEmpty else { return }
-        let concluded = await untilStored("conclude") { () throws(StoreError) in
+        let concluded = await stored("conclude", conclusions) { conclusions throws(StoreError) in
             try await self.store.conclude(conclusions)
         }
         guard let concluded else { return }
@@ -228,34 +229,43 @@ actor Publisher {
         onConcluded()
     }
 
-    /// Repeats a change until the database has answered.
+    /// Stores a group, and repeats that until the database has answered; each change is safe to
+    /// repeat, because the fence lets it happen once.
     ///
-    /// Each is safe to repeat: the fence lets it
-    /// happen once.
+    /// A group that the database refuses is halved until what it refuses is alone: the others do
+    /// not suffer for it.
     ///
-    /// - Returns: nil when the service stops first or the database refuses for good.
-    private func untilStored<Result>(
-        _ what: String,
-        _ change: () async throws(StoreError) -> Result
-    ) async -> Result? {
-        var isFirst = true
+    /// - Returns: the tasks that were changed; nil when the service stops first.
+    private func stored<Item: Sendable>(
+        _ step: String,
+        _ items: [Item],
+        _ change: ([Item]) async throws(StoreError) -> Set<TaskID>
+    ) async -> Set<TaskID>? {
+        var tries = 0
         while true {
             do throws(StoreError) {
-                return try await change()
+                return try await change(items)
             } catch .unavailable(let error) {
-                if isFirst {
+                tries += 1
+                if tries == 1 {
                     logger.warning(
                         "database away, keeping results",
-                        metadata: ["step": "\(what)", "error": "\(error)"]
+                        metadata: ["step": "\(step)", "error": "\(error)"]
                     )
                 }
-                isFirst = false
             } catch {
-                logger.error(
-                    "results not stored",
-                    metadata: ["step": "\(what)", "error": "\(error)"]
-                )
-                return nil
+                guard items.count > 1 else {
+                    logger.error(
+                        "result not stored",
+                        metadata: ["step": "\(step)", "error": "\(error)"]
+                    )
+                    return []
+                }
+                let half = items.count / 2
+                guard let first = await stored(step, Array(items[..<half]), change),
+                    let second = await stored(step, Array(items[half...]), change)
+                else { return nil }
+                return first.union(second)
             }
             do {
                 try await Task.sleep(for: Self.retryInterval.jittered)

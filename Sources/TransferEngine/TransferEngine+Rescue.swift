@@ -7,6 +7,7 @@ extension TransferEngine {
     func rescue() async {
         await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
             try await rescueOnce()
+            try await store.continueInvalidations()
             while try await store.pruneIdempotencyKeys() > 0 {}
         }
     }

@@ -135,10 +135,7 @@ package struct TransferEngine: Service {
             while !Task.isCancelled {
                 await controls.wait()
                 do throws(StoreError) {
-                    let revoked = try await store.takeRevocations(
-                        incarnation: identity.incarnation
-                    )
-                    for download in active.downloads(revoked) { download.abandon() }
+                    try await heedRevocations()
                     let progress = active.takeProgress()
                     if !progress.isEmpty { try await store.recordProgress(progress) }
                 } catch {
@@ -146,6 +143,17 @@ package struct TransferEngine: Service {
                 }
             }
         }
+    }
+
+    /// Stops revoked attempts; a revocation is kept until its attempt has ended, so that a crash in
+    /// between leaves word of the part file.
+    private func heedRevocations() async throws(StoreError) {
+        let revoked = try await store.revocations(incarnation: identity.incarnation)
+        guard !revoked.isEmpty else { return }
+        let running = active.downloads(revoked)
+        for download in running { download.abandon() }
+        let ended = Set(revoked).subtracting(running.map(\.claim.fence))
+        if !ended.isEmpty { try await store.removeRevocations(Array(ended)) }
     }
 
     /// Runs `body` at jittered intervals until cancelled; an unavailable database is waited out.

@@ -34,7 +34,9 @@ extension TransferStore {
     ) async throws(StoreError) -> [TaskClaim] {
         let busyLanes = bounds.busy.map(\.key.key)
         let busyCounts = bounds.busy.map { Int64($0.value) }
-        let rows = try await run(
+        // A claim that is lost leaves its tasks in the queue, and the fences given out with it are
+        // refused later; a claim that counts is flushed with the publication that rests on it.
+        let rows = try await runUnsynced(
             """
             WITH RECURSIVE full_lane AS (
                 SELECT lane FROM unnest(\(busyLanes), \(busyCounts)) AS b (lane, running)

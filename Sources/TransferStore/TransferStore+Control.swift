@@ -4,6 +4,8 @@ package import TransferModel
 extension TransferStore {
     /// Tries of a change that keeps meeting the task on its way between two tables.
     private static let triesMax = 20
+    /// Invalidated sessions looked after by one call.
+    private static let invalidationsMax = 100
 
     /// Cancels a task that is not terminal and not being published.
     ///
@@ -89,7 +91,19 @@ extension TransferStore {
         return !rows.isEmpty
     }
 
-    /// Cancels what is outstanding of an invalidated session, but for what is being published.
+    /// Goes on with invalidations that were begun, by whichever instance.
+    package func continueInvalidations() async throws(StoreError) {
+        let rows = try await run(
+            "SELECT session_id FROM invalidation ORDER BY session_id LIMIT \(Self.invalidationsMax)"
+        )
+        let sessions = try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try row.session("session_id") }
+        }
+        for session in sessions { try await cancelAll(of: session) }
+    }
+
+    /// Cancels what is outstanding of an invalidated session, but for what is being published: that
+    /// is left for the next call. When nothing is left, the invalidation is forgotten.
     func cancelAll(of session: SessionID) async throws(StoreError) {
         for _ in 0..<Self.triesMax {
             let rows = try await run([
@@ -102,12 +116,17 @@ extension TransferStore {
                 \(Self.cancelTargets)
                 """,
                 """
+                DELETE FROM invalidation i USING session_progress p
+                WHERE i.session_id = \(session.uuid) AND p.session_id = i.session_id
+                    AND p.outstanding = 0
+                """,
+                """
                 SELECT 1 FROM session_progress p
                 WHERE p.session_id = \(session.uuid) AND p.outstanding > (
                     SELECT count(*) FROM publication b WHERE b.session_id = p.session_id)
                 """,
             ])
-            if rows[1].isEmpty { return }
+            if rows[2].isEmpty { return }
         }
     }
 

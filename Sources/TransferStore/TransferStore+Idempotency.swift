@@ -55,12 +55,15 @@ extension TransferStore {
     /// Runs `query`, which contains ``keepAnswer(_:tenant:)``.
     ///
     /// - Returns: nil when the key was taken meanwhile, so that its answer is there to look up.
-    func runOnce(_ query: Query) async throws(StoreError) -> Rows? {
+    func runOnce(
+        _ query: Query,
+        keeping record: IdempotencyRecord?
+    ) async throws(StoreError) -> Rows? {
         do throws(StoreError) {
             return try await run(query)
         } catch .defect(let error) where error.constraint == "idempotency_key_pkey" {
             return nil
-        } catch .unavailable(let error) where error.sqlState == "55P03" {
+        } catch .unavailable(let error) where record != nil && error.sqlState == "55P03" {
             throw .idempotencyKeyInUse
         } catch {
             throw error

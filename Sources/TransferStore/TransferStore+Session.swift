@@ -124,6 +124,10 @@ extension TransferStore {
                 SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation
                 FROM counter c
             ),
+            -- Remembers what is left to do, should this instance die before it is done.
+            invalidation_row AS (
+                INSERT INTO invalidation (session_id) SELECT id FROM ended
+            ),
             \(Self.wake)
             SELECT session_id FROM counter
             """

@@ -96,7 +96,8 @@ extension TransferStore {
             \(Self.wake),
             \(Self.keepAnswer(idempotency, tenant: tenant))
             SELECT generation FROM counter
-            """
+            """,
+            keeping: idempotency
         )
         guard let rows else {
             return try await replay(idempotency, tenant: tenant)

@@ -32,7 +32,8 @@ extension TransferStore {
             ),
             \(Self.keepAnswer(idempotency, tenant: subscription.tenant))
             SELECT id FROM counter
-            """
+            """,
+            keeping: idempotency
         )
         if rows != nil { return .created }
         guard let idempotency else { throw .idempotencyKeyInUse }

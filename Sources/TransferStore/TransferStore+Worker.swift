@@ -32,7 +32,8 @@ extension TransferStore {
     ///
     /// - Returns: false when it was declared dead: its attempts belong to others now.
     package func heartbeat(incarnation: Int32) async throws(StoreError) -> Bool {
-        let rows = try await run(
+        // Lost only together with the database's uptime, and followed by another one.
+        let rows = try await runUnsynced(
             """
             UPDATE worker SET heartbeat_at = clock_timestamp() WHERE incarnation = \(incarnation)
             """
@@ -136,14 +137,21 @@ extension TransferStore {
         }
     }
 
-    /// Takes the worker's revocations: attempts that it must stop because of a cancellation.
-    package func takeRevocations(incarnation: Int32) async throws(StoreError) -> [Fence] {
+    /// The attempts of a worker that it must stop because of a cancellation.
+    package func revocations(incarnation: Int32) async throws(StoreError) -> [Fence] {
         let rows = try await run(
-            "DELETE FROM revocation WHERE worker = \(incarnation) RETURNING fence"
+            "SELECT fence FROM revocation WHERE worker = \(incarnation)"
         )
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try row.fence("fence") }
         }
+    }
+
+    /// Forgets revocations whose attempts have ended, with their part files.
+    package func removeRevocations(_ fences: [Fence]) async throws(StoreError) {
+        _ = try await run(
+            "DELETE FROM revocation WHERE fence = ANY(\(fences.map(\.rawValue)))"
+        )
     }
 }
 

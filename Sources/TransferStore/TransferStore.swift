@@ -7,6 +7,8 @@ import TransferModel
 /// all, and has been committed durably when it returns.
 package struct TransferStore: Sendable {
     private let pool: ConnectionPool
+    /// Tries of a transaction that the server keeps undoing.
+    private static let triesMax = 5
 
     /// What the connections of the pool have to be told.
     ///
@@ -25,19 +27,33 @@ package struct TransferStore: Sendable {
     }
 
     func run(_ query: Query) async throws(StoreError) -> Rows {
-        do throws(PostgresError) {
-            return try await pool.execute(query)
-        } catch {
-            throw StoreError(error)
-        }
+        try await repeating { () throws(PostgresError) in try await pool.execute(query) }
     }
 
     /// Runs `queries` as one transaction.
     func run(_ queries: [Query]) async throws(StoreError) -> [Rows] {
-        do throws(PostgresError) {
-            return try await pool.execute(queries)
-        } catch {
-            throw StoreError(error)
+        try await repeating { () throws(PostgresError) in try await pool.execute(queries) }
+    }
+
+    /// Runs `query` without waiting for the disk; only for what is harmless to lose in a power cut.
+    func runUnsynced(_ query: Query) async throws(StoreError) -> Rows {
+        let rows = try await run(["SELECT set_config('synchronous_commit', 'off', true)", query])
+        return rows[1]
+    }
+
+    /// Runs a transaction again that the server undid for another one's sake, as a deadlock.
+    private func repeating<Result>(
+        _ transaction: () async throws(PostgresError) -> Result
+    ) async throws(StoreError) -> Result {
+        var tries = 1
+        while true {
+            do throws(PostgresError) {
+                return try await transaction()
+            } catch  where error.isUndone && tries < Self.triesMax {
+                tries += 1
+            } catch {
+                throw StoreError(error)
+            }
         }
     }
 

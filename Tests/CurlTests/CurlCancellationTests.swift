@@ -2,7 +2,7 @@ import Curl
 import Testing
 import TransferTestSupport
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CurlCancellationTests {
     @Test func cancelsBeforeRequestArrives() async throws {
         let exchange = try Exchange()

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TransferTestSupport
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CurlEgressTests {
     @Test func refusesNewConnection() async throws {
         let exchange = try Exchange()

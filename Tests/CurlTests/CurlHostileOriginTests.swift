@@ -2,7 +2,7 @@ import Curl
 import Testing
 import TransferTestSupport
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CurlHostileOriginTests {
     private static let body = OriginBody.random(seed: 3, size: 50_000)
 

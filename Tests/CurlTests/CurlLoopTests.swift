@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import TransferTestSupport
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CurlLoopTests {
     @Test func deliversHeadBodyAndSummary() async throws {
         let exchange = try Exchange()

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import TransferTestSupport
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CurlRequestTests {
     @Test(arguments: ["GET", "DELETE", "OPTIONS", "PROPFIND"])
     func sendsMethodWithoutBody(method: String) async throws {

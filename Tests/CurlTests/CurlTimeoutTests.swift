@@ -2,7 +2,7 @@ import Curl
 import Testing
 import TransferTestSupport
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct CurlTimeoutTests {
     @Test func endsTransferWithoutFirstByte() async throws {
         let exchange = try Exchange()

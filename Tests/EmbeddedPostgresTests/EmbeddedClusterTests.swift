@@ -6,7 +6,7 @@ import Postgres
 import Testing
 
 /// One after the other: each test runs servers of its own.
-@Suite(.serialized, .timeLimit(.minutes(1))) struct EmbeddedClusterTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct EmbeddedClusterTests {
     private let logger = Logger(label: "test")
     private let fast = ["fsync": "off", "shared_buffers": "16MB"]
 

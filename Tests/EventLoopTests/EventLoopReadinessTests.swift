@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EventLoopReadinessTests {
     @Test func tellsThatBytesCanBeRead() async throws {
         let loop = try EventLoop(name: "ready")

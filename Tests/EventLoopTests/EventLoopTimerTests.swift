@@ -2,7 +2,7 @@ import EventLoop
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct EventLoopTimerTests {
     @Test func firesInOrderOfDeadlines() async throws {
         let loop = try EventLoop(name: "timers")

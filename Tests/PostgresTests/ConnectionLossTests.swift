@@ -4,7 +4,7 @@ import Postgres
 import Testing
 import TransferTestSupport
 
-@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct ConnectionLossTests {
+@Suite(.postgresSchema, .timeLimit(.minutes(5))) struct ConnectionLossTests {
     private func processID(_ connection: Connection) async throws -> Int32 {
         try await connection.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
     }

@@ -4,7 +4,7 @@ import Postgres
 import Testing
 import TransferTestSupport
 
-@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct ConnectionPoolTests {
+@Suite(.postgresSchema, .timeLimit(.minutes(5))) struct ConnectionPoolTests {
     private func backendCount(_ connection: Connection) async throws -> Int {
         // The one that asks is not counted.
         try await connection.execute(

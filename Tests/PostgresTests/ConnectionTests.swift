@@ -4,7 +4,7 @@ import Postgres
 import Testing
 import TransferTestSupport
 
-@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.postgresSchema, .timeLimit(.minutes(5))) struct ConnectionTests {
     @Test func executesStatementWithBinds() async throws {
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute("SELECT \(40) + \(2) AS sum, \("a'b") AS text")

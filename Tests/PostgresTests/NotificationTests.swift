@@ -2,7 +2,7 @@ import Postgres
 import Testing
 import TransferTestSupport
 
-@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct NotificationTests {
+@Suite(.postgresSchema, .timeLimit(.minutes(5))) struct NotificationTests {
     @Test func deliversPayloadsInOrderWhileIdleAndInFlight() async throws {
         let listener = try await TestDatabase.current.connection()
         let sender = try await TestDatabase.current.connection()

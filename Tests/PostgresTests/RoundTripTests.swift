@@ -3,7 +3,7 @@ import Postgres
 import Testing
 import TransferTestSupport
 
-@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct RoundTripTests {
+@Suite(.postgresSchema, .timeLimit(.minutes(5))) struct RoundTripTests {
     /// Sends a value through the server, which gives it back in its declared type.
     private func roundTrip<Value: PostgresEncodable & PostgresDecodable>(
         _ value: Value

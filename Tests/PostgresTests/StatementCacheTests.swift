@@ -43,7 +43,7 @@ import TransferTestSupport
     }
 }
 
-@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct PreparedStatementTests {
+@Suite(.postgresSchema, .timeLimit(.minutes(5))) struct PreparedStatementTests {
     private func preparedCount(_ connection: Connection) async throws -> Int {
         // Asked by a script-free query that is itself prepared, hence the exclusion.
         try await connection.execute(

@@ -130,6 +130,35 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    @Test func anInvalidationThatWasCutShortIsContinued() async throws {
+        let fixture = try await StoreFixture()
+        let session = try await fixture.session()
+        let ids = try await fixture.submit(3)
+        try await fixture.publish(try await fixture.claim(1))
+        // What a service leaves that dies right after the first commit.
+        _ = try await fixture.aside.execute([
+            "UPDATE session SET invalidated_at = now() WHERE id = \(session.id.uuid)",
+            """
+            UPDATE session_progress SET is_invalidated = true
+            WHERE session_id = \(session.id.uuid)
+            """,
+            "INSERT INTO invalidation (session_id) VALUES (\(session.id.uuid))",
+        ])
+        try await fixture.store.continueInvalidations()
+        #expect(
+            try await fixture.states(ids).sorted { $0.rawValue < $1.rawValue }
+                == [.cancelled, .cancelled, .running]
+        )
+        // Remembered as long as a file is being published.
+        #expect(try await fixture.count("SELECT count(*) AS count FROM invalidation") == 1)
+        _ = try await fixture.aside.execute("DELETE FROM publication")
+        _ = try await fixture.aside.execute(
+            "UPDATE session_progress SET outstanding = 0 WHERE session_id = \(session.id.uuid)"
+        )
+        try await fixture.store.continueInvalidations()
+        #expect(try await fixture.count("SELECT count(*) AS count FROM invalidation") == 0)
+    }
+
     @Test func invalidationsAndConclusionsOfManyTasksDoNotBlockEachOther() async throws {
         let fixture = try await StoreFixture()
         for round in 0..<5 {

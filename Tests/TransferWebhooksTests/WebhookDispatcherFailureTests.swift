@@ -5,7 +5,7 @@ import TransferModel
 import TransferTestSupport
 import TransferWebhooks
 
-@Suite(.postgresSchema, .timeLimit(.minutes(1)))
+@Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookDispatcherFailureTests {
     /// No second try within a test.
     private let patient = DeliverySchedule(waits: [.seconds(1000)])

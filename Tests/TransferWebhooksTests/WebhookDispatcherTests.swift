@@ -6,7 +6,7 @@ import TransferStore
 import TransferTestSupport
 import TransferWebhooks
 
-@Suite(.postgresSchema, .timeLimit(.minutes(1)))
+@Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookDispatcherTests {
     @Test func deliversTheEventsOfEachSessionInOrderAndSigned() async throws {
         let fixture = try await DeliveryFixture()
