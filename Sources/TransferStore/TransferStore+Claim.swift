@@ -63,9 +63,9 @@ extension TransferStore {
             -- 2. Materialized, because a plan that ran the locking query twice would lock more
             -- rows than its limit says.
             picked AS MATERIALIZED (
-                SELECT p.lane, p.priority_rank, p.task_id
+                SELECT p.row
                 FROM open o CROSS JOIN LATERAL (
-                    SELECT r.lane, r.priority_rank, r.task_id FROM ready r
+                    SELECT r.ctid AS row FROM ready r
                     WHERE r.lane = o.lane
                     ORDER BY r.priority_rank, r.task_id
                     LIMIT greatest(0, least(o.slots, \(bounds.limit)))
@@ -81,9 +81,10 @@ extension TransferStore {
                 FOR KEY SHARE
             ),
             taken AS (
-                DELETE FROM ready r USING picked p, alive
-                WHERE r.lane = p.lane AND r.priority_rank = p.priority_rank
-                    AND r.task_id = p.task_id
+                -- By the place of the rows just locked: a join by key would be planned by how full
+                -- the queue was when its statistics were taken, which is mostly empty.
+                DELETE FROM ready r USING alive
+                WHERE r.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
                 RETURNING r.task_id, r.attempt
             ),
             begun AS (

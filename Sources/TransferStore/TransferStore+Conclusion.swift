@@ -22,8 +22,10 @@ extension TransferStore {
                     is_length_verified)
             ),
             gone AS (
+                -- The array besides the join makes this a look-up whatever the statistics say.
                 DELETE FROM attempt a USING item i
-                WHERE a.task_id = i.task_id AND a.fence = i.fence
+                WHERE a.task_id = ANY (\(tasks))
+                    AND a.task_id = i.task_id AND a.fence = i.fence
                 RETURNING a.task_id, a.worker, a.number, a.session_id
             )
             INSERT INTO publication (
@@ -36,6 +38,7 @@ extension TransferStore {
             """
             SELECT p.task_id FROM publication p
             JOIN unnest(\(tasks), \(fences)) AS i (task_id, fence) USING (task_id, fence)
+            WHERE p.task_id = ANY (\(tasks))
             """,
         ])
         return try decoding { () throws(PostgresError) in
@@ -59,28 +62,35 @@ extension TransferStore {
                 ) WITH ORDINALITY AS i (
                     task_id, fence, verdict, bytes_received, failure, delay_ms, place)
             ),
+            -- 1. Each row tells of its own end, matched by fence: a batch may hold a stale end of
+            -- the same task. The array besides the join makes it a look-up whatever the
+            -- statistics say.
             from_attempt AS (
                 DELETE FROM attempt a USING item i
-                WHERE a.task_id = i.task_id AND a.fence = i.fence AND i.verdict <> 'completed'
-                RETURNING a.task_id, a.fence, a.number
+                WHERE a.task_id = ANY (\(columns.tasks))
+                    AND a.task_id = i.task_id AND a.fence = i.fence AND i.verdict <> 'completed'
+                RETURNING i.place, i.verdict, i.failure, i.delay_ms, a.task_id, a.number,
+                    i.bytes_received
             ),
             from_publication AS (
                 DELETE FROM publication p USING item i
-                WHERE p.task_id = i.task_id AND p.fence = i.fence
-                RETURNING p.*
+                WHERE p.task_id = ANY (\(columns.tasks))
+                    AND p.task_id = i.task_id AND p.fence = i.fence
+                RETURNING i.place, i.verdict, i.failure, i.delay_ms, p.task_id, p.number,
+                    p.bytes_received, p.http_status, p.content_type, p.etag, p.is_length_verified
             ),
             gone AS (
-                SELECT i.place, i.verdict, i.failure::jsonb AS failure, i.delay_ms,
+                SELECT e.place, e.verdict, e.failure::jsonb AS failure, e.delay_ms,
                     t.id AS task_id, t.session_id, t.generation, t.lane, t.priority_rank,
-                    coalesce(a.number, p.number) AS attempt,
-                    coalesce(p.bytes_received, i.bytes_received) AS bytes_received,
-                    p.http_status, p.content_type, p.etag, p.is_length_verified
-                -- By fence too: a batch may hold a stale end of the same task.
-                FROM item i
-                LEFT JOIN from_attempt a ON a.task_id = i.task_id AND a.fence = i.fence
-                LEFT JOIN from_publication p ON p.task_id = i.task_id AND p.fence = i.fence
-                JOIN task t ON t.id = i.task_id
-                WHERE a.task_id IS NOT NULL OR p.task_id IS NOT NULL
+                    e.number AS attempt, e.bytes_received, e.http_status, e.content_type, e.etag,
+                    e.is_length_verified
+                FROM (
+                    SELECT *, NULL::smallint AS http_status, NULL AS content_type, NULL AS etag,
+                        NULL::boolean AS is_length_verified
+                    FROM from_attempt
+                    UNION ALL SELECT * FROM from_publication
+                ) e
+                JOIN task t ON t.id = e.task_id
             ),
             outcome_row AS (
                 INSERT INTO outcome (
@@ -134,7 +144,8 @@ extension TransferStore {
                 \(progress.map(\.task.uuid)), \(progress.map(\.fence.rawValue)),
                 \(progress.map(\.received)), \(progress.map(\.expected))
             ) AS i (task_id, fence, received, expected)
-            WHERE a.task_id = i.task_id AND a.fence = i.fence
+            WHERE a.task_id = ANY (\(progress.map(\.task.uuid)))
+                AND a.task_id = i.task_id AND a.fence = i.fence
             """
         )
     }

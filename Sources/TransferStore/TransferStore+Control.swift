@@ -102,8 +102,10 @@ extension TransferStore {
         for session in sessions { try await cancelAll(of: session) }
     }
 
-    /// Cancels what is outstanding of an invalidated session, but for what is being published: that
-    /// is left for the next call. When nothing is left, the invalidation is forgotten.
+    /// Cancels what is outstanding of an invalidated session.
+    ///
+    /// What is being published is left for the next call; when nothing is left, the invalidation
+    /// is forgotten.
     func cancelAll(of session: SessionID) async throws(StoreError) {
         for _ in 0..<Self.triesMax {
             let rows = try await run([

@@ -11,11 +11,11 @@ extension TransferStore {
         let rows = try await run([
             """
             WITH due AS (
-                SELECT task_id FROM delayed WHERE due_at <= now()
+                SELECT ctid AS row FROM delayed WHERE due_at <= now()
                 ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
             ),
             gone AS (
-                DELETE FROM delayed d USING due WHERE d.task_id = due.task_id
+                DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT due.row FROM due))
                 RETURNING d.task_id, d.lane, d.priority_rank, d.attempt
             )
             INSERT INTO ready (lane, priority_rank, task_id, attempt)
