@@ -17,7 +17,7 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install what is missing, or say how
-	@scripts/setup
+	@.ci/setup
 
 demo: setup ## show the service at work; URL=https://… downloads that instead
 	$(BUILD) --product transferd
@@ -26,16 +26,16 @@ demo: setup ## show the service at work; URL=https://… downloads that instead
 
 run: setup ## run the service on 127.0.0.1:8080 until Ctrl-C; PORT=… for another port
 	$(BUILD) --product transferd
-	@scripts/run $(PRODUCTS)/transferd --port $(PORT)
+	@.ci/serve $(PRODUCTS)/transferd --port $(PORT)
 
 key: ## print the API key of `make run`
-	@scripts/run --key
+	@.ci/serve --key
 
 test: setup ## run all tests; they start their own PostgreSQL
 	$(TEST_WIDTH) swift test
 
 bench: ## measure the service beside its peers
-	@scripts/setup --bench
+	@.ci/setup --bench
 	swift build --configuration release --product transferd
 	swift run --configuration release transferd-bench --transferd .build/release/transferd
 

@@ -14,3 +14,22 @@ package enum StoreError: Error, Sendable {
         self = error.isUnavailable || error.isRetryable ? .unavailable(error) : .defect(error)
     }
 }
+
+extension StoreError: CustomStringConvertible, CustomDebugStringConvertible {
+    package var description: String {
+        switch self {
+        case .unavailable(let error): "the database cannot serve now: \(error)"
+        case .idempotencyKeyInUse: "a request with the same idempotency key is still at work"
+        case .defect(let error): "the database refused: \(error)"
+        }
+    }
+
+    /// With the server's own words, which may hold values: for the log only.
+    package var debugDescription: String {
+        switch self {
+        case .unavailable(let error): "the database cannot serve now: \(error.debugDescription)"
+        case .idempotencyKeyInUse: description
+        case .defect(let error): "the database refused: \(error.debugDescription)"
+        }
+    }
+}
