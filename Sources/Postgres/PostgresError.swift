@@ -29,7 +29,7 @@ package struct PostgresError: Error, Equatable, Sendable {
     package let constraint: String?
     /// Our own words: they hold names, never values.
     let summary: String
-    /// The server's or libpq's words, which may hold values: for the log only.
+    /// The server's or libpq's words, without those that quote values: for the log only.
     let details: String
 
     init(

@@ -64,9 +64,8 @@ internal import CLibPQ
     var error: PostgresError {
         let sqlState = errorField("C")
         var details = errorField("M") ?? ""
-        for (label, code) in [("detail", "D"), ("hint", "H"), ("where", "W")] as [(_, Character)] {
-            if let text = errorField(code) { details += "; \(label): \(text)" }
-        }
+        // Not the fields "detail" and "where": those quote the values of rows and parameters.
+        if let hint = errorField("H") { details += "; hint: \(hint)" }
         return PostgresError(
             .server,
             "the server refused a statement",

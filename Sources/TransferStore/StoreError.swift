@@ -24,7 +24,7 @@ extension StoreError: CustomStringConvertible, CustomDebugStringConvertible {
         }
     }
 
-    /// With the server's own words, which may hold values: for the log only.
+    /// With the server's own words, for the log.
     package var debugDescription: String {
         switch self {
         case .unavailable(let error): "the database cannot serve now: \(error.debugDescription)"

@@ -64,8 +64,9 @@ struct EventLoopTests {
                 await loop.run {}
                 loop.stop()
             }
-            // The threads end on their own; their last act is to let go of the loop.
-            while openDescriptors() > before { sched_yield() }
+            // The threads end on their own; their last act is to let go of the loop. A leak would
+            // be of a hundred; the runtime may have opened a few of its own meanwhile.
+            while openDescriptors() > before + 10 { sched_yield() }
         }
     }
 
