@@ -38,7 +38,9 @@ struct SubscriptionRoutes: Sendable {
         if let key, let answer = try await store.earlierAnswer(key, tenant: tenant) {
             return answer
         }
-        let createdAt = Date()
+        // Whole milliseconds: finer ones are rounded here and in the database each in its own way.
+        let milliseconds = (Date().timeIntervalSince1970 * 1000).rounded(.down)
+        let createdAt = Date(timeIntervalSince1970: milliseconds / 1000)
         let subscription = try decoded(SubscriptionRequest.self, from: body).subscription(
             id: SubscriptionID(.version7(at: createdAt)),
             tenant: tenant,

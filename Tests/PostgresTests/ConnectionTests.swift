@@ -51,7 +51,7 @@ import TransferTestSupport
         #expect(failure?.constraint == "item_name_unique")
         #expect(failure?.isRetryable == false)
         #expect(failure?.description.contains("secret") == false)
-        #expect(failure?.debugDescription.contains("secret") == true)
+        #expect(failure?.debugDescription.contains("secret") == false)
         let rows = try await connection.execute("SELECT name FROM item")
         #expect(try rows.map { try $0.decode("name", as: String.self) } == ["secret"])
     }
