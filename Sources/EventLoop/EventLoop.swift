@@ -314,7 +314,7 @@ extension EventLoop {
 }
 
 /// What a new thread needs to know; lives until the thread has begun.
-private final class ThreadStart: @unchecked Sendable {
+private final class ThreadStart: Sendable {
     let loop: EventLoop
     let name: String
     let started: DispatchSemaphore

@@ -19,6 +19,9 @@ final class ActiveDownloads: Sendable {
     /// How many connections each busy host has.
     var busy: [Lane: Int] { state.withLock { $0.perLane } }
 
+    /// Whether the attempt with that fence is running.
+    func contains(_ fence: Fence) -> Bool { state.withLock { $0.downloads[fence] != nil } }
+
     /// Takes a slot.
     ///
     /// - Returns: false when the worker is stopping and the attempt must be given back.

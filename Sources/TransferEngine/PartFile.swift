@@ -3,7 +3,8 @@ import Glibc
 
 /// The file that the bytes of one attempt are written to; closed when it goes away.
 ///
-/// Owned by one side at a time: the loop that writes it, then the publisher that makes it durable.
+/// `@unchecked Sendable` holds because one side owns it at a time: the loop that writes it hands it
+/// over, by the publisher's inbox and its lock, to the thread that makes it durable.
 final class PartFile: @unchecked Sendable {
     /// Dirty bytes after which the kernel is asked to begin writing, so that the final fsync of a
     /// large file does not wait for all of it.

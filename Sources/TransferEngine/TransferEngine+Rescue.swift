@@ -5,8 +5,10 @@ import TransferStore
 extension TransferEngine {
     /// Takes over what dead workers left, and removes what has outlived its use.
     func rescue() async {
+        var unknown: Set<Fence> = []
         await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
             try await rescueOnce()
+            unknown = try await heedForgotten(seenBefore: unknown)
             try await store.continueInvalidations()
             while try await store.pruneIdempotencyKeys() > 0 {}
         }
@@ -35,6 +37,36 @@ extension TransferEngine {
             ]
         )
         claimer.wake()
+    }
+
+    /// Looks after what is this worker's in the database and unknown here, because the answer that
+    /// told of it was lost with its connection.
+    ///
+    /// Only what was unknown a heartbeat ago too: an answer may just be on its way. Should one be
+    /// at work all the same, its fence is refused and the task runs again.
+    ///
+    /// - Returns: the fences that are unknown now.
+    private func heedForgotten(
+        seenBefore: Set<Fence>
+    ) async throws(StoreError) -> Set<Fence> {
+        let holdings = try await store.holdings(incarnation: identity.incarnation)
+        // What is being stored is known to the publisher alone.
+        guard publisher.backlog == 0 else { return [] }
+        let attempts = holdings.attempts.filter { !active.contains($0.fence) }
+        for attempt in attempts where seenBefore.contains(attempt.fence) {
+            logger.notice("gave back an attempt", metadata: ["task": "\(attempt.task)"])
+            publisher.submit(
+                .conclusion(
+                    Conclusion(task: attempt.task, fence: attempt.fence, verdict: .released),
+                    part: nil
+                )
+            )
+        }
+        for publication in holdings.publications where seenBefore.contains(publication.fence) {
+            logger.notice("finishes a publication", metadata: ["task": "\(publication.task)"])
+            publisher.submit(.publication(publication))
+        }
+        return Set(attempts.map(\.fence) + holdings.publications.map(\.fence))
     }
 
     /// A task that was running in every worker that died is not given to another one.

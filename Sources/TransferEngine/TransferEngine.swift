@@ -16,7 +16,7 @@ package struct TransferEngine: Service {
     let claimer: Claimer
     let publisher: Publisher
     let logger: Logger
-    private let active: ActiveDownloads
+    let active: ActiveDownloads
     private let controls = WakeSignal()
 
     /// Puts the parts together; nothing runs yet.

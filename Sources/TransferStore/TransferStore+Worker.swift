@@ -13,6 +13,12 @@ package struct Takeover: Sendable {
     package let abandonedParts: [AbandonedPart]
 }
 
+/// What the database says that a worker is at work on.
+package struct Holdings: Sendable {
+    package let attempts: [(task: TaskID, fence: Fence)]
+    package let publications: [Publication]
+}
+
 extension TransferStore {
     /// Fences set aside for one takeover; more attempts than that wait for the next.
     private static let takeoverMax = 10_000
@@ -102,10 +108,7 @@ extension TransferStore {
                     SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
                 RETURNING x.*
             )
-            SELECT p.task_id, p.fence, p.part_fence, p.number, p.session_id, p.http_status,
-                p.bytes_received, p.content_type, p.etag, p.is_length_verified, t.tenant_id,
-                t.destination_path, t.destination_overwrite
-            FROM p JOIN task t ON t.id = p.task_id
+            \(Self.selectPublication) FROM p JOIN task t ON t.id = p.task_id
             """,
             """
             UPDATE delivery SET due_at = now(), worker = NULL, fence = NULL
@@ -136,6 +139,34 @@ extension TransferStore {
             )
         }
     }
+
+    /// What the worker has to look after, whether it knows or not.
+    package func holdings(incarnation: Int32) async throws(StoreError) -> Holdings {
+        let rows = try await run([
+            "SELECT task_id, fence FROM attempt WHERE worker = \(incarnation)",
+            """
+            \(Self.selectPublication) FROM publication p JOIN task t ON t.id = p.task_id
+            WHERE p.worker = \(incarnation)
+            """,
+        ])
+        return try decoding { () throws(PostgresError) in
+            Holdings(
+                attempts: try rows[0].map { row throws(PostgresError) in
+                    (task: try row.task("task_id"), fence: try row.fence("fence"))
+                },
+                publications: try rows[1].map { row throws(PostgresError) in
+                    try Publication(row)
+                }
+            )
+        }
+    }
+
+    /// The columns of a publication `p` and its task `t`.
+    private static let selectPublication: Query = """
+        SELECT p.task_id, p.fence, p.part_fence, p.number, p.session_id, p.http_status,
+            p.bytes_received, p.content_type, p.etag, p.is_length_verified, t.tenant_id,
+            t.destination_path, t.destination_overwrite
+        """
 
     /// The attempts of a worker that it must stop because of a cancellation.
     package func revocations(incarnation: Int32) async throws(StoreError) -> [Fence] {

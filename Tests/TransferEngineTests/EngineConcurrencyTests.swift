@@ -1,5 +1,6 @@
 import Curl
 import Foundation
+import Synchronization
 import Testing
 import TransferEngine
 import TransferModel
@@ -153,23 +154,7 @@ import TransferTestSupport
             )
             try fixture.place(Array("whole".utf8), at: part)
         }
-        let published = Publication(
-            task: claims[0].task,
-            fence: claims[0].fence,
-            partFence: claims[0].fence,
-            tenant: fixture.tenant,
-            session: claims[0].session,
-            number: 1,
-            destination: nil,
-            result: TransferResult(
-                httpStatus: 200,
-                bytesReceived: 5,
-                contentType: nil,
-                etag: nil,
-                isLengthVerified: true
-            )
-        )
-        #expect(try await fixture.store.publish([published]).count == 1)
+        #expect(try await fixture.store.publish([Self.publication(of: claims[0])]).count == 1)
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
             $0.lease = .milliseconds(500)
@@ -182,6 +167,58 @@ import TransferTestSupport
         }
         #expect(Set(claims.map(\.task)) == Set(ids))
         fixture.expectNoParts()
+    }
+
+    /// The database has given it two tasks, and it knows of neither.
+    @Test func anAnswerThatWasLostIsMadeUpFor() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        for _ in 0..<2 { _ = try await fixture.submit(fixture.origin.url("/file")) }
+        let claims = Mutex<[TaskClaim]>([])
+        try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+        } prepare: { identity in
+            let taken = try await fixture.store.claim(
+                TransferStore.ClaimBounds(limit: 2, perLane: 2, busy: [:], after: Lane(key: .min)),
+                fences: identity.reserve(2)
+            )
+            let whole = try #require(taken.first)
+            try fixture.place(
+                Array("whole".utf8),
+                at: ResultLocation.partPath(of: whole.task, destination: nil, fence: whole.fence)
+            )
+            #expect(try await fixture.store.publish([Self.publication(of: whole)]).count == 1)
+            claims.withLock { $0 = taken }
+        } _: { _ in
+            let claims = claims.withLock { $0 }
+            let first = try await fixture.ended(claims[0].task)
+            #expect(try fixture.content(first) == Array("whole".utf8))
+            let second = try await fixture.ended(claims[1].task)
+            // Given back unharmed.
+            #expect(second.attempt == 1)
+            #expect(try fixture.content(second) == Self.body.bytes)
+        }
+        fixture.expectNoParts()
+    }
+
+    /// A file of five bytes, whole and durable.
+    private static func publication(of claim: TaskClaim) -> Publication {
+        Publication(
+            task: claim.task,
+            fence: claim.fence,
+            partFence: claim.fence,
+            tenant: claim.tenant,
+            session: claim.session,
+            number: claim.number,
+            destination: nil,
+            result: TransferResult(
+                httpStatus: 200,
+                bytesReceived: 5,
+                contentType: nil,
+                etag: nil,
+                isLengthVerified: true
+            )
+        )
     }
 
     @Test func aTaskThatKillsItsWorkersIsGivenUp() async throws {

@@ -65,9 +65,11 @@ final class EngineFixture: Sendable {
         )
     }
 
-    /// Runs an engine while `body` runs, then shuts it down gracefully to its end.
+    /// Runs an engine while `body` runs, then shuts it down gracefully to its end; `prepare` may
+    /// act under the engine's identity before that.
     func withEngine<Value: Sendable>(
         _ change: (inout EngineConfiguration) -> Void = { _ in },
+        prepare: (WorkerIdentity) async throws -> Void = { _ in },
         _ body: @Sendable (TransferEngine) async throws -> Value
     ) async throws -> Value {
         var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
@@ -82,6 +84,7 @@ final class EngineFixture: Sendable {
         let identity = WorkerIdentity(
             incarnation: try await store.registerWorker(name: "test")
         )
+        try await prepare(identity)
         let engine = try TransferEngine(
             store: store,
             identity: identity,
