@@ -1,5 +1,12 @@
 CREATE TYPE task_state AS ENUM ('suspended', 'scheduled', 'queued', 'running', 'waiting_for_retry', 'completed', 'failed', 'cancelled');
 
+CREATE TABLE abandoned_part (
+    fence bigint NOT NULL,
+    task_id uuid NOT NULL,
+    source_task_id uuid,
+    CONSTRAINT abandoned_part_pkey PRIMARY KEY (fence)
+);
+
 CREATE TABLE api_key (
     id text NOT NULL,
     tenant_id uuid NOT NULL,
@@ -22,9 +29,36 @@ CREATE TABLE attempt (
     started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     bytes_received bigint NOT NULL DEFAULT 0,
     bytes_expected bigint,
+    began_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    resumed_at_offset bigint,
     CONSTRAINT attempt_number_check CHECK ((number > 0)),
-    CONSTRAINT attempt_pkey PRIMARY KEY (task_id)
+    CONSTRAINT attempt_pkey PRIMARY KEY (task_id),
+    CONSTRAINT attempt_resumed_at_offset_check CHECK ((resumed_at_offset > 0))
 ) WITH (fillfactor=60, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE attempt_log (
+    task_id uuid NOT NULL,
+    fence bigint NOT NULL,
+    number smallint NOT NULL,
+    outcome text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    bytes_received bigint NOT NULL,
+    resumed_at_offset bigint,
+    http_status smallint,
+    failure jsonb,
+    redirects smallint,
+    name_lookup_us bigint,
+    connect_us bigint,
+    tls_us bigint,
+    first_byte_us bigint,
+    total_us bigint,
+    is_connection_reused boolean,
+    http_version text,
+    remote_address text,
+    CONSTRAINT attempt_log_outcome_check CHECK ((outcome = ANY (ARRAY['completed'::text, 'failed'::text, 'retried'::text, 'released'::text, 'lost'::text, 'suspended'::text, 'cancelled'::text]))),
+    CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence)
+);
 
 CREATE TABLE delayed (
     task_id uuid NOT NULL,
@@ -33,6 +67,7 @@ CREATE TABLE delayed (
     failure jsonb,
     lane bigint NOT NULL,
     priority_rank smallint NOT NULL,
+    began_at timestamp with time zone,
     CONSTRAINT delayed_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
@@ -70,6 +105,7 @@ CREATE TABLE event (
 
 CREATE TABLE held (
     task_id uuid NOT NULL,
+    attempt smallint NOT NULL DEFAULT 0,
     CONSTRAINT held_pkey PRIMARY KEY (task_id)
 );
 
@@ -110,6 +146,20 @@ CREATE TABLE outcome (
     CONSTRAINT outcome_state_check CHECK ((state = ANY (ARRAY['completed'::task_state, 'failed'::task_state, 'cancelled'::task_state])))
 );
 
+CREATE TABLE partial (
+    task_id uuid NOT NULL,
+    part_fence bigint NOT NULL,
+    source_task_id uuid,
+    boot_id uuid NOT NULL,
+    bytes_durable bigint NOT NULL,
+    bytes_total bigint NOT NULL,
+    validator text NOT NULL,
+    CONSTRAINT partial_bytes_durable_check CHECK ((bytes_durable >= 0)),
+    CONSTRAINT partial_bytes_total_check CHECK ((bytes_total > 0)),
+    CONSTRAINT partial_pkey PRIMARY KEY (task_id),
+    CONSTRAINT partial_validator_check CHECK (((octet_length(validator) >= 2) AND (octet_length(validator) <= 255)))
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+
 CREATE TABLE publication (
     task_id uuid NOT NULL,
     fence bigint NOT NULL,
@@ -122,6 +172,8 @@ CREATE TABLE publication (
     content_type text,
     etag text,
     is_length_verified boolean NOT NULL,
+    started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    resumed_at_offset bigint,
     CONSTRAINT publication_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
@@ -130,8 +182,22 @@ CREATE TABLE ready (
     priority_rank smallint NOT NULL,
     task_id uuid NOT NULL,
     attempt smallint NOT NULL,
+    began_at timestamp with time zone,
     CONSTRAINT ready_pkey PRIMARY KEY (lane, priority_rank, task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE resume_data (
+    id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    part_fence bigint NOT NULL,
+    source_task_id uuid NOT NULL,
+    boot_id uuid NOT NULL,
+    bytes_durable bigint NOT NULL,
+    bytes_total bigint NOT NULL,
+    validator text NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT resume_data_pkey PRIMARY KEY (id)
+);
 
 CREATE TABLE revocation (
     worker integer NOT NULL,
@@ -225,7 +291,9 @@ CREATE INDEX delivery_by_worker ON delivery USING btree (worker) WHERE (worker I
 CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
 CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id);
+CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX publication_by_worker ON publication USING btree (worker);
+CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);
 CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);

@@ -6,9 +6,18 @@ final class ActiveDownloads: Sendable {
     private struct State {
         var downloads: [Fence: Download] = [:]
         var perLane: [Lane: Int] = [:]
-        /// What was stored of each attempt's progress.
-        var stored: [Fence: Int64] = [:]
+        /// What was stored of each attempt's progress, but for those that never lasted.
+        var stored: [Fence: Stored] = [:]
+        /// Attempts that wait for an earlier one of their task to let go of its file.
+        var postponed: [TaskID: TaskClaim] = [:]
         var isClosed = false
+    }
+
+    private struct Stored {
+        var received: Int64 = 0
+        /// Names the part file of the last checkpoint.
+        var partFence: Fence?
+        var isResumptionTold = false
     }
 
     private let state = Mutex(State())
@@ -35,12 +44,30 @@ final class ActiveDownloads: Sendable {
     }
 
     /// Frees the slot of an ended attempt.
-    func remove(_ claim: TaskClaim) {
+    ///
+    /// - Returns: the attempt of the same task that has waited for that, if any.
+    func remove(_ claim: TaskClaim) -> TaskClaim? {
         state.withLock { state in
-            guard state.downloads.removeValue(forKey: claim.fence) != nil else { return }
+            guard state.downloads.removeValue(forKey: claim.fence) != nil else { return nil }
             state.stored[claim.fence] = nil
             let rest = (state.perLane[claim.lane] ?? 1) - 1
             state.perLane[claim.lane] = rest > 0 ? rest : nil
+            return state.postponed.removeValue(forKey: claim.task)
+        }
+    }
+
+    /// Puts an attempt off until another one of its task, which was taken away from this worker
+    /// and is just ending, has let go of the file.
+    ///
+    /// - Returns: false when there is no such one.
+    func postpone(_ claim: TaskClaim) -> Bool {
+        guard claim.partial != nil else { return false }
+        return state.withLock { state in
+            guard state.downloads.values.contains(where: { $0.claim.task == claim.task }) else {
+                return false
+            }
+            state.postponed[claim.task] = claim
+            return true
         }
     }
 
@@ -57,16 +84,41 @@ final class ActiveDownloads: Sendable {
         }
     }
 
-    /// The attempts that have moved since the last call.
-    func takeProgress() -> [(task: TaskID, fence: Fence, received: Int64, expected: Int64?)] {
+    /// What is new of the running attempts since the last call.
+    func takeProgress() -> (progress: [AttemptProgress], resumptions: [Resumption]) {
         state.withLock { state in
-            state.downloads.values.compactMap { download in
-                let progress = download.progress
-                let fence = download.claim.fence
-                guard progress.received != state.stored[fence] ?? 0 else { return nil }
-                state.stored[fence] = progress.received
-                return (download.claim.task, fence, progress.received, progress.expected)
+            var progress: [AttemptProgress] = []
+            var resumptions: [Resumption] = []
+            for (fence, download) in state.downloads {
+                let now = download.progress
+                var stored = state.stored[fence] ?? Stored()
+                let checkpoint =
+                    stored.partFence == now.checkpoint?.partFence ? nil : now.checkpoint
+                if let resumption = now.resumption, !stored.isResumptionTold {
+                    resumptions.append(resumption)
+                    stored.isResumptionTold = true
+                    state.stored[fence] = stored
+                }
+                guard now.received != stored.received || checkpoint != nil else { continue }
+                progress.append(
+                    AttemptProgress(
+                        task: download.claim.task,
+                        fence: fence,
+                        bytesReceived: now.received,
+                        bytesExpected: now.expected,
+                        checkpoint: checkpoint
+                    )
+                )
+                stored.received = now.received
+                stored.partFence = now.checkpoint?.partFence
+                state.stored[fence] = stored
             }
+            return (progress, resumptions)
         }
+    }
+
+    /// Forgets that something was stored, because it was not.
+    func restore() {
+        state.withLock { $0.stored = [:] }
     }
 }

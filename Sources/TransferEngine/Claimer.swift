@@ -13,6 +13,8 @@ struct Claimer {
     let publisher: Publisher
     let configuration: EngineConfiguration
     let logger: Logger
+    /// Called when a download has something that should be stored soon.
+    let onCheckpoint: @Sendable () -> Void
     private let wakeSignal = WakeSignal()
 
     /// How long freed slots are gathered, so that a claim is worth its transaction.
@@ -28,7 +30,8 @@ struct Claimer {
         active: ActiveDownloads,
         publisher: Publisher,
         configuration: EngineConfiguration,
-        logger: Logger
+        logger: Logger,
+        onCheckpoint: @escaping @Sendable () -> Void
     ) {
         self.store = store
         self.identity = identity
@@ -38,6 +41,7 @@ struct Claimer {
         self.publisher = publisher
         self.configuration = configuration
         self.logger = logger
+        self.onCheckpoint = onCheckpoint
     }
 
     /// Looks for runnable tasks now.
@@ -92,6 +96,7 @@ struct Claimer {
     }
 
     private func start(_ claim: TaskClaim) {
+        guard !active.postpone(claim) else { return }
         do throws(CurlError) {
             let url = try CurlURL(claim.url)
             let download = Download(
@@ -100,64 +105,76 @@ struct Claimer {
                 loop: curl,
                 container: container,
                 configuration: configuration,
+                onCheckpoint: onCheckpoint,
                 onEnd: { ended($0) }
             )
             guard active.insert(download) else {
-                conclude(claim, .released, part: nil)
+                publisher.submit(
+                    .conclusion(
+                        Conclusion(task: claim.task, fence: claim.fence, verdict: .released),
+                        part: nil
+                    )
+                )
                 return
             }
             download.start(url)
         } catch {
-            conclude(claim, .failed(TransferFailure(error)), part: nil)
+            let verdict = Conclusion.Verdict.failed(TransferFailure(error))
+            publisher.submit(
+                .conclusion(
+                    Conclusion(task: claim.task, fence: claim.fence, verdict: verdict),
+                    part: nil
+                )
+            )
         }
     }
 
     /// An attempt has ended; called on the curl loop's thread.
     private func ended(_ ending: Download.Ending) {
-        let claim = ending.claim
+        if let resumption = ending.resumption { publisher.submit(.resumption(resumption)) }
+        if let dropped = ending.dropped { publisher.submit(.abandoned(dropped)) }
         switch ending.end {
         case .finished(let result):
             if let part = ending.part {
-                publisher.submit(.part(part, Publication(of: claim, result: result)))
+                publisher.submit(
+                    .part(part, Publication(of: ending, partFence: part.fence, result: result))
+                )
             } else {
-                conclude(claim, .requeued, part: nil)
+                conclude(ending, .requeued)
             }
         case .failed(let failure):
             let decision = configuration.retryPolicy.decision(
                 after: failure,
-                attempt: claim.number,
+                attempt: ending.claim.number,
+                remaining: ending.remaining,
                 chance: .random(in: 0..<1)
             )
-            let verdict: Conclusion.Verdict =
-                switch decision {
-                case .retry(let delay): .retry(failure, after: delay)
-                case .giveUp: .failed(failure)
-                }
-            conclude(claim, verdict, part: ending.part, bytes: ending.bytesReceived)
+            switch decision {
+            case .retry(let delay): conclude(ending, .retry(failure, after: delay))
+            case .giveUp: conclude(ending, .failed(failure))
+            }
         case .abandoned:
             // Refused by the fence if it was revoked; else the task is free for others at once.
-            conclude(claim, .released, part: ending.part)
+            conclude(ending, .released)
         }
         // After the entry, so that a stopping worker never sees neither slot nor entry.
-        active.remove(claim)
+        let postponed = active.remove(ending.claim)
+        if let postponed { start(postponed) }
         wake()
     }
 
-    private func conclude(
-        _ claim: TaskClaim,
-        _ verdict: Conclusion.Verdict,
-        part: PartFile?,
-        bytes: Int64 = 0
-    ) {
+    private func conclude(_ ending: Download.Ending, _ verdict: Conclusion.Verdict) {
         publisher.submit(
             .conclusion(
                 Conclusion(
-                    task: claim.task,
-                    fence: claim.fence,
+                    task: ending.claim.task,
+                    fence: ending.claim.fence,
                     verdict: verdict,
-                    bytesReceived: bytes
+                    bytesReceived: ending.bytesReceived,
+                    partial: ending.partial,
+                    metrics: ending.metrics
                 ),
-                part: part?.place
+                part: ending.part
             )
         )
     }
@@ -165,16 +182,18 @@ struct Claimer {
 
 extension Publication {
     /// What a finished attempt publishes.
-    init(of claim: TaskClaim, result: TransferResult) {
+    init(of ending: Download.Ending, partFence: Fence, result: TransferResult) {
+        let claim = ending.claim
         self.init(
             task: claim.task,
             fence: claim.fence,
-            partFence: claim.fence,
+            partFence: partFence,
             tenant: claim.tenant,
             session: claim.session,
             number: claim.number,
             destination: claim.destination,
-            result: result
+            result: result,
+            metrics: ending.metrics
         )
     }
 }

@@ -50,6 +50,34 @@ package final class Container: Sendable {
         return descriptor
     }
 
+    /// Opens a part file that is there, to be gone on with; nil when it is not.
+    func openPart(at place: Place) throws(StorageError) -> Int32? {
+        // Not blocking, should a pipe have been planted there.
+        let flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = clinux_open_beneath(root, place.path, flags, 0)
+        guard descriptor < 0 else { return descriptor }
+        guard errno == ENOENT else { throw StorageError(operation: "openat2", errno: errno) }
+        return nil
+    }
+
+    /// Moves a part file of another task to the task that goes on with it; one that was moved
+    /// before, or is not there, is fine.
+    func adoptPart(from source: Place, to place: Place) throws(StorageError) {
+        try createDirectories(place.directory)
+        do throws(StorageError) {
+            try withDirectory(source.directory) { from throws(StorageError) in
+                try withDirectory(place.directory) { to throws(StorageError) in
+                    let code = clinux_rename_noreplace(from, source.name, to, place.name)
+                    guard code == 0 || errno == ENOENT || errno == EEXIST else {
+                        throw StorageError(operation: "renameat2", errno: errno)
+                    }
+                }
+            }
+        } catch  where error.errno == ENOENT {
+            return
+        }
+    }
+
     /// Removes a part file that will not be published; one that is gone already is fine.
     func removePart(at place: Place) throws(StorageError) {
         do throws(StorageError) {

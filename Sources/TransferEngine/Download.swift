@@ -13,8 +13,30 @@ final class Download: CurlSink {
         let end: DownloadStateMachine.End
         /// The file as far as it was written; nil when there is none.
         let part: PartFile?
+        /// What a later attempt needs to go on with the file; nil when it must not.
+        let partial: PartialDownload?
+        /// A file of an earlier attempt that does not fit what the origin has now.
+        let dropped: Container.Place?
+        let resumption: Resumption?
+        let metrics: AttemptMetrics
         let bytesReceived: Int64
+        /// What is left of the time for the whole task.
+        let remaining: Duration
     }
+
+    /// What is to be stored of a running attempt.
+    struct Progress {
+        let received: Int64
+        let expected: Int64?
+        /// Bytes that were there before, once the origin sends only the rest.
+        let resumption: Resumption?
+        /// The file that a later attempt may go on with; nil as long as that would not pay.
+        let checkpoint: PartialDownload?
+    }
+
+    /// Bytes after which a file is worth keeping, and the first checkpoint is made at once: what a
+    /// killed worker costs at most.
+    private static let checkpointBytes: Int64 = 512 * 1024
 
     /// Bytes of an answer's body that are read for the sake of the connection alone.
     private static let discardMax = 64 * 1024
@@ -25,6 +47,7 @@ final class Download: CurlSink {
     private let loop: CurlLoop
     private let container: Container
     private let configuration: EngineConfiguration
+    private let onCheckpoint: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
     private let state: Mutex<Confined>
 
@@ -32,6 +55,11 @@ final class Download: CurlSink {
         var machine: DownloadStateMachine
         var headers: [HTTPHeader]
         var part: PartFile?
+        /// Which bytes the part holds and how many there are; nil when it cannot be gone on with.
+        var identity: (validator: EntityValidator, total: Int64)?
+        var dropped: Container.Place?
+        var resumption: Resumption?
+        var metrics = AttemptMetrics()
         var isDiscarding = false
         var discarded = 0
         var bytesReceived: Int64 = 0
@@ -47,34 +75,84 @@ final class Download: CurlSink {
         loop: CurlLoop,
         container: Container,
         configuration: EngineConfiguration,
+        onCheckpoint: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (Ending) -> Void
     ) {
         self.claim = claim
         self.loop = loop
         self.container = container
         self.configuration = configuration
+        self.onCheckpoint = onCheckpoint
         self.onEnd = onEnd
+        let kept = Self.kept(claim, container)
         state = Mutex(
             Confined(
                 machine: DownloadStateMachine(
                     url: url,
-                    redirectsMax: EngineConfiguration.redirectsMax
+                    redirectsMax: EngineConfiguration.redirectsMax,
+                    resumePoint: kept?.point
                 ),
-                headers: claim.headers
+                headers: claim.headers,
+                part: kept?.part,
+                identity: kept.map { ($0.point.validator, $0.point.total) },
+                bytesReceived: kept?.point.offset ?? 0,
+                bytesExpected: kept?.point.total
             )
         )
     }
 
+    /// What an earlier attempt left, if it can be gone on with; else the attempt begins anew.
+    private static func kept(
+        _ claim: TaskClaim,
+        _ container: Container
+    ) -> (part: PartFile, point: DownloadStateMachine.ResumePoint)? {
+        guard let partial = claim.partial else { return nil }
+        let place = Container.Place(
+            partOf: claim.task,
+            destination: claim.destination,
+            fence: partial.partFence,
+            tenant: claim.tenant
+        )
+        do throws(StorageError) {
+            if let source = partial.sourcePath {
+                try container.adoptPart(
+                    from: Container.Place(source, tenant: claim.tenant),
+                    to: place
+                )
+            }
+            guard let part = try PartFile(goingOnWith: partial, at: place, in: container) else {
+                return nil
+            }
+            let point = DownloadStateMachine.ResumePoint(
+                offset: part.bytesWritten,
+                total: partial.bytesTotal,
+                validator: partial.validator
+            )
+            return (part, point)
+        } catch {
+            // A file system in trouble fails the attempt as soon as it writes.
+            return nil
+        }
+    }
+
     /// Sends the request.
     func start(_ url: CurlURL) {
-        let (headers, elapsed) = state.withLock { ($0.headers, .now - $0.startedAt) }
+        let (headers, point, remaining) = state.withLock { state in
+            state.metrics.redirects = state.machine.redirects
+            return (state.headers, state.machine.resumePoint, timeLeft(state))
+        }
         var request = CurlRequest(
             url: url.absoluteString,
             headers: headers.map { ($0.name, $0.value) },
             egress: configuration.egress
         )
+        if let point {
+            request.headers += [
+                ("Range", "bytes=\(point.offset)-"), ("If-Range", point.validator.value),
+            ]
+        }
         request.inactivityTimeout = claim.timeoutForRequest
-        request.totalTimeout = max(claim.timeoutForResource - elapsed, .milliseconds(1))
+        request.totalTimeout = max(remaining, .milliseconds(1))
         request.bodyBytesMax = configuration.fileBytesMax
         let transfer = loop.start(request, sink: self)
         let isAbandoned = state.withLock { state in
@@ -94,17 +172,57 @@ final class Download: CurlSink {
         transfer?.cancel()
     }
 
-    /// Bytes received and expected so far.
-    var progress: (received: Int64, expected: Int64?) {
-        state.withLock { ($0.bytesReceived, $0.bytesExpected) }
+    /// How far the attempt is.
+    var progress: Progress {
+        state.withLock { state in
+            Progress(
+                received: state.bytesReceived,
+                expected: state.bytesExpected,
+                resumption: state.resumption,
+                checkpoint: state.bytesReceived >= Self.checkpointBytes ? keepable(state) : nil
+            )
+        }
+    }
+
+    private func timeLeft(_ state: Confined) -> Duration {
+        claim.timeoutForResource - claim.elapsed - (.now - state.startedAt)
+    }
+
+    private func keepable(_ state: Confined) -> PartialDownload? {
+        guard let part = state.part, let identity = state.identity, state.bytesReceived > 0,
+            state.bytesReceived <= identity.total
+        else { return nil }
+        return PartialDownload(
+            partFence: part.fence,
+            bootID: Boot.id,
+            bytesDurable: 0,
+            bytesTotal: identity.total,
+            validator: identity.validator
+        )
     }
 
     func receive(head: ResponseHead) -> SinkVerdict {
         state.withLock { state in
+            state.metrics.httpStatus = head.status
             switch state.machine.received(head) {
             case .receive:
                 state.bytesExpected = head.contentLength
+                let validator = EntityValidator(
+                    etag: head["ETag"],
+                    lastModified: head["Last-Modified"],
+                    date: head["Date"]
+                )
+                state.identity = validator.flatMap { validator in
+                    head.contentLength.flatMap { $0 > 0 ? (validator, $0) : nil }
+                }
                 return openPart(&state)
+            case .append:
+                state.resumption = Resumption(
+                    task: claim.task,
+                    fence: claim.fence,
+                    offset: state.bytesReceived
+                )
+                return .proceed
             case .discard:
                 state.isDiscarding = true
                 state.discarded = 0
@@ -115,25 +233,39 @@ final class Download: CurlSink {
     }
 
     func receive(body: UnsafeRawBufferPointer) -> SinkVerdict {
-        state.withLock { state in
-            guard !state.isDiscarding else {
-                state.discarded += body.count
-                return state.discarded <= Self.discardMax ? .proceed : .abort
-            }
-            guard let part = state.part else { return .abort }
-            do throws(StorageError) {
-                try part.write(body)
-                state.bytesReceived = part.bytesWritten
-                return .proceed
-            } catch {
-                state.machine.failed(error.failure)
-                return .abort
-            }
+        let (verdict, isCheckpoint) = state.withLock { state in
+            let before = state.bytesReceived
+            let verdict = write(body, &state)
+            let isCheckpoint =
+                before < Self.checkpointBytes && state.bytesReceived >= Self.checkpointBytes
+                && state.identity != nil
+            return (verdict, isCheckpoint)
+        }
+        if isCheckpoint { onCheckpoint() }
+        return verdict
+    }
+
+    private func write(_ body: UnsafeRawBufferPointer, _ state: inout Confined) -> SinkVerdict {
+        guard !state.isDiscarding else {
+            state.discarded += body.count
+            return state.discarded <= Self.discardMax ? .proceed : .abort
+        }
+        guard let part = state.part else { return .abort }
+        do throws(StorageError) {
+            try part.write(body)
+            state.bytesReceived = part.bytesWritten
+            return .proceed
+        } catch {
+            // What a failing file system has taken is not to be relied on.
+            state.identity = nil
+            state.machine.failed(error.failure)
+            return .abort
         }
     }
 
     func finish(_ result: Result<CurlSummary, CurlError>) {
         let (action, ending) = state.withLock { state in
+            state.metrics.note(result)
             let action = state.machine.finished(result, bytesWritten: state.bytesReceived)
             switch action {
             case .follow(_, let dropsSecrets):
@@ -144,33 +276,62 @@ final class Download: CurlSink {
                     }
                 }
                 return (action, Ending?.none)
+            case .restart:
+                state.isDiscarding = false
+                dropKept(&state)
+                return (action, nil)
             case .end(let end):
-                let part = state.part
-                state.part = nil
-                return (
-                    action,
-                    Ending(
-                        claim: claim,
-                        end: end,
-                        part: part,
-                        bytesReceived: state.bytesReceived
-                    )
-                )
+                return (action, handOver(end, &state))
             }
         }
-        if case .follow(let url, _) = action { start(url) }
-        if let ending { onEnd(ending) }
+        switch action {
+        case .follow(let url, _): start(url)
+        case .restart: start(state.withLock { $0.machine.url })
+        case .end: if let ending { onEnd(ending) }
+        }
+    }
+
+    private func handOver(_ end: DownloadStateMachine.End, _ state: inout Confined) -> Ending {
+        let partial = keepable(state)
+        let part = state.part
+        state.part = nil
+        part?.unlock()
+        return Ending(
+            claim: claim,
+            end: end,
+            part: part,
+            partial: partial,
+            dropped: state.dropped,
+            resumption: state.resumption,
+            metrics: state.metrics,
+            bytesReceived: state.bytesReceived,
+            remaining: timeLeft(state)
+        )
+    }
+
+    /// Begins anew, because the file does not fit what the origin has now.
+    private func dropKept(_ state: inout Confined) {
+        guard let part = state.part else { return }
+        state.part = nil
+        state.identity = nil
+        state.bytesReceived = 0
+        state.dropped = part.place
     }
 
     private func openPart(_ state: inout Confined) -> SinkVerdict {
-        let path = ResultLocation.partPath(
-            of: claim.task,
+        let identity = state.identity
+        dropKept(&state)
+        state.identity = identity
+        let place = Container.Place(
+            partOf: claim.task,
             destination: claim.destination,
-            fence: claim.fence
+            fence: claim.fence,
+            tenant: claim.tenant
         )
         do throws(StorageError) {
             state.part = try PartFile(
-                Container.Place(path, tenant: claim.tenant),
+                place,
+                fence: claim.fence,
                 in: container
             )
             return .proceed

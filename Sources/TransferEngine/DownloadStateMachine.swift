@@ -13,8 +13,10 @@ struct DownloadStateMachine {
     }
 
     enum HeadAction {
-        /// Write the body to the part file.
+        /// Write the body to a new part file.
         case receive
+        /// Append the body to the part file that was gone on with.
+        case append
         /// Read the body to keep the connection, up to a bound, and drop it.
         case discard
         case abort
@@ -23,6 +25,8 @@ struct DownloadStateMachine {
     enum FinishAction {
         /// Ask again there; the attempt goes on.
         case follow(CurlURL, dropsSecrets: Bool)
+        /// Ask again for all of it: what was kept does not fit what the origin has now.
+        case restart
         case end(End)
     }
 
@@ -31,6 +35,10 @@ struct DownloadStateMachine {
         case requested
         /// A 2xx response's body is arriving.
         case receiving(ResponseHead)
+        /// The rest of the body is arriving.
+        case appending(ResponseHead, ResumePoint)
+        /// An answer is arriving that has no use for what was kept.
+        case restarting
         /// The body of a redirect is arriving; the next request follows it.
         case redirecting(CurlURL)
         /// The body of an answer that fails the attempt is arriving.
@@ -40,14 +48,25 @@ struct DownloadStateMachine {
         case ended
     }
 
-    private var state = State.requested
-    private var url: CurlURL
-    private var redirects = 0
-    private let redirectsMax: Int
+    /// What is there of the body already.
+    struct ResumePoint: Equatable {
+        /// Bytes that are there, at least one and not all.
+        let offset: Int64
+        let total: Int64
+        let validator: EntityValidator
+    }
 
-    init(url: CurlURL, redirectsMax: Int) {
+    private var state = State.requested
+    private(set) var url: CurlURL
+    private(set) var redirects = 0
+    private let redirectsMax: Int
+    /// What the next request asks the rest of; nil to ask for all.
+    private(set) var resumePoint: ResumePoint?
+
+    init(url: CurlURL, redirectsMax: Int, resumePoint: ResumePoint? = nil) {
         self.url = url
         self.redirectsMax = redirectsMax
+        self.resumePoint = resumePoint
     }
 
     /// A response's head has arrived.
@@ -61,6 +80,21 @@ struct DownloadStateMachine {
             }
             return .discard
         }
+        if let resumePoint {
+            switch head.status {
+            case 206 where Self.continues(head, from: resumePoint):
+                state = .appending(head, resumePoint)
+                return .append
+            case 206, 416:
+                // Another part than was asked for, or none: nothing that may be mixed in.
+                state = .restarting
+                return .discard
+            case 200...299:
+                // The representation has changed, or the origin knows no ranges.
+                self.resumePoint = nil
+            default: break
+            }
+        }
         if let failure = TransferFailure(head) {
             state = .failing(failure)
             return .discard
@@ -69,10 +103,21 @@ struct DownloadStateMachine {
         return .receive
     }
 
+    /// Whether a 206 is exactly the rest of the very bytes that are there (RFC 9110 §15.3.7).
+    private static func continues(_ head: ResponseHead, from point: ResumePoint) -> Bool {
+        guard let field = head["Content-Range"], let sent = ContentRange(field) else {
+            return false
+        }
+        return sent.range == point.offset..<point.total && sent.total ?? point.total == point.total
+            && head.contentLength ?? (point.total - point.offset) == point.total - point.offset
+            && point.validator.agrees(etag: head["ETag"], lastModified: head["Last-Modified"])
+    }
+
     /// The file could not be made or written, or has grown too large.
     mutating func failed(_ failure: TransferFailure) {
         switch state {
-        case .requested, .receiving, .redirecting, .failing: state = .failing(failure)
+        case .requested, .receiving, .appending, .redirecting, .restarting, .failing:
+            state = .failing(failure)
         case .abandoned, .ended: break
         }
     }
@@ -80,7 +125,8 @@ struct DownloadStateMachine {
     /// The attempt is no longer wanted.
     mutating func abandoned() {
         switch state {
-        case .requested, .receiving, .redirecting, .failing: state = .abandoned
+        case .requested, .receiving, .appending, .redirecting, .restarting, .failing:
+            state = .abandoned
         case .abandoned, .ended: break
         }
     }
@@ -92,18 +138,28 @@ struct DownloadStateMachine {
     ) -> FinishAction {
         switch (state, result) {
         case (.receiving(let head), .success(let summary)):
-            state = .ended
-            return .end(
-                .finished(
-                    TransferResult(
-                        httpStatus: head.status,
-                        bytesReceived: bytesWritten,
-                        contentType: head["Content-Type"]?.bounded,
-                        etag: head["ETag"]?.bounded,
-                        isLengthVerified: summary.isLengthVerified
+            return finish(
+                head,
+                bytesWritten: bytesWritten,
+                isLengthVerified: summary.isLengthVerified
+            )
+        case (.appending(let head, let point), .success):
+            guard bytesWritten == point.total else {
+                state = .ended
+                return .end(
+                    .failed(
+                        TransferFailure(
+                            .lengthMismatch,
+                            "The rest of the body has another length than was announced."
+                        )
                     )
                 )
-            )
+            }
+            return finish(head, bytesWritten: bytesWritten, isLengthVerified: true)
+        case (.restarting, _):
+            resumePoint = nil
+            state = .requested
+            return .restart
         case (.redirecting(let next), .success), (.redirecting(let next), .failure):
             // What becomes of a redirect's body does not matter.
             let dropsSecrets = !next.isSameOrigin(as: url)
@@ -114,7 +170,8 @@ struct DownloadStateMachine {
         case (.failing(let failure), _):
             state = .ended
             return .end(.failed(failure))
-        case (.requested, .failure(let error)), (.receiving, .failure(let error)):
+        case (.requested, .failure(let error)), (.receiving, .failure(let error)),
+            (.appending, .failure(let error)):
             state = .ended
             return .end(.failed(TransferFailure(error)))
         case (.requested, .success):
@@ -124,6 +181,25 @@ struct DownloadStateMachine {
             state = .ended
             return .end(.abandoned)
         }
+    }
+
+    private mutating func finish(
+        _ head: ResponseHead,
+        bytesWritten: Int64,
+        isLengthVerified: Bool
+    ) -> FinishAction {
+        state = .ended
+        return .end(
+            .finished(
+                TransferResult(
+                    httpStatus: head.status,
+                    bytesReceived: bytesWritten,
+                    contentType: head["Content-Type"]?.bounded,
+                    etag: head["ETag"]?.bounded,
+                    isLengthVerified: isLengthVerified
+                )
+            )
+        )
     }
 
     /// RFC 9110 §15.4: those that name another place for the same GET.

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TransferModel
 
 /// The file that the bytes of one attempt are written to; closed when it goes away.
 ///
@@ -11,16 +12,55 @@ final class PartFile: @unchecked Sendable {
     private static let writebackInterval: Int64 = 8 << 20
 
     let place: Container.Place
+    /// Names the file.
+    let fence: Fence
     private let descriptor: Int32
+    /// How long the file is.
     private(set) var bytesWritten: Int64 = 0
     private var bytesSubmitted: Int64 = 0
 
-    init(_ place: Container.Place, in container: Container) throws(StorageError) {
+    /// Creates the file empty and locks it.
+    init(_ place: Container.Place, fence: Fence, in container: Container) throws(StorageError) {
         self.place = place
+        self.fence = fence
         descriptor = try container.createPart(at: place)
+        // Nobody else knows its name yet.
+        _ = flock(descriptor, LOCK_EX | LOCK_NB)
+    }
+
+    /// Opens what an earlier attempt left, cut to the bytes that can be relied on.
+    ///
+    /// Nil when there are none, or when somebody still writes them: a worker that was declared
+    /// dead and only sleeps holds its lock, while that of a killed process is gone.
+    init?(
+        goingOnWith partial: PartialDownload,
+        at place: Container.Place,
+        in container: Container
+    ) throws(StorageError) {
+        guard let descriptor = try container.openPart(at: place) else { return nil }
+        self.place = place
+        fence = partial.partFence
+        self.descriptor = descriptor
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(operation: "fstat", errno: errno)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        let size = Int64(status.st_size)
+        let usable = partial.bytesUsable(size: size, bootID: Boot.id)
+        guard usable > 0 else { return nil }
+        guard ftruncate(descriptor, off_t(usable)) == 0,
+            lseek(descriptor, off_t(usable), SEEK_SET) == off_t(usable)
+        else { throw StorageError(operation: "ftruncate", errno: errno) }
+        bytesWritten = usable
+        bytesSubmitted = usable
     }
 
     deinit { close(descriptor) }
+
+    /// Lets the next attempt have the file; nothing is written by this one any more.
+    func unlock() { _ = flock(descriptor, LOCK_UN) }
 
     /// Appends all of `bytes`.
     func write(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {

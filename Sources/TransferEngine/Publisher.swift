@@ -36,8 +36,11 @@ actor Publisher {
         case part(PartFile, Publication)
         /// A publication taken over from a dead worker, or one whose rename has to be repeated.
         case publication(Publication)
-        /// An end without a result; the part file, if any, is removed.
-        case conclusion(Conclusion, part: Container.Place?)
+        /// An end without a result; the part file, if any, is removed unless another attempt goes
+        /// on with it.
+        case conclusion(Conclusion, part: PartFile?)
+        /// An origin sends only the rest; stored before the end of that attempt.
+        case resumption(Resumption)
         /// A part file that nobody will finish.
         case abandoned(Container.Place)
     }
@@ -90,20 +93,75 @@ actor Publisher {
         var conclusions: [Conclusion] = []
         var parts: [(file: PartFile, publication: Publication)] = []
         var publications: [Publication] = []
+        var resumptions: [Resumption] = []
+        var kept: [TaskID: PartFile] = [:]
         for entry in batch {
             switch entry {
             case .part(let file, let publication): parts.append((file, publication))
             case .publication(let publication): publications.append(publication)
             case .conclusion(let conclusion, let part):
-                conclusions.append(conclusion)
-                if let part { remove(part) }
+                conclusions.append(keep(part, of: conclusion, in: &kept))
+            case .resumption(let resumption): resumptions.append(resumption)
             case .abandoned(let part): remove(part)
+            }
+        }
+        if !resumptions.isEmpty {
+            _ = await stored("resumption", resumptions) { resumptions throws(StoreError) in
+                try await self.store.recordResumptions(resumptions)
             }
         }
         conclusions += makeDurable(&parts)
         publications += await claimForGood(parts)
         conclusions += rename(publications)
-        await conclude(conclusions)
+        let concluded = await conclude(conclusions)
+        // Without an answer nothing is known, and nothing is removed.
+        guard let concluded else { return }
+        await settle(kept.filter { !concluded.contains($0.key) }.map(\.value))
+    }
+
+    /// Makes the part of an ended attempt durable if another one is to go on with it; else removes
+    /// it.
+    private func keep(
+        _ part: PartFile?,
+        of conclusion: Conclusion,
+        in kept: inout [TaskID: PartFile]
+    ) -> Conclusion {
+        var conclusion = conclusion
+        guard let part else {
+            conclusion.partial = nil
+            return conclusion
+        }
+        if conclusion.partial != nil, conclusion.verdict.isFollowedByAnother {
+            do throws(StorageError) {
+                try part.sync()
+                conclusion.partial?.bytesDurable = part.bytesWritten
+                kept[conclusion.task] = part
+                return conclusion
+            } catch {
+                logger.warning("part file not kept", metadata: ["error": "\(error)"])
+            }
+        }
+        conclusion.partial = nil
+        remove(part.place)
+        return conclusion
+    }
+
+    /// Looks after the parts of attempts that were taken away: those of suspended tasks are kept,
+    /// the others removed.
+    private func settle(_ parts: [PartFile]) async {
+        guard !parts.isEmpty else { return }
+        do throws(StoreError) {
+            let wanted = try await store.keptParts(parts.map(\.fence))
+            for part in parts where !wanted.contains(part.fence) { remove(part.place) }
+            let durable = parts.filter { wanted.contains($0.fence) }
+            guard !durable.isEmpty else { return }
+            try await store.recordDurable(
+                durable.map { (partFence: $0.fence, bytes: $0.bytesWritten) }
+            )
+        } catch {
+            // The files stay, and are worth no more than before.
+            logger.warning("parts not settled", metadata: ["error": "\(error)"])
+        }
     }
 
     /// Makes the bytes of `parts` durable; those that could not be are taken out as failed.
@@ -185,7 +243,8 @@ actor Publisher {
                         task: publication.task,
                         fence: publication.fence,
                         verdict: .failed(error.failure),
-                        bytesReceived: publication.result.bytesReceived
+                        bytesReceived: publication.result.bytesReceived,
+                        metrics: publication.metrics
                     )
                 )
             }
@@ -196,7 +255,8 @@ actor Publisher {
                 Conclusion(
                     task: publication.task,
                     fence: publication.fence,
-                    verdict: undurable.map { .failed($0.failure) } ?? .completed
+                    verdict: undurable.map { .failed($0.failure) } ?? .completed,
+                    metrics: publication.metrics
                 )
             }
     }
@@ -214,12 +274,13 @@ actor Publisher {
         }
     }
 
-    private func conclude(_ conclusions: [Conclusion]) async {
-        guard !conclusions.isEmpty else { return }
+    /// - Returns: the tasks that were concluded; nil when the service stops first.
+    private func conclude(_ conclusions: [Conclusion]) async -> Set<TaskID>? {
+        guard !conclusions.isEmpty else { return [] }
         let concluded = await stored("conclude", conclusions) { conclusions throws(StoreError) in
             try await self.store.conclude(conclusions)
         }
-        guard let concluded else { return }
+        guard let concluded else { return nil }
         if concluded.count < conclusions.count {
             logger.notice(
                 "stale attempts dropped",
@@ -227,6 +288,7 @@ actor Publisher {
             )
         }
         onConcluded()
+        return concluded
     }
 
     /// Stores a group, and repeats that until the database has answered; each change is safe to
@@ -279,61 +341,36 @@ actor Publisher {
         Conclusion(
             task: publication.task,
             fence: publication.fence,
-            verdict: .retry(error.failure, after: RetryPolicy.delayBaseDefault.jittered)
+            verdict: .retry(error.failure, after: RetryPolicy.delayBaseDefault.jittered),
+            metrics: publication.metrics
         )
     }
 
-    private func remove(_ part: Container.Place) {
+    /// Removes part files that nobody will go on with.
+    ///
+    /// - Returns: those that are gone.
+    func remove(_ parts: [AbandonedPart]) -> [Fence] {
+        parts.filter { part in
+            let own = Container.Place(
+                partOf: part.task,
+                destination: part.destination,
+                fence: part.fence,
+                tenant: part.tenant
+            )
+            let source = part.sourcePath.map { Container.Place($0, tenant: part.tenant) }
+            return remove(own) && (source.map { remove($0) } ?? true)
+        }.map(\.fence)
+    }
+
+    /// - Returns: whether the file is gone.
+    @discardableResult
+    private func remove(_ part: Container.Place) -> Bool {
         do throws(StorageError) {
             try container.removePart(at: part)
+            return true
         } catch {
             logger.warning("part file not removed", metadata: ["error": "\(error)"])
+            return false
         }
-    }
-}
-
-extension Container.Place {
-    /// The part file of an attempt.
-    init(partOf claim: TaskClaim) {
-        self.init(
-            ResultLocation.partPath(
-                of: claim.task,
-                destination: claim.destination,
-                fence: claim.fence
-            ),
-            tenant: claim.tenant
-        )
-    }
-
-    /// The part file of a publication.
-    init(partOf publication: Publication) {
-        self.init(
-            ResultLocation.partPath(
-                of: publication.task,
-                destination: publication.destination,
-                fence: publication.partFence
-            ),
-            tenant: publication.tenant
-        )
-    }
-
-    /// The part file that a dead attempt left.
-    init(of abandoned: AbandonedPart) {
-        self.init(
-            ResultLocation.partPath(
-                of: abandoned.task,
-                destination: abandoned.destination,
-                fence: abandoned.fence
-            ),
-            tenant: abandoned.tenant
-        )
-    }
-
-    /// The final file of a publication.
-    init(of publication: Publication) {
-        self.init(
-            ResultLocation.path(of: publication.task, destination: publication.destination),
-            tenant: publication.tenant
-        )
     }
 }

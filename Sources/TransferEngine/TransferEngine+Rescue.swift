@@ -8,6 +8,7 @@ extension TransferEngine {
         var unknown: Set<Fence> = []
         await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
             try await rescueOnce()
+            try await removeAbandonedParts()
             unknown = try await heedForgotten(seenBefore: unknown)
             try await store.continueInvalidations()
             while try await store.pruneIdempotencyKeys() > 0 {}
@@ -19,9 +20,6 @@ extension TransferEngine {
             silentFor: configuration.lease,
             identity: identity
         )
-        for part in takeover.abandonedParts {
-            publisher.submit(.abandoned(Container.Place(of: part)))
-        }
         for publication in takeover.publications {
             publisher.submit(.publication(publication))
         }
@@ -37,6 +35,14 @@ extension TransferEngine {
             ]
         )
         claimer.wake()
+    }
+
+    /// Removes part files that nobody will go on with, whoever began them.
+    private func removeAbandonedParts() async throws(StoreError) {
+        let parts = try await store.abandonedParts()
+        guard !parts.isEmpty else { return }
+        let removed = await publisher.remove(parts)
+        try await store.forgetAbandonedParts(removed)
     }
 
     /// Looks after what is this worker's in the database and unknown here, because the answer that

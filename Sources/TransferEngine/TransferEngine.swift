@@ -17,7 +17,8 @@ package struct TransferEngine: Service {
     let publisher: Publisher
     let logger: Logger
     let active: ActiveDownloads
-    private let controls = WakeSignal()
+    private let onEvents: @Sendable () -> Void
+    private let controls: WakeSignal
 
     /// Puts the parts together; nothing runs yet.
     ///
@@ -36,6 +37,7 @@ package struct TransferEngine: Service {
         self.identity = identity
         self.configuration = configuration
         self.logger = logger
+        self.onEvents = onEvents
         active = ActiveDownloads()
         publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
@@ -44,6 +46,8 @@ package struct TransferEngine: Service {
             logger: logger,
             onConcluded: onEvents
         )
+        let controls = WakeSignal()
+        self.controls = controls
         claimer = Claimer(
             store: store,
             identity: identity,
@@ -52,7 +56,8 @@ package struct TransferEngine: Service {
             active: active,
             publisher: publisher,
             configuration: configuration,
-            logger: logger
+            logger: logger,
+            onCheckpoint: { controls.signal() }
         )
     }
 
@@ -136,9 +141,11 @@ package struct TransferEngine: Service {
                 await controls.wait()
                 do throws(StoreError) {
                     try await heedRevocations()
-                    let progress = active.takeProgress()
+                    let (progress, resumptions) = active.takeProgress()
+                    if !(try await store.recordResumptions(resumptions)).isEmpty { onEvents() }
                     if !progress.isEmpty { try await store.recordProgress(progress) }
                 } catch {
+                    active.restore()
                     logger.debug("controls not read", metadata: ["error": "\(error)"])
                 }
             }

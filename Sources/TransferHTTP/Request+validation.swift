@@ -53,6 +53,18 @@ extension TaskRequest {
                 )
             )
         }
+        let token = resumeData.map { text in
+            text.utf8.count == 36 ? UUID(uuidString: text).map(ResumeDataID.init) : nil
+        }
+        if case .some(.none) = token {
+            errors.append(
+                FieldError(
+                    pointer: "\(pointer)/resume_data",
+                    .invalidValue,
+                    "Must be what the cancellation of a task has answered."
+                )
+            )
+        }
         guard errors.count == errorsBefore, let target, let priority else { return nil }
         return TaskSubmission(
             id: id,
@@ -63,7 +75,8 @@ extension TaskRequest {
             earliestBeginAt: earliestBeginAt?.date,
             autostart: autostart ?? true,
             destination: place ?? nil,
-            priority: priority
+            priority: priority,
+            resumeData: token ?? nil
         )
     }
 }

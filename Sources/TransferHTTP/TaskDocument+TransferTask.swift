@@ -43,7 +43,7 @@ extension TransferTask {
     var reason: String? {
         let time = waitsUntil.map { Timestamp($0).rfc3339 }
         switch state {
-        case .suspended: return "The task was created suspended and waits to be resumed."
+        case .suspended: return "The task is suspended and waits to be resumed."
         case .scheduled:
             return "The task waits for its earliest_begin_at\(time.map { ", \($0)" } ?? "")."
         case .queued: return "The task waits for a free slot for its host."

@@ -32,8 +32,16 @@ struct TaskRoutes: Sendable {
         router.get("/v1/tasks/{id}") { _, context in
             try await get(context.taskID(), tenant: context.requireTenant())
         }
-        router.post("/v1/tasks/{id}/cancel") { _, context in
-            try await cancel(context.taskID(), tenant: context.requireTenant())
+        router.post("/v1/tasks/{id}/cancel") { request, context in
+            let id = try context.taskID()
+            let body = try await request.jsonBody()
+            return try await cancel(id, body, tenant: context.requireTenant())
+        }
+        router.post("/v1/tasks/{id}/suspend") { _, context in
+            try await suspend(context.taskID(), tenant: context.requireTenant())
+        }
+        router.get("/v1/tasks/{id}/attempts") { _, context in
+            try await attempts(context.taskID(), tenant: context.requireTenant())
         }
         router.post("/v1/tasks/{id}/resume") { _, context in
             try await resume(context.taskID(), tenant: context.requireTenant())
@@ -63,6 +71,11 @@ struct TaskRoutes: Sendable {
             wake()
             return answer
         case .unknownSession: throw Problem(.unknownSession)
+        case .unknownResumeData:
+            throw Problem(
+                .unknownResumeData,
+                "Resume data is there once, for one task; submit without it to begin anew."
+            )
         case .replay(let response): return Answer(replaying: response)
         case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
         }
@@ -103,10 +116,32 @@ struct TaskRoutes: Sendable {
         try Self.answer(try await store.task(tenant: tenant, id: id))
     }
 
-    func cancel(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        let answer = try Self.answer(try await store.cancelTask(tenant: tenant, id: id))
+    func cancel(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
+        let isProducing =
+            try body.isEmpty
+            ? false : decoded(CancelRequest.self, from: body).produceResumeData ?? false
+        let resumeData = isProducing ? ResumeDataID(UUID()) : nil
+        let task = try await store.cancelTask(tenant: tenant, id: id, producing: resumeData)
+        guard let task else { throw Problem(.unknownTask) }
+        wake()
+        var document = TaskDocument(task)
+        if let resumeData, try await store.hasResumeData(resumeData) {
+            document.resumeData = resumeData.description
+        }
+        return try .json(document)
+    }
+
+    func suspend(_ id: TaskID, tenant: TenantID) async throws -> Answer {
+        let answer = try Self.answer(try await store.suspendTask(tenant: tenant, id: id))
         wake()
         return answer
+    }
+
+    func attempts(_ id: TaskID, tenant: TenantID) async throws -> Answer {
+        guard let attempts = try await store.attempts(tenant: tenant, task: id) else {
+            throw Problem(.unknownTask)
+        }
+        return try .json(AttemptList(items: attempts.map(AttemptDocument.init)))
     }
 
     func resume(_ id: TaskID, tenant: TenantID) async throws -> Answer {

@@ -32,18 +32,20 @@ package struct RetryPolicy: Equatable, Sendable {
 
     /// What follows the failure of attempt `number`, counted from 1.
     ///
-    /// `chance`, uniform in 0..<1, places the wait in the upper half of its range.
+    /// `chance`, uniform in 0..<1, places the wait in the upper half of its range; a wait that would
+    /// outlast `remaining`, what is left of the task's time, is not begun.
     package func decision(
         after failure: TransferFailure,
         attempt number: Int,
+        remaining: Duration = .seconds(Int64.max),
         chance: Double
     ) -> Decision {
         guard failure.isRetryable, number < attemptsMax else { return .giveUp }
         let doublings = min(max(0, number - 1), 30)
         let ceiling = min(delayBase * (1 << doublings), delayMax)
         let backoff = ceiling * (0.5 + chance / 2)
-        guard let retryAfter = failure.retryAfter else { return .retry(after: backoff) }
         // Never earlier than the server asked for, unless it asked for more than the bound.
-        return .retry(after: max(backoff, min(retryAfter, delayMax)))
+        let delay = max(backoff, min(failure.retryAfter ?? .zero, delayMax))
+        return delay < remaining ? .retry(after: delay) : .giveUp
     }
 }

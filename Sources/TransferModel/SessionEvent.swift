@@ -40,6 +40,8 @@ package struct SessionEvent: Sendable {
     package enum Kind: String, CaseIterable, Sendable {
         case taskCreated = "task.created"
         case taskResumed = "task.resumed"
+        case taskSuspended = "task.suspended"
+        case taskResumedAtOffset = "task.resumed_at_offset"
         case taskWaiting = "task.waiting"
         case taskDownloadFinished = "task.download_finished"
         case taskCompleted = "task.completed"

@@ -13,6 +13,10 @@ package struct TaskClaim: Sendable {
     package let destination: Destination?
     package let timeoutForRequest: Duration
     package let timeoutForResource: Duration
+    /// How much of `timeoutForResource` earlier attempts and waits have used up.
+    package let elapsed: Duration
+    /// What an earlier attempt left to go on with.
+    package let partial: PartialDownload?
 
     package init(
         task: TaskID,
@@ -25,7 +29,9 @@ package struct TaskClaim: Sendable {
         headers: [HTTPHeader],
         destination: Destination?,
         timeoutForRequest: Duration,
-        timeoutForResource: Duration
+        timeoutForResource: Duration,
+        elapsed: Duration = .zero,
+        partial: PartialDownload? = nil
     ) {
         self.task = task
         self.fence = fence
@@ -38,6 +44,8 @@ package struct TaskClaim: Sendable {
         self.destination = destination
         self.timeoutForRequest = timeoutForRequest
         self.timeoutForResource = timeoutForResource
+        self.elapsed = elapsed
+        self.partial = partial
     }
 }
 
@@ -53,6 +61,8 @@ package struct Publication: Sendable {
     package let number: Int
     package let destination: Destination?
     package let result: TransferResult
+    /// Nil when the worker that transferred the file is gone.
+    package let metrics: AttemptMetrics?
 
     package init(
         task: TaskID,
@@ -62,7 +72,8 @@ package struct Publication: Sendable {
         session: SessionID,
         number: Int,
         destination: Destination?,
-        result: TransferResult
+        result: TransferResult,
+        metrics: AttemptMetrics? = nil
     ) {
         self.task = task
         self.fence = fence
@@ -72,6 +83,7 @@ package struct Publication: Sendable {
         self.number = number
         self.destination = destination
         self.result = result
+        self.metrics = metrics
     }
 }
 
@@ -82,12 +94,21 @@ package struct AbandonedPart: Sendable {
     package let destination: Destination?
     /// Names the part file.
     package let fence: Fence
+    /// Where it lies in the tenant's container, when not at the task's own place.
+    package let sourcePath: String?
 
-    package init(tenant: TenantID, task: TaskID, destination: Destination?, fence: Fence) {
+    package init(
+        tenant: TenantID,
+        task: TaskID,
+        destination: Destination?,
+        fence: Fence,
+        sourcePath: String? = nil
+    ) {
         self.tenant = tenant
         self.task = task
         self.destination = destination
         self.fence = fence
+        self.sourcePath = sourcePath
     }
 }
 
@@ -96,14 +117,26 @@ package struct Conclusion: Sendable {
     package let task: TaskID
     package let fence: Fence
     package let verdict: Verdict
-    /// Bytes received by this attempt; of a completed task its publication knows them.
+    /// Bytes of the file that are there; of a completed task its publication knows them.
     package let bytesReceived: Int64
+    /// The part file that a later attempt may go on with, made durable; ignored when none follows.
+    package var partial: PartialDownload?
+    package let metrics: AttemptMetrics?
 
-    package init(task: TaskID, fence: Fence, verdict: Verdict, bytesReceived: Int64 = 0) {
+    package init(
+        task: TaskID,
+        fence: Fence,
+        verdict: Verdict,
+        bytesReceived: Int64 = 0,
+        partial: PartialDownload? = nil,
+        metrics: AttemptMetrics? = nil
+    ) {
         self.task = task
         self.fence = fence
         self.verdict = verdict
         self.bytesReceived = bytesReceived
+        self.partial = partial
+        self.metrics = metrics
     }
 
     package enum Verdict: Equatable, Sendable {
@@ -117,6 +150,14 @@ package struct Conclusion: Sendable {
         case released
         /// Back to the queue because the worker died with it; the attempt counts.
         case requeued
+
+        /// Whether another attempt goes on where this one ended.
+        package var isFollowedByAnother: Bool {
+            switch self {
+            case .retry, .released: true
+            case .completed, .failed, .requeued: false
+            }
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 /// (suspended), `delayed` (scheduled, waiting for retry), `ready` (queued), `attempt` and
 /// `publication` (running), `outcome` (the terminal states).
 package enum TransferState: String, CaseIterable, Sendable {
-    /// Created with `autostart: false`; moved by a client's `resume` or `cancel`.
+    /// Created with `autostart: false`, or suspended by its client; moved by that client's
+    /// `resume` or `cancel`.
     case suspended
     /// Waits for its `earliest_begin_at`; the promoter moves it to `queued`.
     case scheduled
@@ -43,6 +44,7 @@ package enum TransferState: String, CaseIterable, Sendable {
 
 /// What moves a task from one state to another.
 package enum TransferEvent: CaseIterable, Sendable {
+    case suspended
     case resumed
     case scheduled
     case promoted
@@ -60,6 +62,9 @@ extension TransferState {
     /// The store's statements are this table in SQL; `docs/states.md` is its picture.
     package func after(_ event: TransferEvent) -> TransferState? {
         switch (self, event) {
+        case (.scheduled, .suspended), (.queued, .suspended), (.running, .suspended),
+            (.waitingForRetry, .suspended):
+            .suspended
         case (.suspended, .resumed): .queued
         case (.suspended, .scheduled): .scheduled
         case (.scheduled, .promoted), (.waitingForRetry, .promoted): .queued

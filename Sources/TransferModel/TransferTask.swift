@@ -12,6 +12,8 @@ package struct TaskSubmission: Sendable {
     package var autostart: Bool
     package var destination: Destination?
     package var priority: TaskPriority
+    /// What a cancelled task left to go on with.
+    package var resumeData: ResumeDataID?
 
     package init(
         id: TaskID,
@@ -22,7 +24,8 @@ package struct TaskSubmission: Sendable {
         earliestBeginAt: Date? = nil,
         autostart: Bool = true,
         destination: Destination? = nil,
-        priority: TaskPriority = .default
+        priority: TaskPriority = .default,
+        resumeData: ResumeDataID? = nil
     ) {
         self.id = id
         self.url = url
@@ -33,6 +36,7 @@ package struct TaskSubmission: Sendable {
         self.autostart = autostart
         self.destination = destination
         self.priority = priority
+        self.resumeData = resumeData
     }
 }
 

@@ -115,13 +115,13 @@ extension Row {
         return value
     }
 
-    func destination() throws(PostgresError) -> Destination? {
-        guard let path = try decodeIfPresent("destination_path", as: String.self) else {
+    func destination(prefix: String = "") throws(PostgresError) -> Destination? {
+        guard let path = try decodeIfPresent("\(prefix)destination_path", as: String.self) else {
             return nil
         }
         return Destination(
             storedPath: path,
-            overwrite: try decode("destination_overwrite", as: Bool.self)
+            overwrite: try decode("\(prefix)destination_overwrite", as: Bool.self)
         )
     }
 }

@@ -85,14 +85,19 @@ extension TransferStore {
                 -- the queue was when its statistics were taken, which is mostly empty.
                 DELETE FROM ready r USING alive
                 WHERE r.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
-                RETURNING r.task_id, r.attempt
+                RETURNING r.task_id, r.attempt, r.began_at
             ),
             begun AS (
-                INSERT INTO attempt (task_id, fence, worker, number, session_id, lane)
+                INSERT INTO attempt (
+                    task_id, fence, worker, number, session_id, lane, began_at, bytes_received,
+                    bytes_expected)
                 SELECT t.id, \(fences.first.rawValue) + row_number() OVER () - 1,
-                    \(fences.incarnation), k.attempt + 1, t.session_id, t.lane
+                    \(fences.incarnation), k.attempt + 1, t.session_id, t.lane,
+                    coalesce(k.began_at, clock_timestamp()), coalesce(x.bytes_durable, 0),
+                    x.bytes_total
                 FROM taken k JOIN task t ON t.id = k.task_id
-                RETURNING task_id, fence, number
+                LEFT JOIN partial x ON x.task_id = k.task_id
+                RETURNING task_id, fence, number, began_at
             )
             \(Self.selectClaim) FROM begun a \(Self.joinClaim)
             """
@@ -106,11 +111,16 @@ extension TransferStore {
     static let selectClaim: Query = """
         SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.lane, t.url, t.headers,
             t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
-            s.timeout_for_resource_ms, s.additional_headers
+            s.timeout_for_resource_ms, s.additional_headers,
+            (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
+            x.part_fence AS partial_fence, x.source_task_id, x.boot_id, x.bytes_durable,
+            x.bytes_total, x.validator, y.destination_path AS source_destination_path,
+            y.destination_overwrite AS source_destination_overwrite
         """
 
     static let joinClaim: Query = """
         JOIN task t ON t.id = a.task_id JOIN session s ON s.id = t.session_id
+        LEFT JOIN partial x ON x.task_id = a.task_id LEFT JOIN task y ON y.id = x.source_task_id
         ORDER BY t.lane, t.priority_rank, t.id
         """
 }
@@ -129,7 +139,26 @@ extension TaskClaim {
                 .overridden(by: try row.headers("headers")),
             destination: try row.destination(),
             timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
-            timeoutForResource: try row.milliseconds("timeout_for_resource_ms")
+            timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),
+            elapsed: max(.zero, try row.milliseconds("elapsed_ms")),
+            partial: try PartialDownload(row)
+        )
+    }
+}
+
+extension PartialDownload {
+    /// Nil when the task has none.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let fence = try row.decodeIfPresent("partial_fence", as: Int64.self) else {
+            return nil
+        }
+        self.init(
+            partFence: Fence(rawValue: fence),
+            sourcePath: try row.sourcePath(fence: Fence(rawValue: fence)),
+            bootID: try row.decode("boot_id"),
+            bytesDurable: try row.decode("bytes_durable"),
+            bytesTotal: try row.decode("bytes_total"),
+            validator: EntityValidator(stored: try row.decode("validator"))
         )
     }
 }

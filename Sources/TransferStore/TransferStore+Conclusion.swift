@@ -10,29 +10,34 @@ extension TransferStore {
     package func publish(_ publications: [Publication]) async throws(StoreError) -> Set<TaskID> {
         let tasks = publications.map(\.task.uuid)
         let fences = publications.map(\.fence.rawValue)
+        let partFences = publications.map(\.partFence.rawValue)
         let results = publications.map(\.result)
         let rows = try await run([
             """
             WITH item AS (
                 SELECT * FROM unnest(
-                    \(tasks), \(fences), \(results.map { Int16(clamping: $0.httpStatus) }),
+                    \(tasks), \(fences), \(partFences),
+                    \(results.map { Int16(clamping: $0.httpStatus) }),
                     \(results.map(\.bytesReceived)), \(results.map(\.contentType)),
                     \(results.map(\.etag)), \(results.map(\.isLengthVerified))
-                ) AS i (task_id, fence, http_status, bytes_received, content_type, etag,
-                    is_length_verified)
+                ) AS i (task_id, fence, part_fence, http_status, bytes_received, content_type,
+                    etag, is_length_verified)
             ),
             gone AS (
                 -- The array besides the join makes this a look-up whatever the statistics say.
                 DELETE FROM attempt a USING item i
                 WHERE a.task_id = ANY (\(tasks))
                     AND a.task_id = i.task_id AND a.fence = i.fence
-                RETURNING a.task_id, a.worker, a.number, a.session_id
+                RETURNING a.task_id, a.worker, a.number, a.session_id, a.started_at,
+                    a.resumed_at_offset
             )
             INSERT INTO publication (
                 task_id, fence, part_fence, worker, number, session_id, http_status,
-                bytes_received, content_type, etag, is_length_verified)
-            SELECT g.task_id, i.fence, i.fence, g.worker, g.number, g.session_id, i.http_status,
-                i.bytes_received, i.content_type, i.etag, i.is_length_verified
+                bytes_received, content_type, etag, is_length_verified, started_at,
+                resumed_at_offset)
+            SELECT g.task_id, i.fence, i.part_fence, g.worker, g.number, g.session_id,
+                i.http_status, i.bytes_received, i.content_type, i.etag, i.is_length_verified,
+                g.started_at, g.resumed_at_offset
             FROM gone g JOIN item i USING (task_id)
             """,
             """
@@ -69,24 +74,27 @@ extension TransferStore {
                 DELETE FROM attempt a USING item i
                 WHERE a.task_id = ANY (\(columns.tasks))
                     AND a.task_id = i.task_id AND a.fence = i.fence AND i.verdict <> 'completed'
-                RETURNING i.place, i.verdict, i.failure, i.delay_ms, a.task_id, a.number,
-                    i.bytes_received
+                RETURNING i.place, i.verdict, i.failure, i.delay_ms, a.task_id, a.fence, a.number,
+                    i.bytes_received, a.started_at, a.began_at, a.resumed_at_offset
             ),
             from_publication AS (
                 DELETE FROM publication p USING item i
                 WHERE p.task_id = ANY (\(columns.tasks))
                     AND p.task_id = i.task_id AND p.fence = i.fence
-                RETURNING i.place, i.verdict, i.failure, i.delay_ms, p.task_id, p.number,
-                    p.bytes_received, p.http_status, p.content_type, p.etag, p.is_length_verified
+                RETURNING i.place, i.verdict, i.failure, i.delay_ms, p.task_id, p.fence, p.number,
+                    p.bytes_received, p.started_at, p.started_at AS began_at,
+                    p.resumed_at_offset, p.http_status, p.content_type, p.etag,
+                    p.is_length_verified, p.part_fence
             ),
             gone AS (
                 SELECT e.place, e.verdict, e.failure::jsonb AS failure, e.delay_ms,
                     t.id AS task_id, t.session_id, t.generation, t.lane, t.priority_rank,
-                    e.number AS attempt, e.bytes_received, e.http_status, e.content_type, e.etag,
-                    e.is_length_verified
+                    e.fence, e.number AS attempt, e.bytes_received, e.started_at, e.began_at,
+                    e.resumed_at_offset, e.http_status, e.content_type, e.etag,
+                    e.is_length_verified, e.part_fence
                 FROM (
                     SELECT *, NULL::smallint AS http_status, NULL AS content_type, NULL AS etag,
-                        NULL::boolean AS is_length_verified
+                        NULL::boolean AS is_length_verified, NULL::bigint AS part_fence
                     FROM from_attempt
                     UNION ALL SELECT * FROM from_publication
                 ) e
@@ -102,15 +110,67 @@ extension TransferStore {
                 FROM gone WHERE verdict IN ('completed', 'failed')
             ),
             delayed_row AS (
-                INSERT INTO delayed (task_id, due_at, attempt, failure, lane, priority_rank)
+                INSERT INTO delayed (
+                    task_id, due_at, attempt, failure, lane, priority_rank, began_at)
                 SELECT task_id, clock_timestamp() + delay_ms * interval '1 ms', attempt, failure,
-                    lane, priority_rank
+                    lane, priority_rank, began_at
                 FROM gone WHERE verdict = 'retry'
             ),
             ready_row AS (
-                INSERT INTO ready (lane, priority_rank, task_id, attempt)
-                SELECT lane, priority_rank, task_id, attempt - (verdict = 'released')::int
+                INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
+                SELECT lane, priority_rank, task_id, attempt - (verdict = 'released')::int,
+                    began_at
                 FROM gone WHERE verdict IN ('released', 'requeued')
+            ),
+            log_row AS (
+                INSERT INTO attempt_log (
+                    task_id, fence, number, outcome, started_at, bytes_received,
+                    resumed_at_offset, http_status, failure, redirects, name_lookup_us,
+                    connect_us, tls_us, first_byte_us, total_us, is_connection_reused,
+                    http_version, remote_address)
+                SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
+                        WHEN 'retry' THEN 'retried' WHEN 'requeued' THEN 'lost'
+                        ELSE g.verdict END,
+                    g.started_at, greatest(0, g.bytes_received - coalesce(g.resumed_at_offset, 0)),
+                    g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
+                    m.redirects, m.name_lookup_us, m.connect_us, m.tls_us, m.first_byte_us,
+                    m.total_us, m.is_connection_reused, m.http_version, m.remote_address
+                FROM gone g JOIN unnest(
+                    \(columns.metrics.httpStatuses), \(columns.metrics.redirects),
+                    \(columns.metrics.nameLookups), \(columns.metrics.connects),
+                    \(columns.metrics.tlsHandshakes), \(columns.metrics.firstBytes),
+                    \(columns.metrics.totals), \(columns.metrics.areReused),
+                    \(columns.metrics.httpVersions), \(columns.metrics.remoteAddresses)
+                ) WITH ORDINALITY AS m (
+                    http_status, redirects, name_lookup_us, connect_us, tls_us, first_byte_us,
+                    total_us, is_connection_reused, http_version, remote_address, place)
+                    USING (place)
+            ),
+            -- 2. What another attempt goes on with, and what no longer serves anybody.
+            partial_row AS (
+                INSERT INTO partial (
+                    task_id, part_fence, boot_id, bytes_durable, bytes_total, validator)
+                SELECT g.task_id, k.part_fence, k.boot_id, k.bytes_durable, k.bytes_total,
+                    k.validator
+                FROM unnest(
+                    \(columns.partials.map(\.place)), \(columns.partials.map(\.partFence)),
+                    \(columns.partials.map(\.bootID)), \(columns.partials.map(\.bytesDurable)),
+                    \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
+                ) AS k (place, part_fence, boot_id, bytes_durable, bytes_total, validator)
+                JOIN gone g USING (place) WHERE g.verdict IN ('retry', 'released')
+                \(Self.replacePartial)
+            ),
+            partial_gone AS (
+                DELETE FROM partial x USING gone g
+                WHERE x.task_id = ANY (\(columns.tasks)) AND x.task_id = g.task_id
+                    AND g.verdict IN ('completed', 'failed')
+                RETURNING x.task_id, x.part_fence, x.source_task_id,
+                    x.part_fence IS NOT DISTINCT FROM g.part_fence
+                        AND g.verdict = 'completed' AS is_result
+            ),
+            abandoned_row AS (
+                INSERT INTO abandoned_part (fence, task_id, source_task_id)
+                SELECT part_fence, task_id, source_task_id FROM partial_gone WHERE NOT is_result
             ),
             happening AS (
                 SELECT session_id, place * 2 + k.step AS place, k.kind,
@@ -131,26 +191,9 @@ extension TransferStore {
             Set(try rows.map { row throws(PostgresError) in try row.task("task_id") })
         }
     }
-
-    /// Stores how far running attempts are; stale fences change nothing.
-    package func recordProgress(
-        _ progress: [(task: TaskID, fence: Fence, received: Int64, expected: Int64?)]
-    ) async throws(StoreError) {
-        // Nothing rests on it, and the next one comes within a second.
-        _ = try await runUnsynced(
-            """
-            UPDATE attempt a SET bytes_received = i.received, bytes_expected = i.expected
-            FROM unnest(
-                \(progress.map(\.task.uuid)), \(progress.map(\.fence.rawValue)),
-                \(progress.map(\.received)), \(progress.map(\.expected))
-            ) AS i (task_id, fence, received, expected)
-            WHERE a.task_id = ANY (\(progress.map(\.task.uuid)))
-                AND a.task_id = i.task_id AND a.fence = i.fence
-            """
-        )
-    }
 }
 
+/// The conclusions turned on their side: an array per column, for `unnest`.
 private struct ConclusionColumns {
     var tasks: [UUID] = []
     var fences: [Int64] = []
@@ -158,12 +201,18 @@ private struct ConclusionColumns {
     var bytesReceived: [Int64] = []
     var failures: [String?] = []
     var delays: [Int64?] = []
+    var metrics = MetricsColumns()
+    var partials: [PartialColumns] = []
 
     init(_ conclusions: [Conclusion]) throws(StoreError) {
-        for conclusion in conclusions {
+        for (index, conclusion) in conclusions.enumerated() {
             tasks.append(conclusion.task.uuid)
             fences.append(conclusion.fence.rawValue)
             bytesReceived.append(conclusion.bytesReceived)
+            metrics.append(conclusion.metrics)
+            if let partial = conclusion.partial {
+                partials.append(PartialColumns(partial, place: Int64(index + 1)))
+            }
             switch conclusion.verdict {
             case .completed: try append("completed")
             case .failed(let failure): try append("failed", failure)
@@ -184,5 +233,59 @@ private struct ConclusionColumns {
             try failure.map { failure throws(StoreError) in try StoredJSON.text(of: failure) }
         )
         delays.append(delay?.milliseconds)
+    }
+}
+
+/// The part that a conclusion leaves; few have one, so these are a table of their own.
+private struct PartialColumns {
+    let place: Int64
+    let partFence: Int64
+    let bootID: UUID
+    let bytesDurable: Int64
+    let bytesTotal: Int64
+    let validator: String
+
+    init(_ partial: PartialDownload, place: Int64) {
+        self.place = place
+        partFence = partial.partFence.rawValue
+        bootID = partial.bootID
+        bytesDurable = partial.bytesDurable
+        bytesTotal = partial.bytesTotal
+        validator = partial.validator.value
+    }
+}
+
+private struct MetricsColumns {
+    var httpStatuses: [Int16?] = []
+    var redirects: [Int16?] = []
+    var nameLookups: [Int64?] = []
+    var connects: [Int64?] = []
+    var tlsHandshakes: [Int64?] = []
+    var firstBytes: [Int64?] = []
+    var totals: [Int64?] = []
+    var areReused: [Bool?] = []
+    var httpVersions: [String?] = []
+    var remoteAddresses: [String?] = []
+
+    mutating func append(_ metrics: AttemptMetrics?) {
+        httpStatuses.append(metrics?.httpStatus.map(Int16.init(clamping:)))
+        redirects.append(metrics.map { Int16(clamping: $0.redirects) })
+        nameLookups.append(metrics?.nameLookup.microsecondsIfReached)
+        connects.append(metrics?.connect.microsecondsIfReached)
+        tlsHandshakes.append(metrics?.tls.microsecondsIfReached)
+        firstBytes.append(metrics?.firstByte.microsecondsIfReached)
+        totals.append(metrics?.total.microsecondsIfReached)
+        areReused.append(metrics?.isConnectionReused)
+        httpVersions.append(metrics?.httpVersion)
+        remoteAddresses.append(metrics?.remoteAddress)
+    }
+}
+
+extension Duration {
+    /// Nil for zero, which says that something was not reached.
+    fileprivate var microsecondsIfReached: Int64? {
+        let (seconds, attoseconds) = components
+        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        return microseconds == 0 ? nil : microseconds
     }
 }

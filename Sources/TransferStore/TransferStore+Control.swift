@@ -12,18 +12,80 @@ extension TransferStore {
     /// Linearizable against completion: a worker moves the attempt's row before it publishes, so
     /// that either this call finds the row and the worker does not, or the reverse.
     ///
+    /// With `resumeData` what there is of its bytes is kept under that name for another task.
+    ///
     /// - Returns: the task as it then is, or nil when the tenant has no such task.
     package func cancelTask(
         tenant: TenantID,
-        id: TaskID
+        id: TaskID,
+        producing resumeData: ResumeDataID? = nil
     ) async throws(StoreError) -> TransferTask? {
         try await change(tenant: tenant, id: id, where: { !$0.isTerminal }) {
             """
             WITH target AS (
-                SELECT id, session_id, generation, lane, priority_rank FROM task
+                SELECT id, tenant_id, session_id, generation, lane, priority_rank FROM task
                 WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
             ),
-            \(Self.cancelTargets)
+            \(Self.cancelTargets(producing: resumeData))
+            """
+        }
+    }
+
+    /// Whether a cancelled task has left resume data of that name, which nobody has used yet.
+    package func hasResumeData(_ id: ResumeDataID) async throws(StoreError) -> Bool {
+        let rows = try await run("SELECT 1 FROM resume_data WHERE id = \(id.uuid)")
+        return !rows.isEmpty
+    }
+
+    /// Takes a task out of the queue or off its worker until it is resumed; what there is of its
+    /// bytes is kept.
+    ///
+    /// Linearizable against completion as ``cancelTask(tenant:id:producing:)`` is.
+    ///
+    /// - Returns: the task as it then is, or nil when the tenant has no such task.
+    package func suspendTask(
+        tenant: TenantID,
+        id: TaskID
+    ) async throws(StoreError) -> TransferTask? {
+        try await change(
+            tenant: tenant,
+            id: id,
+            where: { $0.after(.suspended) != nil }
+        ) {
+            """
+            WITH target AS (
+                SELECT id, session_id, lane, priority_rank FROM task
+                WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
+            ),
+            from_delayed AS (
+                DELETE FROM delayed x USING target t WHERE x.task_id = t.id
+                RETURNING x.task_id, x.attempt
+            ),
+            from_ready AS (
+                DELETE FROM ready x USING target t
+                WHERE x.lane = t.lane AND x.priority_rank = t.priority_rank
+                    AND x.task_id = t.id
+                RETURNING x.task_id, x.attempt
+            ),
+            \(Self.revokeTargets("suspended")),
+            gone AS (
+                SELECT task_id, attempt, 0::bigint AS bytes_received FROM from_delayed
+                UNION ALL SELECT task_id, attempt, 0 FROM from_ready
+                -- Stopped unharmed, so that the attempt does not count.
+                UNION ALL SELECT task_id, number - 1, bytes_received FROM from_attempt
+            ),
+            held_row AS (
+                INSERT INTO held (task_id, attempt) SELECT task_id, attempt FROM gone
+            ),
+            happening AS (
+                SELECT t.session_id, 1 AS place, 'task.suspended' AS kind, false AS ends,
+                    t.id AS task_id, 'suspended'::task_state AS task_state, g.attempt,
+                    g.bytes_received, NULL::jsonb AS failure
+                FROM gone g JOIN target t ON t.id = g.task_id
+            ),
+            \(Self.recordHappenings),
+            \(Self.wake)
+            SELECT task_id FROM gone
             """
         }
     }
@@ -44,20 +106,20 @@ extension TransferStore {
                 FROM task WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
             ),
             gone AS (
-                DELETE FROM held h USING target t WHERE h.task_id = t.id RETURNING t.*
+                DELETE FROM held h USING target t WHERE h.task_id = t.id RETURNING t.*, h.attempt
             ),
             delayed_row AS (
                 INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank)
-                SELECT id, earliest_begin_at, 0, lane, priority_rank
+                SELECT id, earliest_begin_at, attempt, lane, priority_rank
                 FROM gone WHERE state = 'scheduled'
             ),
             ready_row AS (
                 INSERT INTO ready (lane, priority_rank, task_id, attempt)
-                SELECT lane, priority_rank, id, 0 FROM gone WHERE state = 'queued'
+                SELECT lane, priority_rank, id, attempt FROM gone WHERE state = 'queued'
             ),
             happening AS (
                 SELECT session_id, 1 AS place, 'task.resumed' AS kind, false AS ends,
-                    id AS task_id, state AS task_state, 0::smallint AS attempt,
+                    id AS task_id, state AS task_state, attempt,
                     0::bigint AS bytes_received, NULL::jsonb AS failure
                 FROM gone
             ),
@@ -111,11 +173,12 @@ extension TransferStore {
             let rows = try await run([
                 """
                 WITH target AS (
-                    SELECT t.id, t.session_id, t.generation, t.lane, t.priority_rank FROM task t
+                    SELECT t.id, t.tenant_id, t.session_id, t.generation, t.lane, t.priority_rank
+                    FROM task t
                     WHERE t.session_id = \(session.uuid)
                         AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
                 ),
-                \(Self.cancelTargets)
+                \(Self.cancelTargets(producing: nil))
                 """,
                 """
                 DELETE FROM invalidation i USING session_progress p
@@ -132,10 +195,37 @@ extension TransferStore {
         }
     }
 
-    /// Ends the tasks of `target` wherever their hot row is; an attempt's worker is told to stop.
-    private static let cancelTargets: Query = """
+    /// Takes the attempts of `target` from their workers, which are told to stop; offers
+    /// `from_attempt`.
+    private static func revokeTargets(_ outcome: String) -> Query {
+        """
+        from_attempt AS (
+            DELETE FROM attempt x USING target t WHERE x.task_id = t.id
+            RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
+                x.resumed_at_offset
+        ),
+        revocation_row AS (
+            INSERT INTO revocation (worker, fence, task_id)
+            SELECT worker, fence, task_id FROM from_attempt
+        ),
+        log_row AS (
+            INSERT INTO attempt_log (
+                task_id, fence, number, outcome, started_at, bytes_received, resumed_at_offset)
+            SELECT task_id, fence, number, \(outcome), started_at,
+                greatest(0, bytes_received - coalesce(resumed_at_offset, 0)), resumed_at_offset
+            FROM from_attempt
+        )
+        """
+    }
+
+    /// Ends the tasks of `target` wherever their hot row is.
+    ///
+    /// Their parts are abandoned, or kept for another task under the name `resumeData`.
+    private static func cancelTargets(producing resumeData: ResumeDataID?) -> Query {
+        """
         from_held AS (
-            DELETE FROM held x USING target t WHERE x.task_id = t.id RETURNING x.task_id
+            DELETE FROM held x USING target t WHERE x.task_id = t.id
+            RETURNING x.task_id, x.attempt
         ),
         from_delayed AS (
             DELETE FROM delayed x USING target t WHERE x.task_id = t.id
@@ -146,19 +236,30 @@ extension TransferStore {
             WHERE x.lane = t.lane AND x.priority_rank = t.priority_rank AND x.task_id = t.id
             RETURNING x.task_id, x.attempt
         ),
-        from_attempt AS (
-            DELETE FROM attempt x USING target t WHERE x.task_id = t.id
-            RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence
-        ),
+        \(revokeTargets("cancelled")),
         gone AS (
-            SELECT task_id, 0::smallint AS attempt, 0::bigint AS bytes_received FROM from_held
+            SELECT task_id, attempt, 0::bigint AS bytes_received FROM from_held
             UNION ALL SELECT task_id, attempt, 0 FROM from_delayed
             UNION ALL SELECT task_id, attempt, 0 FROM from_ready
             UNION ALL SELECT task_id, number, bytes_received FROM from_attempt
         ),
-        revocation_row AS (
-            INSERT INTO revocation (worker, fence, task_id)
-            SELECT worker, fence, task_id FROM from_attempt
+        from_partial AS (
+            DELETE FROM partial x USING gone g WHERE x.task_id = g.task_id RETURNING x.*
+        ),
+        resume_data_row AS (
+            INSERT INTO resume_data (
+                id, tenant_id, part_fence, source_task_id, boot_id, bytes_durable, bytes_total,
+                validator)
+            SELECT \(resumeData?.uuid), t.tenant_id, x.part_fence,
+                coalesce(x.source_task_id, x.task_id), x.boot_id, x.bytes_durable, x.bytes_total,
+                x.validator
+            FROM from_partial x JOIN target t ON t.id = x.task_id
+            WHERE \(resumeData?.uuid)::uuid IS NOT NULL
+        ),
+        abandoned_row AS (
+            INSERT INTO abandoned_part (fence, task_id, source_task_id)
+            SELECT x.part_fence, x.task_id, x.source_task_id FROM from_partial x
+            WHERE \(resumeData?.uuid)::uuid IS NULL
         ),
         outcome_row AS (
             INSERT INTO outcome (
@@ -177,4 +278,5 @@ extension TransferStore {
         \(wake)
         SELECT task_id FROM gone
         """
+    }
 }

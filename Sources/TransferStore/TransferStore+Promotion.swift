@@ -16,10 +16,10 @@ extension TransferStore {
             ),
             gone AS (
                 DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT due.row FROM due))
-                RETURNING d.task_id, d.lane, d.priority_rank, d.attempt
+                RETURNING d.task_id, d.lane, d.priority_rank, d.attempt, d.began_at
             )
-            INSERT INTO ready (lane, priority_rank, task_id, attempt)
-            SELECT lane, priority_rank, task_id, attempt FROM gone
+            INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
+            SELECT lane, priority_rank, task_id, attempt, began_at FROM gone
             """,
             """
             SELECT ceil(extract(epoch FROM due_at - clock_timestamp()) * 1000)::bigint AS wait_ms

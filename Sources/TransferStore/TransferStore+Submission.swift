@@ -6,6 +6,8 @@ package import TransferModel
 package enum SubmitResult: Sendable {
     case accepted(generation: Int64)
     case unknownSession
+    /// Some of the resume data named is not there, or no longer; nothing was stored.
+    case unknownResumeData
     /// The request was answered before; nothing was done now.
     case replay(IdempotencyRecord.Response)
     /// The idempotency key belongs to another request.
@@ -36,6 +38,12 @@ extension TransferStore {
                 WHERE tenant_id = \(tenant.uuid) AND identifier = \(sessionIdentifier) COLLATE "C"
                     AND invalidated_at IS NULL
             ),
+            -- Locked, so that of two submissions with the same resume data one finds nothing.
+            token AS MATERIALIZED (
+                SELECT id FROM resume_data
+                WHERE id = ANY (\(columns.resumeData.map(\.id))) AND tenant_id = \(tenant.uuid)
+                FOR UPDATE
+            ),
             counter AS (
                 UPDATE session_progress p SET
                     generation = p.generation + (p.outstanding = 0)::int,
@@ -45,6 +53,7 @@ extension TransferStore {
                     cancelled = CASE p.outstanding WHEN 0 THEN 0 ELSE p.cancelled END,
                     last_sequence = p.last_sequence + \(count)
                 FROM target WHERE p.session_id = target.id AND NOT p.is_invalidated
+                    AND (SELECT count(*) FROM token) = \(Int64(columns.resumeData.count))
                 RETURNING p.session_id, p.generation, p.last_sequence - \(count) AS base,
                     clock_timestamp() AS occurred_at
             ),
@@ -85,6 +94,21 @@ extension TransferStore {
                 SELECT i.lane, i.priority_rank, i.id, 0
                 FROM item i CROSS JOIN counter WHERE i.state = 'queued'
             ),
+            used AS (
+                DELETE FROM resume_data r USING counter
+                WHERE r.id = ANY (\(columns.resumeData.map(\.id))) AND r.tenant_id = \(tenant.uuid)
+                RETURNING r.*
+            ),
+            partial_row AS (
+                INSERT INTO partial (
+                    task_id, part_fence, source_task_id, boot_id, bytes_durable, bytes_total,
+                    validator)
+                SELECT k.task_id, u.part_fence, u.source_task_id, u.boot_id, u.bytes_durable,
+                    u.bytes_total, u.validator
+                FROM used u JOIN unnest(
+                    \(columns.resumeData.map(\.id)), \(columns.resumeData.map(\.task))
+                ) AS k (id, task_id) USING (id)
+            ),
             event_row AS (
                 INSERT INTO event (
                     session_id, sequence, kind, generation, occurred_at, task_id, task_state,
@@ -95,7 +119,8 @@ extension TransferStore {
             ),
             \(Self.wake),
             \(Self.keepAnswer(idempotency, tenant: tenant))
-            SELECT generation FROM counter
+            SELECT (SELECT generation FROM counter) AS generation,
+                EXISTS (SELECT 1 FROM target) AS is_known
             """,
             keeping: idempotency
         )
@@ -104,7 +129,11 @@ extension TransferStore {
         }
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return .unknownSession }
-            return .accepted(generation: try row.decode("generation"))
+            if let generation = try row.decodeIfPresent("generation", as: Int64.self) {
+                return .accepted(generation: generation)
+            }
+            let isKnown = try row.decode("is_known", as: Bool.self)
+            return isKnown && !columns.resumeData.isEmpty ? .unknownResumeData : .unknownSession
         }
     }
 
@@ -139,6 +168,7 @@ private struct SubmissionColumns {
     let autostart: [Bool]
     let paths: [String?]
     let overwrites: [Bool?]
+    let resumeData: [(id: UUID, task: UUID)]
 
     init(_ submissions: [TaskSubmission]) throws(StoreError) {
         ids = submissions.map(\.id.uuid)
@@ -153,5 +183,8 @@ private struct SubmissionColumns {
         autostart = submissions.map(\.autostart)
         paths = submissions.map { $0.destination?.path }
         overwrites = submissions.map { $0.destination?.overwrite }
+        resumeData = submissions.compactMap { submission in
+            submission.resumeData.map { (id: $0.uuid, task: submission.id.uuid) }
+        }
     }
 }

@@ -116,9 +116,11 @@ extension TransferStore {
                 WHEN h.task_id IS NOT NULL THEN 'suspended'
                 ELSE 'queued'
             END AS state,
-            coalesce(o.attempt, p.number, a.number, d.attempt, r.attempt, 0::smallint) AS attempt,
-            coalesce(o.bytes_received, p.bytes_received, a.bytes_received, 0) AS bytes_received,
-            a.bytes_expected, d.due_at, coalesce(o.failure, d.failure) AS failure,
+            coalesce(o.attempt, p.number, a.number, d.attempt, h.attempt, r.attempt, 0::smallint)
+                AS attempt,
+            coalesce(o.bytes_received, p.bytes_received, a.bytes_received, x.bytes_durable, 0)
+                AS bytes_received,
+            coalesce(a.bytes_expected, x.bytes_total) AS bytes_expected, d.due_at, coalesce(o.failure, d.failure) AS failure,
             o.http_status, o.content_type, o.etag, o.is_length_verified, o.finished_at
         FROM task t
         JOIN session s ON s.id = t.session_id
@@ -129,6 +131,7 @@ extension TransferStore {
         LEFT JOIN held h ON h.task_id = t.id
         LEFT JOIN ready r ON r.lane = t.lane AND r.priority_rank = t.priority_rank
             AND r.task_id = t.id
+        LEFT JOIN partial x ON x.task_id = t.id
         """
 }
 

@@ -9,8 +9,6 @@ package struct Takeover: Sendable {
     package let attempts: [TaskClaim]
     /// Their publications, now this worker's, to be finished.
     package let publications: [Publication]
-    /// The part files they left behind, to be removed.
-    package let abandonedParts: [AbandonedPart]
 }
 
 /// What the database says that a worker is at work on.
@@ -63,7 +61,8 @@ extension TransferStore {
     /// Takes the work of all workers that have been silent for `lease`.
     ///
     /// The attempts get new fences, so that a worker that was only asleep can conclude nothing;
-    /// publications keep the name of their part file. Time is the database's alone.
+    /// publications keep the name of their part file. Part files that nobody will go on with are
+    /// left to ``abandonedParts()``. Time is the database's alone.
     package func takeOver(
         silentFor lease: Duration,
         identity: WorkerIdentity
@@ -90,9 +89,14 @@ extension TransferStore {
                 UPDATE attempt x SET worker = \(me), fence = \(first) + o.number
                 FROM orphan o WHERE x.task_id = o.task_id AND NOT EXISTS (
                     SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
-                RETURNING x.task_id, x.fence, x.number, o.fence AS part_fence
+                RETURNING x.task_id, x.fence, x.number, x.began_at, o.fence AS part_fence
+            ),
+            abandoned_row AS (
+                INSERT INTO abandoned_part (fence, task_id)
+                SELECT a.part_fence, a.task_id FROM a WHERE NOT EXISTS (
+                    SELECT 1 FROM partial x WHERE x.part_fence = a.part_fence)
             )
-            \(Self.selectClaim), a.part_fence FROM a \(Self.joinClaim)
+            \(Self.selectClaim) FROM a \(Self.joinClaim)
             """,
             """
             WITH orphan AS (
@@ -121,9 +125,11 @@ extension TransferStore {
                     SELECT 1 FROM worker w WHERE w.incarnation = revocation.worker)
                 RETURNING task_id, fence
             )
-            SELECT g.task_id, g.fence AS part_fence, t.tenant_id, t.destination_path,
-                t.destination_overwrite
-            FROM gone g JOIN task t ON t.id = g.task_id
+            INSERT INTO abandoned_part (fence, task_id)
+            SELECT g.fence, g.task_id FROM gone g
+            WHERE NOT EXISTS (SELECT 1 FROM partial x WHERE x.part_fence = g.fence)
+                AND NOT EXISTS (SELECT 1 FROM resume_data r WHERE r.part_fence = g.fence)
+            ON CONFLICT (fence) DO NOTHING
             """,
         ])
         return try decoding { () throws(PostgresError) in
@@ -132,9 +138,6 @@ extension TransferStore {
                 attempts: try rows[1].map { row throws(PostgresError) in try TaskClaim(row) },
                 publications: try rows[2].map { row throws(PostgresError) in
                     try Publication(row)
-                },
-                abandonedParts: try (Array(rows[1]) + Array(rows[4])).map {
-                    row throws(PostgresError) in try AbandonedPart(row)
                 }
             )
         }
@@ -182,17 +185,6 @@ extension TransferStore {
     package func removeRevocations(_ fences: [Fence]) async throws(StoreError) {
         _ = try await run(
             "DELETE FROM revocation WHERE fence = ANY(\(fences.map(\.rawValue)))"
-        )
-    }
-}
-
-extension AbandonedPart {
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        self.init(
-            tenant: try row.tenant("tenant_id"),
-            task: try row.task("task_id"),
-            destination: try row.destination(),
-            fence: try row.fence("part_fence")
         )
     }
 }

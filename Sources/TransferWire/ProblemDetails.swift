@@ -54,6 +54,8 @@ extension ProblemDetails {
         case unknownSubscription = "unknown_subscription"
         /// The resource has no such method; `Allow` lists those it has.
         case methodNotAllowed = "method_not_allowed"
+        /// No cancelled task left that resume data, or it was used before.
+        case unknownResumeData = "unknown_resume_data"
         /// The task has no content yet, or never will.
         case taskNotCompleted = "task_not_completed"
         /// The first request with this `Idempotency-Key` is still being handled; repeat it later.
@@ -82,7 +84,7 @@ extension ProblemDetails {
             case .unauthorized: 401
             case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription: 404
             case .methodNotAllowed: 405
-            case .taskNotCompleted, .idempotencyKeyInUse: 409
+            case .taskNotCompleted, .unknownResumeData, .idempotencyKeyInUse: 409
             case .contentGone: 410
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
@@ -104,6 +106,7 @@ extension ProblemDetails {
             case .unknownTask: "There is no such task"
             case .unknownSubscription: "There is no such subscription"
             case .methodNotAllowed: "The method is not allowed here"
+            case .unknownResumeData: "There is no such resume data"
             case .taskNotCompleted: "The task is not completed"
             case .idempotencyKeyInUse: "The idempotency key is in use"
             case .contentGone: "The content is gone"

@@ -7,6 +7,7 @@ package struct TaskRequest: Decodable, Sendable {
     package let autostart: Bool?
     package let priority: Double?
     package let destination: DestinationRequest?
+    package let resumeData: String?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -20,12 +21,28 @@ package struct TaskRequest: Decodable, Sendable {
         autostart = try container.decodeIfPresent(Bool.self, forKey: .autostart)
         priority = try container.decodeIfPresent(Double.self, forKey: .priority)
         destination = try container.decodeIfPresent(DestinationRequest.self, forKey: .destination)
+        resumeData = try container.decodeIfPresent(String.self, forKey: .resumeData)
     }
 
     private enum CodingKeys: String, CodingKey {
         case url, headers, autostart, priority, destination
         case clientPersistedString = "client_persisted_string"
         case earliestBeginAt = "earliest_begin_at"
+        case resumeData = "resume_data"
+    }
+}
+
+/// The body of `POST …/cancel`, which may be left out.
+package struct CancelRequest: Decodable, Sendable {
+    package let produceResumeData: Bool?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        produceResumeData = try container.decodeIfPresent(Bool.self, forKey: .produceResumeData)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case produceResumeData = "produce_resume_data"
     }
 }
 

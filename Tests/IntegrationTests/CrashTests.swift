@@ -82,6 +82,51 @@ import TransferWire
         #expect(Set(receiver.received().map(\.id)).count == events.count)
     }
 
+    @Test func onlyMissingBytesAreFetchedAfterAKill() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let receiver = try WebhookReceiver()
+        let gate = OriginGate()
+        let bodies = (0..<6).map { OriginBody.random(seed: UInt64($0), size: 4_000_000) }
+        let kept = 3_000_000
+        for (index, body) in bodies.enumerated() {
+            origin.when("/\(index)") { request in
+                .file(body, etag: "\"\(index)\"", for: request, pause: (kept, gate))
+            }
+        }
+        let first = try await ServiceProcess(in: directory)
+        var client = try APIClient(first, key: directory.apiKey())
+        try await prepare(client, receiver)
+        let ids = try await client.submit(bodies.indices.map { origin.url("/\($0)") }, to: "s")
+        for id in ids {
+            try await eventually("progress is told") {
+                try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+                    .countOfBytesReceived == Int64(kept)
+            }
+        }
+        #expect(await first.killNow() == 128 + SIGKILL)
+        gate.open()
+
+        let second = try await ServiceProcess(in: directory)
+        client = try APIClient(second, key: directory.apiKey())
+        try await finished(receiver)
+        for (index, id) in ids.enumerated() {
+            let content = try await client.send("GET", "/v1/tasks/\(id)/content")
+            #expect(OriginBody.sha256(of: content.body) == bodies[index].sha256)
+            // The page cache outlives the process, so that not one byte is fetched twice.
+            let requests = origin.log.now.requests(at: "/\(index)")
+            #expect(requests.map { $0["Range"] } == [nil, "bytes=\(kept)-"])
+            let attempts = try await client.get("/v1/tasks/\(id)/attempts", as: AttemptList.self)
+            #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
+            #expect(attempts.items.last?.resumedAtOffset == Int64(kept))
+        }
+        let events = try await client.events(of: "s")
+        #expect(events.count { $0.type == "task.resumed_at_offset" } == ids.count)
+        #expect(directory.parts().isEmpty)
+        #expect(await second.terminate() == 0)
+    }
+
     @Test func aServiceThatIsAskedToStopHandsItsWorkToTheNextStart() async throws {
         let directory = DataDirectory()
         let origin = try LoopbackOrigin()

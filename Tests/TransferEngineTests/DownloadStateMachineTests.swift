@@ -192,4 +192,82 @@ import TransferModel
             return
         }
     }
+
+    private static let point = DownloadStateMachine.ResumePoint(
+        offset: 60,
+        total: 100,
+        validator: EntityValidator(stored: "\"1\"")
+    )
+
+    private static func resuming() throws -> DownloadStateMachine {
+        DownloadStateMachine(
+            url: try CurlURL("https://a.test/x"),
+            redirectsMax: 10,
+            resumePoint: point
+        )
+    }
+
+    private static let rest = head(206, [("Content-Range", "bytes 60-99/100"), ("ETag", "\"1\"")])
+
+    @Test func theRestOfTheBodyMakesItWhole() throws {
+        var machine = try Self.resuming()
+        #expect(machine.received(Self.rest) == .append)
+        guard case .end(.finished(let result)) = machine.finished(Self.done, bytesWritten: 100)
+        else {
+            Issue.record("not finished")
+            return
+        }
+        #expect(result.bytesReceived == 100)
+        #expect(result.isLengthVerified)
+    }
+
+    @Test(arguments: [99, 101] as [Int64])
+    func aRestOfAnotherLengthIsNoResult(bytesWritten: Int64) throws {
+        var machine = try Self.resuming()
+        _ = machine.received(Self.rest)
+        let action = machine.finished(Self.done, bytesWritten: bytesWritten)
+        #expect(Self.code(action) == .lengthMismatch)
+    }
+
+    @Test func whatDoesNotFitIsAskedForAnewAndAsAWhole() throws {
+        for head in [
+            Self.head(206), Self.head(416), Self.head(206, [("Content-Range", "bytes 0-99/100")]),
+            Self.head(206, [("Content-Range", "bytes 60-99/100"), ("ETag", "\"2\"")]),
+        ] {
+            var machine = try Self.resuming()
+            #expect(machine.resumePoint == Self.point)
+            #expect(machine.received(head) == .discard)
+            guard case .restart = machine.finished(Self.done, bytesWritten: 60) else {
+                Issue.record("not restarted")
+                return
+            }
+            #expect(machine.resumePoint == nil)
+            // A part that was not asked for is no answer to the second request.
+            #expect(machine.received(Self.rest) == .discard)
+            #expect(Self.code(machine.finished(Self.done, bytesWritten: 0)) == .badResponse)
+        }
+    }
+
+    @Test func aWholeAnswerTakesThePlaceOfWhatWasKept() throws {
+        var machine = try Self.resuming()
+        #expect(machine.received(Self.head(200)) == .receive)
+        #expect(machine.resumePoint == nil)
+    }
+
+    @Test func aRedirectIsAskedForTheRestToo() throws {
+        var machine = try Self.resuming()
+        _ = machine.received(Self.head(302, [("Location", "/y")]))
+        guard case .follow = machine.finished(Self.done, bytesWritten: 60) else {
+            Issue.record("not followed")
+            return
+        }
+        #expect(machine.resumePoint == Self.point)
+        #expect(machine.received(Self.rest) == .append)
+    }
+
+    @Test func anErrorOfTheOriginLeavesWhatWasKept() throws {
+        var machine = try Self.resuming()
+        #expect(machine.received(Self.head(503)) == .discard)
+        #expect(Self.code(machine.finished(Self.done, bytesWritten: 60)) == .httpStatus)
+    }
 }

@@ -147,6 +147,25 @@ final class EngineFixture: Sendable {
         }
     }
 
+    /// The events of the session so far.
+    func events() async throws -> [SessionEvent] {
+        try #require(
+            try await store.events(
+                tenant: tenant,
+                sessionIdentifier: Self.identifier,
+                after: 0,
+                limit: 1000
+            )
+        )
+    }
+
+    /// Waits until the part of a running task has `count` bytes and the database knows.
+    func received(_ count: Int, of id: TaskID) async throws {
+        try await eventually("\(count) bytes have arrived") {
+            try await task(id).bytesReceived == Int64(count)
+        }
+    }
+
     /// Waits until each of the tasks has ended, all of them completed.
     func expectCompletion(
         _ ids: [TaskID],

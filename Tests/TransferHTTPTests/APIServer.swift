@@ -197,13 +197,25 @@ extension APIServer {
         return TaskID(try #require(UUID(uuidString: receipt.id)))
     }
 
-    /// Does to all queued tasks what a worker would: `bytes` become their files.
-    func complete(_ bytes: [UInt8], contentType: String? = "image/png") async throws {
+    /// Gives all queued tasks to a worker.
+    func claimAll() async throws -> [TaskClaim] {
         let identity = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
-        let claims = try await store.claim(
+        return try await store.claim(
             TransferStore.ClaimBounds(limit: 10, perLane: 10, busy: [:], after: Lane(key: .min)),
             fences: identity.reserve(10)
         )
+    }
+
+    /// Gives the one queued task to a worker.
+    func claim() async throws -> TaskClaim {
+        let claims = try await claimAll()
+        #expect(claims.count == 1)
+        return try #require(claims.first)
+    }
+
+    /// Does to all queued tasks what a worker would: `bytes` become their files.
+    func complete(_ bytes: [UInt8], contentType: String? = "image/png") async throws {
+        let claims = try await claimAll()
         let result = TransferResult(
             httpStatus: 200,
             bytesReceived: Int64(bytes.count),

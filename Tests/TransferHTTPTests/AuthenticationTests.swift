@@ -81,7 +81,8 @@ import TransferWire
             for operation in operations {
                 let isSubscription = operation.path.contains("subscriptions")
                 let id = isSubscription ? subscriptionID : task.uuid
-                let body = operation.method == "POST" ? #"{"url": "http://a.example/"}"# : nil
+                let isCreation = operation.method == "POST" && operation.path.hasSuffix("s")
+                let body = isCreation ? #"{"url": "http://a.example/"}"# : nil
                 let foreign = try await server.send(
                     operation.method,
                     operation.path.filling(identifier: "photos", id: id),

@@ -74,4 +74,18 @@ import TransferModel
         )
         #expect(decision == .retry(after: .seconds(3600)))
     }
+
+    @Test func aWaitThatOutlastsTheTasksTimeIsNotBegun() {
+        let policy = RetryPolicy()
+        let failure = Self.asking(.seconds(90))
+        for (remaining, isRetried) in [(91, true), (90, false), (0, false), (-1, false)] {
+            let decision = policy.decision(
+                after: failure,
+                attempt: 1,
+                remaining: .seconds(remaining),
+                chance: 0
+            )
+            #expect(decision == (isRetried ? .retry(after: .seconds(90)) : .giveUp))
+        }
+    }
 }

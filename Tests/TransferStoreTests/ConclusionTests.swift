@@ -76,7 +76,9 @@ import TransferTestSupport
             }
         )
         #expect(published.isEmpty)
-        try await fixture.store.recordProgress([(claims[0].task, stale, 9, 10)])
+        try await fixture.store.recordProgress([
+            AttemptProgress(task: claims[0].task, fence: stale, bytesReceived: 9, bytesExpected: 10)
+        ])
         #expect(try await fixture.task(claims[0].task).bytesReceived == 0)
         #expect(try await fixture.states(claims.map(\.task)) == [.running, .running])
         #expect(try await fixture.session().progress.outstanding == 2)

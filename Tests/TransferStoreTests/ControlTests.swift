@@ -39,7 +39,9 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([(id, claim.fence, 5, 10)])
+        try await fixture.store.recordProgress([
+            AttemptProgress(task: id, fence: claim.fence, bytesReceived: 5, bytesExpected: 10)
+        ])
         #expect(try await fixture.task(id).bytesExpected == 10)
         #expect(try await cancel(id, fixture) == .cancelled)
         #expect(try await fixture.task(id).bytesReceived == 5)

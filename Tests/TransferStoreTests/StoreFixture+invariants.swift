@@ -13,6 +13,30 @@ extension StoreFixture {
 
     private static let invariants: [(rule: String, violations: Query)] = [
         (
+            "what is kept of a task ends with it",
+            """
+            SELECT x.task_id FROM partial x LEFT JOIN task t ON t.id = x.task_id
+            WHERE t.id IS NULL OR EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = x.task_id)
+            """
+        ),
+        (
+            "a part file is kept, or given away, or to be removed, but only one of these",
+            """
+            SELECT fence FROM (
+                SELECT part_fence AS fence FROM partial UNION ALL SELECT part_fence FROM resume_data
+                UNION ALL SELECT fence FROM abandoned_part
+            ) f GROUP BY fence HAVING count(*) > 1
+            """
+        ),
+        (
+            "each attempt of an ended task is told of",
+            """
+            SELECT o.task_id FROM outcome o
+            WHERE o.attempt > (
+                SELECT count(*) FROM attempt_log l WHERE l.task_id = o.task_id)
+            """
+        ),
+        (
             "each task has exactly one place",
             """
             SELECT t.id FROM task t LEFT JOIN (

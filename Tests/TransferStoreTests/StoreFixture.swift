@@ -100,6 +100,29 @@ struct StoreFixture: Sendable {
         }
     }
 
+    /// Progress of an attempt with a part file that the next one may go on with.
+    static func progress(
+        of task: TaskID,
+        fence: Fence,
+        bytesReceived: Int64 = 600
+    ) -> AttemptProgress {
+        AttemptProgress(
+            task: task,
+            fence: fence,
+            bytesReceived: bytesReceived,
+            bytesExpected: 1000,
+            checkpoint: PartialDownload(
+                partFence: fence,
+                bootID: bootID,
+                bytesDurable: 0,
+                bytesTotal: 1000,
+                validator: EntityValidator(stored: "\"1\"")
+            )
+        )
+    }
+
+    static let bootID = UUID()
+
     func claim(
         _ limit: Int = 100,
         perLane: Int = 1000,

@@ -39,7 +39,7 @@ private struct StoreModelRun {
     }
 
     mutating func step() async throws {
-        switch Int.random(in: 0..<10, using: &random) {
+        switch Int.random(in: 0..<12, using: &random) {
         case 0, 1: try await submit()
         case 2, 3: try await claim()
         case 4: try await publish()
@@ -47,6 +47,8 @@ private struct StoreModelRun {
         case 6: try await cancel()
         case 7: try await resume()
         case 8: try await promote()
+        case 9: try await suspend()
+        case 10: try await checkpoint()
         default: try await takeOver()
         }
     }
@@ -135,6 +137,20 @@ private struct StoreModelRun {
         let task = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
         if !state.isTerminal, !published.contains(id) { move(id, .cancelled) }
         #expect(task?.state == states[id])
+    }
+
+    private mutating func suspend() async throws {
+        guard let id = order.randomElement(using: &random), let state = states[id] else { return }
+        let task = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+        if state.after(.suspended) != nil, !published.contains(id) { move(id, .suspended) }
+        #expect(task?.state == states[id])
+    }
+
+    /// A part worth keeping, of an attempt that may be over already.
+    private mutating func checkpoint() async throws {
+        guard let id = order.randomElement(using: &random) else { return }
+        let fence = claims[id]?.fence ?? worker.reserve(1).first
+        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: fence)])
     }
 
     private mutating func resume() async throws {

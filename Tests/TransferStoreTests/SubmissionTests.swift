@@ -171,7 +171,8 @@ import TransferTestSupport
             switch result {
             case .accepted: accepted += 1
             case .replay(let response): bodies.insert(response.body)
-            case .unknownSession, .idempotencyMismatch: Issue.record("\(result)")
+            case .unknownSession, .unknownResumeData, .idempotencyMismatch:
+                Issue.record("\(result)")
             }
         }
         #expect(accepted == 1)

@@ -1,0 +1,49 @@
+/// What an origin says that identifies the bytes of a representation: a value for `If-Range`.
+///
+/// Only strong validators: two representations with the same one are equal byte for byte.
+package struct EntityValidator: Hashable, Sendable {
+    /// The field value as it is sent in `If-Range`: a quoted entity tag or an HTTP date.
+    package let value: String
+
+    /// The longest validator that is kept, in bytes.
+    private static let bytesMax = 255
+    /// How much older than the response a modification must be for its date to be strong:
+    /// within a clock's second there could have been another (RFC 9110 §8.8.2.2).
+    private static let dateMargin: Int64 = 60
+
+    /// The validator of a response with these fields; nil when none is strong.
+    package init?(etag: String?, lastModified: String?, date: String?) {
+        if let etag {
+            // Where there is a tag, even a weak one, the date says nothing better.
+            guard Self.isStrongTag(etag) else { return nil }
+            value = etag
+            return
+        }
+        guard let lastModified, lastModified.utf8.count <= Self.bytesMax,
+            let modified = RetryAfter.date(lastModified),
+            let sent = date.flatMap({ RetryAfter.date($0) }), sent - modified >= Self.dateMargin
+        else { return nil }
+        value = lastModified
+    }
+
+    /// Takes back what the database holds.
+    package init(stored value: String) { self.value = value }
+
+    /// Whether a later response with these fields may be of the same bytes; one that says nothing
+    /// has promised so with its 206.
+    package func agrees(etag: String?, lastModified: String?) -> Bool {
+        let told = value.utf8.first == UInt8(ascii: "\"") ? etag : lastModified
+        return told.map { Array($0.utf8) == Array(value.utf8) } ?? true
+    }
+
+    /// RFC 9110 §8.8.3: quoted, without `W/`, of visible characters but quotes.
+    private static func isStrongTag(_ etag: String) -> Bool {
+        let bytes = Array(etag.utf8)
+        guard (2...bytesMax).contains(bytes.count), bytes.first == UInt8(ascii: "\""),
+            bytes.last == UInt8(ascii: "\"")
+        else { return false }
+        return bytes.dropFirst().dropLast().allSatisfy {
+            $0 == 0x21 || (0x23...0x7E).contains($0) || $0 >= 0x80
+        }
+    }
+}

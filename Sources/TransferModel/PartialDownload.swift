@@ -1,0 +1,82 @@
+package import Foundation
+
+/// A part file that a later attempt of its task may go on with.
+package struct PartialDownload: Equatable, Sendable {
+    /// Names the file, and so the attempt that began it.
+    package let partFence: Fence
+    /// Where the file lies in the tenant's container when it came with resume data; nil for the
+    /// task's own place.
+    package var sourcePath: String?
+    /// The boot of the machine in which it was written.
+    package let bootID: UUID
+    /// Bytes that survive a power cut.
+    package var bytesDurable: Int64
+    /// The length of the whole.
+    package let bytesTotal: Int64
+    /// Which bytes they are.
+    package let validator: EntityValidator
+
+    package init(
+        partFence: Fence,
+        sourcePath: String? = nil,
+        bootID: UUID,
+        bytesDurable: Int64,
+        bytesTotal: Int64,
+        validator: EntityValidator
+    ) {
+        self.partFence = partFence
+        self.sourcePath = sourcePath
+        self.bootID = bootID
+        self.bytesDurable = bytesDurable
+        self.bytesTotal = bytesTotal
+        self.validator = validator
+    }
+
+    /// How many bytes of a file of `size` may be gone on with on a machine in boot `bootID`; 0 for
+    /// none.
+    ///
+    /// Never all of them: the last byte is asked for again, so that the origin has its say.
+    package func bytesUsable(size: Int64, bootID: UUID) -> Int64 {
+        let trusted = bootID == self.bootID ? size : min(size, bytesDurable)
+        return size > bytesTotal ? 0 : max(0, min(trusted, bytesTotal - 1))
+    }
+}
+
+/// How far a running attempt is.
+package struct AttemptProgress: Sendable {
+    package let task: TaskID
+    package let fence: Fence
+    /// Bytes of the file that are there.
+    package let bytesReceived: Int64
+    package let bytesExpected: Int64?
+    /// The part that a later attempt may go on with, when it is to be stored now.
+    package let checkpoint: PartialDownload?
+
+    package init(
+        task: TaskID,
+        fence: Fence,
+        bytesReceived: Int64,
+        bytesExpected: Int64?,
+        checkpoint: PartialDownload? = nil
+    ) {
+        self.task = task
+        self.fence = fence
+        self.bytesReceived = bytesReceived
+        self.bytesExpected = bytesExpected
+        self.checkpoint = checkpoint
+    }
+}
+
+/// An attempt whose origin sends only the rest.
+package struct Resumption: Hashable, Sendable {
+    package let task: TaskID
+    package let fence: Fence
+    /// Bytes that need not be sent again.
+    package let offset: Int64
+
+    package init(task: TaskID, fence: Fence, offset: Int64) {
+        self.task = task
+        self.fence = fence
+        self.offset = offset
+    }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// What is kept of unfinished downloads, and how far the running ones are.
+extension TransferStore {
+    /// Abandoned parts read by one call.
+    private static let abandonedPartsMax = 500
+
+    /// Stores how far running attempts are, and the part files that the next attempts may go on
+    /// with; stale fences change nothing.
+    package func recordProgress(_ progress: [AttemptProgress]) async throws(StoreError) {
+        // Nothing rests on it, and the next one comes within a second.
+        _ = try await runUnsynced(
+            """
+            UPDATE attempt a SET bytes_received = i.received, bytes_expected = i.expected
+            FROM unnest(
+                \(progress.map(\.task.uuid)), \(progress.map(\.fence.rawValue)),
+                \(progress.map(\.bytesReceived)), \(progress.map(\.bytesExpected))
+            ) AS i (task_id, fence, received, expected)
+            WHERE a.task_id = ANY (\(progress.map(\.task.uuid)))
+                AND a.task_id = i.task_id AND a.fence = i.fence
+            """
+        )
+        let checkpoints = progress.compactMap { progress in
+            progress.checkpoint.map { (task: progress.task, fence: progress.fence, partial: $0) }
+        }
+        guard !checkpoints.isEmpty else { return }
+        // The lock on the attempt orders this against its end: a part is never kept for a task
+        // that has ended meanwhile.
+        _ = try await runUnsynced(
+            """
+            INSERT INTO partial (
+                task_id, part_fence, boot_id, bytes_durable, bytes_total, validator)
+            SELECT a.task_id, i.part_fence, i.boot_id, i.durable, i.total, i.validator
+            FROM unnest(
+                \(checkpoints.map(\.task.uuid)), \(checkpoints.map(\.fence.rawValue)),
+                \(checkpoints.map(\.partial.partFence.rawValue)),
+                \(checkpoints.map(\.partial.bootID)),
+                \(checkpoints.map(\.partial.bytesDurable)),
+                \(checkpoints.map(\.partial.bytesTotal)),
+                \(checkpoints.map(\.partial.validator.value))
+            ) AS i (task_id, fence, part_fence, boot_id, durable, total, validator)
+            JOIN attempt a ON a.task_id = i.task_id AND a.fence = i.fence
+            ORDER BY a.task_id FOR KEY SHARE OF a
+            \(Self.replacePartial)
+            """
+        )
+    }
+
+    /// Of a file that is kept already, only more durable bytes are news.
+    static let replacePartial: Query = """
+        ON CONFLICT (task_id) DO UPDATE SET
+            part_fence = excluded.part_fence, source_task_id = NULL, boot_id = excluded.boot_id,
+            bytes_durable = CASE WHEN partial.part_fence = excluded.part_fence
+                THEN greatest(partial.bytes_durable, excluded.bytes_durable)
+                ELSE excluded.bytes_durable END,
+            bytes_total = excluded.bytes_total, validator = excluded.validator
+        """
+
+    /// Tells that origins send only the rest: `task.resumed_at_offset`, once for each attempt.
+    ///
+    /// - Returns: the tasks whose attempt this was news of.
+    package func recordResumptions(
+        _ resumptions: [Resumption]
+    ) async throws(StoreError) -> Set<TaskID> {
+        guard !resumptions.isEmpty else { return [] }
+        let tasks = resumptions.map(\.task.uuid)
+        let rows = try await run(
+            """
+            WITH told AS (
+                UPDATE attempt a SET resumed_at_offset = i.resumed_at,
+                    bytes_received = greatest(a.bytes_received, i.resumed_at)
+                FROM unnest(
+                    \(tasks), \(resumptions.map(\.fence.rawValue)),
+                    \(resumptions.map(\.offset))
+                ) AS i (task_id, fence, resumed_at)
+                WHERE a.task_id = ANY (\(tasks)) AND a.task_id = i.task_id
+                    AND a.fence = i.fence AND a.resumed_at_offset IS NULL
+                RETURNING a.task_id, a.session_id, a.number, i.resumed_at
+            ),
+            happening AS (
+                SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
+                    'task.resumed_at_offset' AS kind, false AS ends, task_id,
+                    'running'::task_state AS task_state, number AS attempt,
+                    resumed_at AS bytes_received, NULL::jsonb AS failure
+                FROM told
+            ),
+            \(Self.recordHappenings),
+            \(Self.wake)
+            SELECT task_id FROM told
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.task("task_id") })
+        }
+    }
+
+    /// Which of these part files somebody may still go on with.
+    package func keptParts(_ partFences: [Fence]) async throws(StoreError) -> Set<Fence> {
+        let fences = partFences.map(\.rawValue)
+        let rows = try await run(
+            """
+            SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
+            UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.fence("part_fence") })
+        }
+    }
+
+    /// Notes how much of a part file, whose attempt was taken away, has been made durable.
+    package func recordDurable(
+        _ parts: [(partFence: Fence, bytes: Int64)]
+    ) async throws(StoreError) {
+        let fences = parts.map(\.partFence.rawValue)
+        let bytes = parts.map(\.bytes)
+        _ = try await run([
+            """
+            UPDATE partial x SET bytes_durable = greatest(x.bytes_durable, i.bytes)
+            FROM unnest(\(fences), \(bytes)) AS i (fence, bytes)
+            WHERE x.part_fence = ANY (\(fences)) AND x.part_fence = i.fence
+            """,
+            """
+            UPDATE resume_data x SET bytes_durable = greatest(x.bytes_durable, i.bytes)
+            FROM unnest(\(fences), \(bytes)) AS i (fence, bytes)
+            WHERE x.part_fence = ANY (\(fences)) AND x.part_fence = i.fence
+            """,
+        ])
+    }
+
+    /// Some of the part files that nobody will go on with.
+    package func abandonedParts() async throws(StoreError) -> [AbandonedPart] {
+        let rows = try await run(
+            """
+            SELECT b.task_id, b.fence AS part_fence, b.source_task_id, t.tenant_id,
+                t.destination_path, t.destination_overwrite,
+                y.destination_path AS source_destination_path,
+                y.destination_overwrite AS source_destination_overwrite
+            FROM abandoned_part b JOIN task t ON t.id = b.task_id
+            LEFT JOIN task y ON y.id = b.source_task_id
+            ORDER BY b.fence LIMIT \(Self.abandonedPartsMax)
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try AbandonedPart(row) }
+        }
+    }
+
+    /// Forgets abandoned parts whose files are gone.
+    package func forgetAbandonedParts(_ fences: [Fence]) async throws(StoreError) {
+        _ = try await run(
+            "DELETE FROM abandoned_part WHERE fence = ANY (\(fences.map(\.rawValue)))"
+        )
+    }
+}
+
+extension Row {
+    /// Where a part file lies that came with resume data; nil when it did not.
+    func sourcePath(fence: Fence) throws(PostgresError) -> String? {
+        guard let task = try decodeIfPresent("source_task_id", as: UUID.self) else { return nil }
+        return ResultLocation.partPath(
+            of: TaskID(task),
+            destination: try destination(prefix: "source_"),
+            fence: fence
+        )
+    }
+}
+
+extension AbandonedPart {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let fence = try row.fence("part_fence")
+        self.init(
+            tenant: try row.tenant("tenant_id"),
+            task: try row.task("task_id"),
+            destination: try row.destination(),
+            fence: fence,
+            sourcePath: try row.sourcePath(fence: fence)
+        )
+    }
+}

@@ -1,0 +1,80 @@
+/// An attempt of a task that has ended, as clients see it; what has no value is absent.
+package struct AttemptDocument: Codable, Sendable {
+    package let number: Int
+    package let outcome: String
+    package let startedAt: Timestamp
+    package let endedAt: Timestamp
+    package let countOfBytesReceived: Int64
+    package let resumedAtOffset: Int64?
+    package let httpStatus: Int?
+    package let error: TaskDocument.Failure?
+    package let metrics: Metrics?
+
+    package init(
+        number: Int,
+        outcome: String,
+        startedAt: Timestamp,
+        endedAt: Timestamp,
+        countOfBytesReceived: Int64,
+        resumedAtOffset: Int64?,
+        httpStatus: Int?,
+        error: TaskDocument.Failure?,
+        metrics: Metrics?
+    ) {
+        self.number = number
+        self.outcome = outcome
+        self.startedAt = startedAt
+        self.endedAt = endedAt
+        self.countOfBytesReceived = countOfBytesReceived
+        self.resumedAtOffset = resumedAtOffset
+        self.httpStatus = httpStatus
+        self.error = error
+        self.metrics = metrics
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case number, outcome, error, metrics
+        case startedAt = "started_at"
+        case endedAt = "ended_at"
+        case countOfBytesReceived = "count_of_bytes_received"
+        case resumedAtOffset = "resumed_at_offset"
+        case httpStatus = "http_status"
+    }
+
+    /// What was measured of the attempt's last request: seconds from its start.
+    package struct Metrics: Codable, Sendable {
+        package var redirectCount: Int
+        package var domainLookupEnd: Double?
+        package var connectEnd: Double?
+        package var secureConnectionEnd: Double?
+        package var responseStart: Double?
+        package var responseEnd: Double?
+        package var isReusedConnection: Bool
+        package var networkProtocolName: String?
+        package var remoteAddress: String?
+
+        package init(redirectCount: Int, isReusedConnection: Bool) {
+            self.redirectCount = redirectCount
+            self.isReusedConnection = isReusedConnection
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case redirectCount = "redirect_count"
+            case domainLookupEnd = "domain_lookup_end"
+            case connectEnd = "connect_end"
+            case secureConnectionEnd = "secure_connection_end"
+            case responseStart = "response_start"
+            case responseEnd = "response_end"
+            case isReusedConnection = "is_reused_connection"
+            case networkProtocolName = "network_protocol_name"
+            case remoteAddress = "remote_address"
+        }
+    }
+}
+
+/// The attempts of a task.
+package struct AttemptList: Codable, Sendable {
+    package let items: [AttemptDocument]
+
+    package init(items: [AttemptDocument]) { self.items = items }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import Glibc
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferEngine
+
+/// What is left of a part by workers that did not stop in order.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineAbandonedPartTests {
+    private static let body = OriginBody.random(seed: 31, size: 1_000_000)
+    private static let kept = 700_000
+    private static let etag = #""v1""#
+
+    /// A worker that has received the front of a file, stored a checkpoint, and is gone.
+    private func die(
+        _ fixture: EngineFixture,
+        bootID: UUID = Boot.id,
+        bytesDurable: Int64 = 0,
+        bytes: [UInt8] = body.bytes(in: 0..<kept)
+    ) async throws -> TaskClaim {
+        fixture.origin.when("/file") { .file(Self.body, etag: Self.etag, for: $0) }
+        _ = try await fixture.submit(fixture.origin.url("/file"))
+        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
+        let claim = try #require(
+            try await fixture.store.claim(
+                TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
+                fences: dead.reserve(1)
+            ).first
+        )
+        try fixture.place(
+            bytes,
+            at: ResultLocation.partPath(of: claim.task, destination: nil, fence: claim.fence)
+        )
+        let partial = PartialDownload(
+            partFence: claim.fence,
+            bootID: bootID,
+            bytesDurable: bytesDurable,
+            bytesTotal: Int64(Self.body.count),
+            validator: EntityValidator(stored: Self.etag)
+        )
+        try await fixture.store.recordProgress([
+            AttemptProgress(
+                task: claim.task,
+                fence: claim.fence,
+                bytesReceived: Int64(Self.kept),
+                bytesExpected: Int64(Self.body.count),
+                checkpoint: partial
+            )
+        ])
+        return claim
+    }
+
+    private func finish(_ claim: TaskClaim, _ fixture: EngineFixture) async throws -> TransferTask {
+        let task = try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+            $0.lease = .milliseconds(500)
+        } _: { _ in
+            try await fixture.ended(claim.task)
+        }
+        #expect(task.state == .completed)
+        #expect(try fixture.content(task) == Self.body.bytes)
+        return task
+    }
+
+    private func range(_ fixture: EngineFixture) -> String? {
+        fixture.origin.log.now.requests(at: "/file").first?["Range"]
+    }
+
+    @Test func aKilledWorkerCostsNoByte() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture)
+        let task = try await finish(claim, fixture)
+        #expect(task.attempt == 2)
+        #expect(range(fixture) == "bytes=\(Self.kept)-")
+        fixture.expectNoParts()
+        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: task.id)
+        #expect(attempts?.map(\.outcome) == [.lost, .completed])
+    }
+
+    @Test func afterAPowerCutOnlyDurableBytesCount() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture, bootID: UUID(), bytesDurable: 300_000)
+        _ = try await finish(claim, fixture)
+        #expect(range(fixture) == "bytes=300000-")
+        fixture.expectNoParts()
+    }
+
+    @Test func afterAPowerCutWithoutDurableBytesAllIsFetchedAnew() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture, bootID: UUID())
+        _ = try await finish(claim, fixture)
+        #expect(range(fixture) == nil)
+    }
+
+    @Test func aPartThatIsGoneIsFetchedAnew() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture)
+        let path = ResultLocation.partPath(of: claim.task, destination: nil, fence: claim.fence)
+        try FileManager.default.removeItem(atPath: "\(fixture.container)/\(path)")
+        _ = try await finish(claim, fixture)
+        #expect(range(fixture) == nil)
+        fixture.expectNoParts()
+    }
+
+    @Test func aWholePartHasItsLastByteConfirmed() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture, bytes: Self.body.bytes)
+        _ = try await finish(claim, fixture)
+        #expect(range(fixture) == "bytes=\(Self.body.count - 1)-")
+        fixture.expectNoParts()
+    }
+
+    @Test func aPartThatIsTooLongIsNotTrusted() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture, bytes: Self.body.bytes + [0])
+        _ = try await finish(claim, fixture)
+        #expect(range(fixture) == nil)
+    }
+
+    /// A worker that was declared dead and only sleeps still has the file open.
+    @Test func aPartThatSomebodyStillWritesIsLeftAlone() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture)
+        let path = ResultLocation.partPath(of: claim.task, destination: nil, fence: claim.fence)
+        let sleeper = open("\(fixture.container)/\(path)", O_WRONLY | O_CLOEXEC)
+        #expect(sleeper >= 0)
+        #expect(flock(sleeper, LOCK_EX | LOCK_NB) == 0)
+        let task = try await finish(claim, fixture)
+        #expect(range(fixture) == nil)
+        // It wakes and writes what it still had to write.
+        let junk = [UInt8](repeating: 7, count: 4096)
+        #expect(pwrite(sleeper, junk, junk.count, 0) == junk.count)
+        close(sleeper)
+        #expect(try fixture.content(task) == Self.body.bytes)
+    }
+
+    @Test func aPlantedPipeIsNoPart() async throws {
+        let fixture = try await EngineFixture()
+        let claim = try await die(fixture)
+        let path = ResultLocation.partPath(of: claim.task, destination: nil, fence: claim.fence)
+        try FileManager.default.removeItem(atPath: "\(fixture.container)/\(path)")
+        #expect(mkfifo("\(fixture.container)/\(path)", 0o600) == 0)
+        _ = try await finish(claim, fixture)
+        #expect(range(fixture) == nil)
+    }
+}

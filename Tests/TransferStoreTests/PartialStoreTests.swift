@@ -1,0 +1,267 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What is kept of unfinished downloads, in the database.
+@Suite(.postgresSchema) struct PartialStoreTests {
+    private func suspend(_ id: TaskID, _ fixture: StoreFixture) async throws -> TransferTask? {
+        try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+    }
+
+    @Test func suspendsATaskWhereverItIs() async throws {
+        let fixture = try await StoreFixture()
+        let scheduled = try await fixture.submit { submission, _ in
+            submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600)
+        }
+        let waiting = try await fixture.submit()
+        try await fixture.conclude(
+            try await fixture.claim(),
+            .retry(StoreFixture.failure, after: .seconds(60))
+        )
+        let running = try await fixture.submit()
+        let claim = try await fixture.claim()[0]
+        let queued = try await fixture.submit()
+        let ids = scheduled + waiting + running + queued
+        for id in ids { #expect(try await suspend(id, fixture)?.state == .suspended) }
+        // Only the one that had failed has used up an attempt.
+        var attempts: [Int] = []
+        for id in ids { attempts.append(try await fixture.task(id).attempt) }
+        #expect(attempts == [0, 1, 0, 0])
+        let me = fixture.worker.incarnation
+        #expect(try await fixture.store.revocations(incarnation: me) == [claim.fence])
+        #expect(try await fixture.publish([claim]).isEmpty)
+        #expect(try await fixture.conclude([claim], .released).isEmpty)
+        #expect(try await fixture.claim().isEmpty)
+        for id in ids {
+            #expect(try await suspend(id, fixture)?.state == .suspended)
+            _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        }
+        #expect(try await fixture.states(ids) == [.scheduled, .queued, .queued, .queued])
+        #expect(try await fixture.events().count { $0.kind == .taskSuspended } == 4)
+        #expect(try await fixture.claim().map(\.number) == [2, 1, 1])
+        let log = try await fixture.store.attempts(tenant: fixture.tenant, task: running[0])
+        #expect(log?.map(\.outcome) == [.suspended])
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aTaskThatIsBeingPublishedOrHasEndedIsNotSuspended() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(2)
+        let claims = try await fixture.claim()
+        try await fixture.publish([claims[0]])
+        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        #expect(try await suspend(ids[0], fixture)?.state == .running)
+        #expect(try await suspend(ids[1], fixture)?.state == .failed)
+        #expect(try await suspend(TaskID(.version7()), fixture) == nil)
+        let stranger = try await fixture.store.createAPIKey(
+            id: "stranger",
+            tenantName: "stranger",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "stranger"
+        )
+        #expect(try await fixture.store.suspendTask(tenant: stranger, id: ids[0]) == nil)
+        #expect(try await fixture.store.attempts(tenant: stranger, task: ids[0]) == nil)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func ofSuspendAndPublishExactlyOneWins() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        for _ in 0..<40 {
+            let id = try await fixture.submit()[0]
+            let claim = try await fixture.claim()[0]
+            async let published = fixture.publish([claim])
+            async let suspended = suspend(id, fixture)
+            let (isPublished, task) = try await (published == [id], suspended)
+            #expect(isPublished == (task?.state == .running))
+            #expect(isPublished != (task?.state == .suspended))
+            if isPublished { try await fixture.conclude([claim], .completed) }
+        }
+        try await fixture.checkInvariants()
+    }
+
+    @Test func theNextAttemptIsToldWhatIsThere() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let first = try await fixture.claim()[0]
+        #expect(first.partial == nil)
+        #expect(first.elapsed == .zero || first.elapsed < .seconds(60))
+        var partial = try #require(
+            StoreFixture.progress(of: id, fence: first.fence).checkpoint
+        )
+        partial.bytesDurable = 600
+        _ = try await fixture.store.conclude([
+            Conclusion(
+                task: id,
+                fence: first.fence,
+                verdict: .retry(StoreFixture.failure, after: .zero),
+                bytesReceived: 600,
+                partial: partial
+            )
+        ])
+        let waiting = try await fixture.task(id)
+        #expect(waiting.bytesReceived == 600)
+        #expect(waiting.bytesExpected == 1000)
+        _ = try await fixture.store.promoteDue()
+        let second = try await fixture.claim()[0]
+        #expect(second.partial == partial)
+        #expect(try await fixture.task(id).bytesReceived == 600)
+        // The time for the task runs from its first attempt.
+        _ = try await fixture.aside.execute(
+            "UPDATE attempt SET began_at = began_at - interval '1 hour'"
+        )
+        try await fixture.conclude([second], .released)
+        let third = try await fixture.claim()[0]
+        #expect(third.elapsed > .seconds(3599))
+        #expect(third.partial == partial)
+        try await fixture.complete([third])
+        #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 0)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aCheckpointOfAStaleAttemptIsNotKept() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let stale = try await fixture.claim()[0]
+        try await fixture.conclude([stale], .requeued)
+        let progress = StoreFixture.progress(of: id, fence: stale.fence)
+        try await fixture.store.recordProgress([progress])
+        #expect(try await fixture.claim()[0].partial == nil)
+        // Nor one that arrives after the end.
+        try await fixture.store.recordProgress([progress])
+        #expect(try await fixture.store.keptParts([stale.fence]).isEmpty)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aResumptionIsToldOnce() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        let resumption = Resumption(task: id, fence: claim.fence, offset: 600)
+        let stale = Resumption(task: id, fence: fixture.worker.reserve(1).first, offset: 1)
+        #expect(try await fixture.store.recordResumptions([stale]).isEmpty)
+        #expect(try await fixture.store.recordResumptions([resumption]) == [id])
+        #expect(try await fixture.store.recordResumptions([resumption]).isEmpty)
+        #expect(try await fixture.store.recordResumptions([]).isEmpty)
+        let told = try await fixture.events().filter { $0.kind == .taskResumedAtOffset }
+        #expect(told.map(\.task?.bytesReceived) == [600])
+        #expect(told.map(\.task?.state) == [.running])
+        try await fixture.complete([claim])
+        #expect(try await fixture.store.recordResumptions([resumption]).isEmpty)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func resumeDataIsUsedOnceAndByItsTenantOnly() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: claim.fence)])
+        let token = ResumeDataID(UUID())
+        let store = fixture.store
+        _ = try await store.cancelTask(tenant: fixture.tenant, id: id, producing: token)
+        #expect(try await store.hasResumeData(token))
+        #expect(try await store.keptParts([claim.fence]) == [claim.fence])
+        // A repetition finds nothing to keep.
+        let again = ResumeDataID(UUID())
+        _ = try await store.cancelTask(tenant: fixture.tenant, id: id, producing: again)
+        #expect(try await !store.hasResumeData(again))
+
+        let stranger = try await store.createAPIKey(
+            id: "stranger",
+            tenantName: "stranger",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "stranger"
+        )
+        _ = try await store.putSession(
+            tenant: stranger,
+            identifier: "s",
+            configuration: SessionConfiguration()
+        )
+        let taken = StoreFixture.submissions(1) { submission, _ in submission.resumeData = token }
+        let stolen = try await store.submit(taken, tenant: stranger, sessionIdentifier: "s")
+        guard case .unknownResumeData = stolen else {
+            Issue.record("\(stolen)")
+            return
+        }
+        // Of many that want it one gets it, and what the others asked for is not stored at all.
+        let accepted = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let wanted = StoreFixture.submissions(2) { submission, index in
+                        if index == 1 { submission.resumeData = token }
+                    }
+                    let result = try await store.submit(
+                        wanted,
+                        tenant: fixture.tenant,
+                        sessionIdentifier: StoreFixture.identifier
+                    )
+                    if case .accepted = result { return true }
+                    return false
+                }
+            }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(accepted == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 3)
+        let claims = try await fixture.claim()
+        #expect(claims.map { $0.partial?.partFence } == [nil, claim.fence])
+        let path = ResultLocation.partPath(of: id, destination: nil, fence: claim.fence)
+        #expect(claims[1].partial?.sourcePath == path)
+        // Cancelled once more before anything was moved: the file still lies at its first place.
+        let last = ResumeDataID(UUID())
+        _ = try await store.cancelTask(
+            tenant: fixture.tenant,
+            id: claims[1].task,
+            producing: last
+        )
+        let next = try await fixture.submit { submission, _ in submission.resumeData = last }
+        _ = try await store.cancelTask(tenant: fixture.tenant, id: next[0])
+        let abandoned = try await store.abandonedParts()
+        #expect(abandoned.map(\.fence) == [claim.fence])
+        #expect(abandoned.map(\.sourcePath) == [path])
+        try await fixture.checkInvariants()
+    }
+
+    @Test func durableBytesNeverShrink() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: claim.fence)])
+        _ = try await suspend(id, fixture)
+        try await fixture.store.recordDurable([(partFence: claim.fence, bytes: 500)])
+        try await fixture.store.recordDurable([(partFence: claim.fence, bytes: 400)])
+        _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        let next = try await fixture.claim()[0]
+        #expect(next.partial?.bytesDurable == 500)
+    }
+
+    @Test func aPartThatIsStillWantedIsNotAbandonedWithItsWorker() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(4)
+        let claims = try await fixture.claim()
+        for claim in claims.prefix(3) {
+            try await fixture.store.recordProgress([
+                StoreFixture.progress(of: claim.task, fence: claim.fence)
+            ])
+        }
+        // The first runs on, the second is suspended, the third cancelled with resume data, the
+        // fourth has nothing worth keeping.
+        _ = try await suspend(ids[1], fixture)
+        _ = try await fixture.store.cancelTask(
+            tenant: fixture.tenant,
+            id: ids[2],
+            producing: ResumeDataID(UUID())
+        )
+        try await fixture.silence(fixture.worker)
+        let rescuer = try await fixture.otherWorker()
+        let takeover = try await fixture.store.takeOver(
+            silentFor: .seconds(600),
+            identity: rescuer
+        )
+        #expect(takeover.attempts.count == 2)
+        #expect(try await fixture.store.abandonedParts().map(\.fence) == [claims[3].fence])
+        try await fixture.checkInvariants()
+    }
+}
