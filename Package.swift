@@ -91,6 +91,7 @@ let package = Package(
         .target(
             name: "TransferEngine",
             dependencies: [
+                crypto,
                 "TransferModel", "TransferStore", "Curl", "CLinux", "EventLoop", logging, lifecycle,
             ],
             swiftSettings: swiftSettings

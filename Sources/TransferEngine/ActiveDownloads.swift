@@ -76,10 +76,17 @@ final class ActiveDownloads: Sendable {
         state.withLock { state in fences.compactMap { state.downloads[$0] } }
     }
 
-    /// All attempts; with `closing` no further one is let in.
+    /// Forgets attempts that were put off and then taken away.
+    func drop(postponed fences: [Fence]) {
+        state.withLock { state in
+            state.postponed = state.postponed.filter { !fences.contains($0.value.fence) }
+        }
+    }
+
+    /// All attempts; with `closing` no further one is let in, else those put off are forgotten.
     func all(closing: Bool) -> [Download] {
         state.withLock { state in
-            if closing { state.isClosed = true }
+            if closing { state.isClosed = true } else { state.postponed = [:] }
             return Array(state.downloads.values)
         }
     }

@@ -11,6 +11,7 @@ struct Claimer {
     let curl: CurlLoop
     let active: ActiveDownloads
     let publisher: Publisher
+    let verifier: Verifier
     let configuration: EngineConfiguration
     let logger: Logger
     /// Called when a download has something that should be stored soon.
@@ -29,6 +30,7 @@ struct Claimer {
         curl: CurlLoop,
         active: ActiveDownloads,
         publisher: Publisher,
+        verifier: Verifier,
         configuration: EngineConfiguration,
         logger: Logger,
         onCheckpoint: @escaping @Sendable () -> Void
@@ -39,6 +41,7 @@ struct Claimer {
         self.curl = curl
         self.active = active
         self.publisher = publisher
+        self.verifier = verifier
         self.configuration = configuration
         self.logger = logger
         self.onCheckpoint = onCheckpoint
@@ -136,23 +139,11 @@ struct Claimer {
         switch ending.end {
         case .finished(let result):
             if let part = ending.part {
-                publisher.submit(
-                    .part(part, Publication(of: ending, partFence: part.fence, result: result))
-                )
+                finish(ending, part, result)
             } else {
                 conclude(ending, .requeued)
             }
-        case .failed(let failure):
-            let decision = configuration.retryPolicy.decision(
-                after: failure,
-                attempt: ending.claim.number,
-                remaining: ending.remaining,
-                chance: .random(in: 0..<1)
-            )
-            switch decision {
-            case .retry(let delay): conclude(ending, .retry(failure, after: delay))
-            case .giveUp: conclude(ending, .failed(failure))
-            }
+        case .failed(let failure): fail(ending, failure)
         case .abandoned:
             // Refused by the fence if it was revoked; else the task is free for others at once.
             conclude(ending, .released)
@@ -161,6 +152,46 @@ struct Claimer {
         let postponed = active.remove(ending.claim)
         if let postponed { start(postponed) }
         wake()
+    }
+
+    /// Publishes a whole file whose checksums are right.
+    private func finish(_ ending: Download.Ending, _ part: PartFile, _ result: TransferResult) {
+        func settle(_ failure: TransferFailure?) {
+            guard let failure else {
+                publisher.submit(
+                    .part(part, Publication(of: ending, partFence: part.fence, result: result))
+                )
+                return
+            }
+            var ending = ending
+            // Wrong bytes are not gone on with.
+            ending.partial = nil
+            fail(ending, failure)
+        }
+        if let found = ending.found {
+            settle(Verifier.failure(wanted: ending.wanted, found: found))
+        } else {
+            publisher.expect()
+            // Not waited for on the curl loop's thread; the publisher counts it until it is there.
+            Task {
+                settle(await verifier.failure(of: part, wanted: ending.wanted))
+                publisher.arrived()
+            }
+        }
+    }
+
+    private func fail(_ ending: Download.Ending, _ failure: TransferFailure) {
+        let policy = configuration.retryPolicy.overridden(by: ending.claim.options)
+        let decision = policy.decision(
+            after: failure,
+            attempt: ending.claim.number,
+            remaining: ending.remaining,
+            chance: .random(in: 0..<1)
+        )
+        switch decision {
+        case .retry(let delay): conclude(ending, .retry(failure, after: delay))
+        case .giveUp: conclude(ending, .failed(failure))
+        }
     }
 
     private func conclude(_ ending: Download.Ending, _ verdict: Conclusion.Verdict) {

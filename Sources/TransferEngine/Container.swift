@@ -40,7 +40,7 @@ package final class Container: Sendable {
 
     /// Creates an empty part file, and the directories above it as needed.
     func createPart(at place: Place) throws(StorageError) -> Int32 {
-        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW
+        let flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW
         var descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
         if descriptor < 0, errno == ENOENT {
             try createDirectories(place.directory)
@@ -53,7 +53,7 @@ package final class Container: Sendable {
     /// Opens a part file that is there, to be gone on with; nil when it is not.
     func openPart(at place: Place) throws(StorageError) -> Int32? {
         // Not blocking, should a pipe have been planted there.
-        let flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK
+        let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK
         let descriptor = clinux_open_beneath(root, place.path, flags, 0)
         guard descriptor < 0 else { return descriptor }
         guard errno == ENOENT else { throw StorageError(operation: "openat2", errno: errno) }

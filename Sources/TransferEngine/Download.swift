@@ -13,8 +13,11 @@ final class Download: CurlSink {
         let end: DownloadStateMachine.End
         /// The file as far as it was written; nil when there is none.
         let part: PartFile?
+        /// What the file's checksums must be and are; nil where the file has to be read for that.
+        let wanted: [Checksum]
+        let found: [Checksum]?
         /// What a later attempt needs to go on with the file; nil when it must not.
-        let partial: PartialDownload?
+        var partial: PartialDownload?
         /// A file of an earlier attempt that does not fit what the origin has now.
         let dropped: Container.Place?
         let resumption: Resumption?
@@ -58,6 +61,12 @@ final class Download: CurlSink {
         /// Which bytes the part holds and how many there are; nil when it cannot be gone on with.
         var identity: (validator: EntityValidator, total: Int64)?
         var dropped: Container.Place?
+        /// What the file's checksums must be.
+        var wanted: [Checksum] = []
+        /// Takes the bytes as they pass; nil when some have passed before.
+        var hasher: ContentHasher?
+        /// The begin of an answer that is no result.
+        var errorBody: [UInt8] = []
         var resumption: Resumption?
         var metrics = AttemptMetrics()
         var isDiscarding = false
@@ -89,7 +98,9 @@ final class Download: CurlSink {
             Confined(
                 machine: DownloadStateMachine(
                     url: url,
-                    redirectsMax: EngineConfiguration.redirectsMax,
+                    redirectsMax: claim.options.redirectsMax ?? EngineConfiguration.redirectsMax,
+                    expectedSize: claim.options.expectedSize,
+                    deliversErrors: claim.options.deliversHTTPErrors ?? false,
                     resumePoint: kept?.point
                 ),
                 headers: claim.headers,
@@ -153,7 +164,8 @@ final class Download: CurlSink {
         }
         request.inactivityTimeout = claim.timeoutForRequest
         request.totalTimeout = max(remaining, .milliseconds(1))
-        request.bodyBytesMax = configuration.fileBytesMax
+        request.bodyBytesMax =
+            min(configuration.fileBytesMax, claim.options.sizeMax ?? .max) - (point?.offset ?? 0)
         let transfer = loop.start(request, sink: self)
         let isAbandoned = state.withLock { state in
             state.current = transfer
@@ -215,8 +227,13 @@ final class Download: CurlSink {
                 state.identity = validator.flatMap { validator in
                     head.contentLength.flatMap { $0 > 0 ? (validator, $0) : nil }
                 }
+                expectChecksums(head, &state)
+                if !state.wanted.isEmpty {
+                    state.hasher = ContentHasher(Set(state.wanted.map(\.algorithm)))
+                }
                 return openPart(&state)
             case .append:
+                expectChecksums(head, &state)
                 state.resumption = Resumption(
                     task: claim.task,
                     fence: claim.fence,
@@ -248,11 +265,14 @@ final class Download: CurlSink {
     private func write(_ body: UnsafeRawBufferPointer, _ state: inout Confined) -> SinkVerdict {
         guard !state.isDiscarding else {
             state.discarded += body.count
+            let room = TransferFailure.responseBodyBytesMax - state.errorBody.count
+            if room > 0 { state.errorBody += body.prefix(room) }
             return state.discarded <= Self.discardMax ? .proceed : .abort
         }
         guard let part = state.part else { return .abort }
         do throws(StorageError) {
             try part.write(body)
+            state.hasher?.update(body)
             state.bytesReceived = part.bytesWritten
             return .proceed
         } catch {
@@ -270,6 +290,7 @@ final class Download: CurlSink {
             switch action {
             case .follow(_, let dropsSecrets):
                 state.isDiscarding = false
+                state.errorBody = []
                 if dropsSecrets {
                     state.headers.removeAll {
                         !Self.harmlessHeaders.contains($0.name.lowercased())
@@ -278,8 +299,12 @@ final class Download: CurlSink {
                 return (action, Ending?.none)
             case .restart:
                 state.isDiscarding = false
+                state.errorBody = []
                 dropKept(&state)
                 return (action, nil)
+            case .end(.failed(var failure)) where failure.httpStatus != nil:
+                if !state.errorBody.isEmpty { failure.responseBody = state.errorBody }
+                return (action, handOver(.failed(failure), &state))
             case .end(let end):
                 return (action, handOver(end, &state))
             }
@@ -300,6 +325,8 @@ final class Download: CurlSink {
             claim: claim,
             end: end,
             part: part,
+            wanted: state.wanted,
+            found: state.wanted.isEmpty ? [] : state.hasher?.finalize(),
             partial: partial,
             dropped: state.dropped,
             resumption: state.resumption,
@@ -316,6 +343,15 @@ final class Download: CurlSink {
         state.identity = nil
         state.bytesReceived = 0
         state.dropped = part.place
+    }
+
+    /// Takes up what the task and the origin say of the file; an answer that is no success is not
+    /// the file they speak of.
+    private func expectChecksums(_ head: ResponseHead, _ state: inout Confined) {
+        guard (200...299).contains(head.status) else { return }
+        state.wanted =
+            claim.options.checksums
+            + DigestFields.checksums(status: head.status, headers: head.headers)
     }
 
     private func openPart(_ state: inout Confined) -> SinkVerdict {

@@ -60,19 +60,29 @@ struct DownloadStateMachine {
     private(set) var url: CurlURL
     private(set) var redirects = 0
     private let redirectsMax: Int
+    private let expectedSize: Int64?
+    private let deliversErrors: Bool
     /// What the next request asks the rest of; nil to ask for all.
     private(set) var resumePoint: ResumePoint?
 
-    init(url: CurlURL, redirectsMax: Int, resumePoint: ResumePoint? = nil) {
+    init(
+        url: CurlURL,
+        redirectsMax: Int,
+        expectedSize: Int64? = nil,
+        deliversErrors: Bool = false,
+        resumePoint: ResumePoint? = nil
+    ) {
         self.url = url
         self.redirectsMax = redirectsMax
+        self.expectedSize = expectedSize
+        self.deliversErrors = deliversErrors
         self.resumePoint = resumePoint
     }
 
     /// A response's head has arrived.
     mutating func received(_ head: ResponseHead) -> HeadAction {
         guard case .requested = state else { return .abort }
-        if Self.isRedirect(head.status) {
+        if Self.isRedirect(head.status), !deliversErrors || canFollow(head) {
             do throws(TransferFailure) {
                 state = .redirecting(try target(of: head))
             } catch {
@@ -95,12 +105,26 @@ struct DownloadStateMachine {
             default: break
             }
         }
-        if let failure = TransferFailure(head) {
+        if let failure = failure(of: head) {
             state = .failing(failure)
             return .discard
         }
         state = .receiving(head)
         return .receive
+    }
+
+    /// What speaks against a response as the result, as far as its head tells.
+    private func failure(of head: ResponseHead) -> TransferFailure? {
+        if !(200...299).contains(head.status), deliversErrors { return nil }
+        if let failure = TransferFailure(head) { return failure }
+        guard let expectedSize, let length = head.contentLength, length != expectedSize else {
+            return nil
+        }
+        return .sizeMismatch(length, expected: expectedSize)
+    }
+
+    private func canFollow(_ head: ResponseHead) -> Bool {
+        head["Location"] != nil && redirects < redirectsMax
     }
 
     /// Whether a 206 is exactly the rest of the very bytes that are there (RFC 9110 §15.3.7).
@@ -189,6 +213,9 @@ struct DownloadStateMachine {
         isLengthVerified: Bool
     ) -> FinishAction {
         state = .ended
+        if let expectedSize, (200...299).contains(head.status), bytesWritten != expectedSize {
+            return .end(.failed(.sizeMismatch(bytesWritten, expected: expectedSize)))
+        }
         return .end(
             .finished(
                 TransferResult(
@@ -224,6 +251,12 @@ struct DownloadStateMachine {
             throw refuse("The server redirected from https to http.")
         }
         return next
+    }
+}
+
+extension TransferFailure {
+    fileprivate static func sizeMismatch(_ size: Int64, expected: Int64) -> TransferFailure {
+        TransferFailure(.sizeMismatch, "The file has \(size) bytes where \(expected) are expected.")
     }
 }
 

@@ -89,6 +89,13 @@ final class PartFile: @unchecked Sendable {
         }
     }
 
+    /// Has the hasher take the bytes that are there.
+    ///
+    /// Blocks for as long as the reading takes.
+    func hash(into hasher: inout ContentHasher) throws(StorageError) {
+        try hasher.update(file: descriptor, range: 0..<bytesWritten)
+    }
+
     /// Makes the bytes durable.
     ///
     /// After an error they may be lost, and no repetition tells:

@@ -17,15 +17,13 @@ actor Publisher {
     private static let flushesMax = 3
     /// Files up to which each is made durable by itself rather than its whole file system.
     private static let singleSyncMax = 4
-    /// Between two tries to reach the database.
-    private static let retryInterval: Duration = .milliseconds(500)
 
     private nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let store: TransferStore
+    let store: TransferStore
     private let container: Container
-    private let logger: Logger
+    let logger: Logger
     private let onConcluded: @Sendable () -> Void
     private nonisolated let inbox = Inbox<Entry>()
     private nonisolated let unfinished = Atomic(0)
@@ -62,6 +60,12 @@ actor Publisher {
     /// How many attempts were submitted and are not ended.
     nonisolated var backlog: Int { unfinished.load(ordering: .relaxed) }
 
+    /// Counts an attempt whose file is still being verified, until ``arrived()``.
+    nonisolated func expect() { unfinished.add(1, ordering: .relaxed) }
+
+    /// An attempt that was expected has been submitted.
+    nonisolated func arrived() { unfinished.subtract(1, ordering: .relaxed) }
+
     /// Ends an attempt with one of the next flushes.
     nonisolated func submit(_ entry: Entry) {
         unfinished.add(1, ordering: .relaxed)
@@ -90,17 +94,15 @@ actor Publisher {
     }
 
     private func flush(_ batch: [Entry]) async {
-        var conclusions: [Conclusion] = []
+        var ends = Ends()
         var parts: [(file: PartFile, publication: Publication)] = []
         var publications: [Publication] = []
         var resumptions: [Resumption] = []
-        var kept: [TaskID: PartFile] = [:]
         for entry in batch {
             switch entry {
             case .part(let file, let publication): parts.append((file, publication))
             case .publication(let publication): publications.append(publication)
-            case .conclusion(let conclusion, let part):
-                conclusions.append(keep(part, of: conclusion, in: &kept))
+            case .conclusion(let conclusion, let part): ends.append(keeping(part, conclusion), part)
             case .resumption(let resumption): resumptions.append(resumption)
             case .abandoned(let part): remove(part)
             }
@@ -110,50 +112,61 @@ actor Publisher {
                 try await self.store.recordResumptions(resumptions)
             }
         }
-        conclusions += makeDurable(&parts)
+        makeDurable(&parts, failed: &ends)
         publications += await claimForGood(parts)
-        conclusions += rename(publications)
-        let concluded = await conclude(conclusions)
-        // Without an answer nothing is known, and nothing is removed.
-        guard let concluded else { return }
-        await settle(kept.filter { !concluded.contains($0.key) }.map(\.value))
+        ends.conclusions += rename(publications)
+        await conclude(ends)
     }
 
-    /// Makes the part of an ended attempt durable if another one is to go on with it; else removes
-    /// it.
-    private func keep(
-        _ part: PartFile?,
-        of conclusion: Conclusion,
-        in kept: inout [TaskID: PartFile]
-    ) -> Conclusion {
+    /// Attempts that end, with the part files of those that have one which is not the result.
+    private struct Ends {
+        var conclusions: [Conclusion] = []
+        var parts: [TaskID: PartFile] = [:]
+
+        mutating func append(_ conclusion: Conclusion, _ part: PartFile?) {
+            conclusions.append(conclusion)
+            parts[conclusion.task] = part
+        }
+    }
+
+    /// Makes the part of an ended attempt durable if another one is to go on with it.
+    private func keeping(_ part: PartFile?, _ conclusion: Conclusion) -> Conclusion {
         var conclusion = conclusion
-        guard let part else {
+        let isWanted = conclusion.partial != nil && conclusion.verdict.isFollowedByAnother
+        guard let part, isWanted else {
             conclusion.partial = nil
+            conclusion.abandoned = part?.fence
             return conclusion
         }
-        if conclusion.partial != nil, conclusion.verdict.isFollowedByAnother {
-            do throws(StorageError) {
-                try part.sync()
-                conclusion.partial?.bytesDurable = part.bytesWritten
-                kept[conclusion.task] = part
-                return conclusion
-            } catch {
-                logger.warning("part file not kept", metadata: ["error": "\(error)"])
-            }
+        do throws(StorageError) {
+            try part.sync()
+            conclusion.partial?.bytesDurable = part.bytesWritten
+        } catch {
+            logger.warning("part file not kept", metadata: ["error": "\(error)"])
+            conclusion.partial = nil
+            conclusion.abandoned = part.fence
         }
-        conclusion.partial = nil
-        remove(part.place)
         return conclusion
     }
 
-    /// Looks after the parts of attempts that were taken away: those of suspended tasks are kept,
-    /// the others removed.
+    /// Looks after the parts of attempts that were taken away: those that somebody may still go on
+    /// with are kept, the others removed.
     private func settle(_ parts: [PartFile]) async {
         guard !parts.isEmpty else { return }
         do throws(StoreError) {
             let wanted = try await store.keptParts(parts.map(\.fence))
             for part in parts where !wanted.contains(part.fence) { remove(part.place) }
-            let durable = parts.filter { wanted.contains($0.fence) }
+            let durable = parts.filter { part in
+                guard wanted.contains(part.fence) else { return false }
+                do throws(StorageError) {
+                    try part.sync()
+                    return true
+                } catch {
+                    // Then the bytes count in this boot of the machine only.
+                    logger.warning("part file not synced", metadata: ["error": "\(error)"])
+                    return false
+                }
+            }
             guard !durable.isEmpty else { return }
             try await store.recordDurable(
                 durable.map { (partFence: $0.fence, bytes: $0.bytesWritten) }
@@ -166,8 +179,9 @@ actor Publisher {
 
     /// Makes the bytes of `parts` durable; those that could not be are taken out as failed.
     private func makeDurable(
-        _ parts: inout [(file: PartFile, publication: Publication)]
-    ) -> [Conclusion] {
+        _ parts: inout [(file: PartFile, publication: Publication)],
+        failed ends: inout Ends
+    ) {
         var failures: [Conclusion] = []
         if parts.count > Self.singleSyncMax {
             do throws(StorageError) {
@@ -186,12 +200,14 @@ actor Publisher {
             }
         }
         let failed = Set(failures.map(\.task))
-        for part in parts where failed.contains(part.publication.task) { remove(part.file.place) }
+        ends.conclusions += failures
+        for part in parts where failed.contains(part.publication.task) {
+            ends.parts[part.publication.task] = part.file
+        }
         parts.removeAll { failed.contains($0.publication.task) }
-        return failures
     }
 
-    /// Moves the attempts past the point of no return; the files of stale ones are removed.
+    /// Moves the attempts past the point of no return.
     private func claimForGood(
         _ parts: [(file: PartFile, publication: Publication)]
     ) async -> [Publication] {
@@ -202,9 +218,7 @@ actor Publisher {
         }
         // Without an answer nothing is known: the rows decide after the next start.
         guard let accepted else { return [] }
-        for part in parts where !accepted.contains(part.publication.task) {
-            remove(part.file.place)
-        }
+        await settle(parts.filter { !accepted.contains($0.publication.task) }.map(\.file))
         return parts.map(\.publication).filter { accepted.contains($0.task) }
     }
 
@@ -274,13 +288,14 @@ actor Publisher {
         }
     }
 
-    /// - Returns: the tasks that were concluded; nil when the service stops first.
-    private func conclude(_ conclusions: [Conclusion]) async -> Set<TaskID>? {
-        guard !conclusions.isEmpty else { return [] }
+    private func conclude(_ ends: Ends) async {
+        let conclusions = ends.conclusions
+        guard !conclusions.isEmpty else { return }
         let concluded = await stored("conclude", conclusions) { conclusions throws(StoreError) in
             try await self.store.conclude(conclusions)
         }
-        guard let concluded else { return nil }
+        // Without an answer nothing is known, and nothing is removed.
+        guard let concluded else { return }
         if concluded.count < conclusions.count {
             logger.notice(
                 "stale attempts dropped",
@@ -288,52 +303,25 @@ actor Publisher {
             )
         }
         onConcluded()
-        return concluded
+        await settle(ends.parts.filter { !concluded.contains($0.key) }.map(\.value))
+        await discard(
+            conclusions.compactMap { conclusion in
+                guard concluded.contains(conclusion.task), conclusion.abandoned != nil else {
+                    return nil
+                }
+                return ends.parts[conclusion.task]
+            }
+        )
     }
 
-    /// Stores a group, and repeats that until the database has answered; each change is safe to
-    /// repeat, because the fence lets it happen once.
-    ///
-    /// A group that the database refuses is halved until what it refuses is alone: the others do
-    /// not suffer for it.
-    ///
-    /// - Returns: the tasks that were changed; nil when the service stops first.
-    private func stored<Item: Sendable>(
-        _ step: String,
-        _ items: [Item],
-        _ change: ([Item]) async throws(StoreError) -> Set<TaskID>
-    ) async -> Set<TaskID>? {
-        var tries = 0
-        while true {
-            do throws(StoreError) {
-                return try await change(items)
-            } catch .unavailable(let error) {
-                tries += 1
-                if tries == 1 {
-                    logger.warning(
-                        "database away, keeping results",
-                        metadata: ["step": "\(step)", "error": "\(error)"]
-                    )
-                }
-            } catch {
-                guard items.count > 1 else {
-                    logger.error(
-                        "result not stored",
-                        metadata: ["step": "\(step)", "error": "\(error)"]
-                    )
-                    return []
-                }
-                let half = items.count / 2
-                guard let first = await stored(step, Array(items[..<half]), change),
-                    let second = await stored(step, Array(items[half...]), change)
-                else { return nil }
-                return first.union(second)
-            }
-            do {
-                try await Task.sleep(for: Self.retryInterval.jittered)
-            } catch {
-                return nil
-            }
+    /// Removes parts that nobody will go on with; whoever finds their rows does it otherwise.
+    private func discard(_ parts: [PartFile]) async {
+        let gone = parts.filter { remove($0.place) }
+        guard !gone.isEmpty else { return }
+        do throws(StoreError) {
+            try await store.forgetAbandonedParts(gone.map(\.fence))
+        } catch {
+            logger.debug("parts not forgotten", metadata: ["error": "\(error)"])
         }
     }
 
@@ -342,6 +330,7 @@ actor Publisher {
             task: publication.task,
             fence: publication.fence,
             verdict: .retry(error.failure, after: RetryPolicy.delayBaseDefault.jittered),
+            abandoned: publication.partFence,
             metrics: publication.metrics
         )
     }

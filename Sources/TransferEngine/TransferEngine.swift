@@ -55,6 +55,7 @@ package struct TransferEngine: Service {
             curl: curl,
             active: active,
             publisher: publisher,
+            verifier: Verifier(loop: try EventLoop(name: "verifier")),
             configuration: configuration,
             logger: logger,
             onCheckpoint: { controls.signal() }
@@ -157,6 +158,7 @@ package struct TransferEngine: Service {
     private func heedRevocations() async throws(StoreError) {
         let revoked = try await store.revocations(incarnation: identity.incarnation)
         guard !revoked.isEmpty else { return }
+        active.drop(postponed: revoked)
         let running = active.downloads(revoked)
         for download in running { download.abandon() }
         let ended = Set(revoked).subtracting(running.map(\.claim.fence))

@@ -65,6 +65,7 @@ extension TaskRequest {
                 )
             )
         }
+        let options = options(at: pointer, into: &errors)
         guard errors.count == errorsBefore, let target, let priority else { return nil }
         return TaskSubmission(
             id: id,
@@ -76,7 +77,8 @@ extension TaskRequest {
             autostart: autostart ?? true,
             destination: place ?? nil,
             priority: priority,
-            resumeData: token ?? nil
+            resumeData: token ?? nil,
+            options: options
         )
     }
 }
@@ -111,31 +113,19 @@ extension SubmitRequest {
 }
 
 extension SessionConfigurationRequest {
-    /// Seconds that a timeout may have.
-    static let timeoutSeconds = 0.1...Double(365 * 24 * 3600)
-
     /// The configuration, with defaults for what is absent.
     func configuration() throws(Problem) -> SessionConfiguration {
         let pointer = "/configuration"
         var errors: [FieldError] = []
+        var options = options.options(at: pointer, into: &errors)
         var configuration = SessionConfiguration()
-        func duration(_ seconds: Double?, _ name: String) -> Duration? {
-            guard let seconds else { return nil }
-            guard Self.timeoutSeconds.contains(seconds) else {
-                let detail =
-                    "Must be from \(Self.timeoutSeconds.lowerBound) to "
-                    + "\(Int(Self.timeoutSeconds.upperBound)) seconds."
-                errors.append(FieldError(pointer: "\(pointer)/\(name)", .invalidValue, detail))
-                return nil
-            }
-            return .milliseconds(Int64((seconds * 1000).rounded()))
-        }
-        if let value = duration(timeoutForRequest, "timeout_for_request") {
-            configuration.timeoutForRequest = value
-        }
-        if let value = duration(timeoutForResource, "timeout_for_resource") {
-            configuration.timeoutForResource = value
-        }
+        configuration.timeoutForRequest =
+            options.timeoutForRequest ?? configuration.timeoutForRequest
+        configuration.timeoutForResource =
+            options.timeoutForResource ?? configuration.timeoutForResource
+        options.timeoutForRequest = nil
+        options.timeoutForResource = nil
+        configuration.options = options
         configuration.additionalHeaders = HeaderRules.validate(
             additionalHeaders ?? [:],
             at: "\(pointer)/additional_headers",

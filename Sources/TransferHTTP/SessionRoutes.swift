@@ -106,16 +106,18 @@ extension Page {
 
 extension SessionDocument {
     init(_ session: Session) {
-        let headers = session.configuration.additionalHeaders
+        let configuration = session.configuration
+        var options = configuration.options
+        options.timeoutForRequest = configuration.timeoutForRequest
+        options.timeoutForResource = configuration.timeoutForResource
         self.init(
             identifier: session.identifier,
             configuration: Configuration(
-                timeoutForRequest: session.configuration.timeoutForRequest.seconds,
-                timeoutForResource: session.configuration.timeoutForResource.seconds,
                 additionalHeaders: Dictionary(
-                    headers.map { ($0.name, $0.value) },
+                    configuration.additionalHeaders.map { ($0.name, $0.value) },
                     uniquingKeysWith: { first, _ in first }
-                )
+                ),
+                options: OptionsDocument(options)
             ),
             generation: session.progress.generation,
             outstanding: session.progress.outstanding,
@@ -125,12 +127,5 @@ extension SessionDocument {
             lastEventSequence: session.progress.lastSequence,
             createdAt: Timestamp(session.createdAt)
         )
-    }
-}
-
-extension Duration {
-    /// In the API's unit.
-    fileprivate var seconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import TransferModel
 import TransferWebhooks
 import TransferWire
@@ -25,6 +26,16 @@ extension TaskDocument {
         reason = task.reason
         until = task.waitsUntil.map(Timestamp.init)
         error = task.failure.map(Failure.init)
+        // Here only: events are to stay small.
+        error?.responseBody = task.failure?.responseBody
+            .map { Data($0).base64EncodedString() }
+        expectedSize = task.options.expectedSize
+        if !task.options.checksums.isEmpty {
+            checksums = Dictionary(
+                task.options.checksums.map { ($0.algorithm.rawValue, $0.description) },
+                uniquingKeysWith: { first, _ in first }
+            )
+        }
         response = task.result.map {
             Response(
                 status: $0.httpStatus,

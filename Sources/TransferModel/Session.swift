@@ -34,10 +34,12 @@ package struct Session: Sendable {
 package struct SessionConfiguration: Equatable, Sendable {
     /// Longest time without a byte; `URLSessionConfiguration.timeoutIntervalForRequest`.
     package var timeoutForRequest = timeoutForRequestDefault
-    /// Longest time for one attempt as a whole; `timeoutIntervalForResource`.
+    /// Longest time for a task, over all its attempts; `timeoutIntervalForResource`.
     package var timeoutForResource = timeoutForResourceDefault
     /// Sent with every task of the session; a task's own header of that name wins.
     package var additionalHeaders: [HTTPHeader] = []
+    /// What else its tasks have in common; without the two timeouts, which are always there.
+    package var options = TransferOptions()
 
     package static let timeoutForRequestDefault: Duration = .seconds(60)
     package static let timeoutForResourceDefault: Duration = .seconds(7 * 24 * 3600)
@@ -45,11 +47,13 @@ package struct SessionConfiguration: Equatable, Sendable {
     package init(
         timeoutForRequest: Duration = timeoutForRequestDefault,
         timeoutForResource: Duration = timeoutForResourceDefault,
-        additionalHeaders: [HTTPHeader] = []
+        additionalHeaders: [HTTPHeader] = [],
+        options: TransferOptions = TransferOptions()
     ) {
         self.timeoutForRequest = timeoutForRequest
         self.timeoutForResource = timeoutForResource
         self.additionalHeaders = additionalHeaders
+        self.options = options
     }
 }
 

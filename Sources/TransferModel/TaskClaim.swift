@@ -13,6 +13,8 @@ package struct TaskClaim: Sendable {
     package let destination: Destination?
     package let timeoutForRequest: Duration
     package let timeoutForResource: Duration
+    /// The session's options with the task's own on top.
+    package let options: TransferOptions
     /// How much of `timeoutForResource` earlier attempts and waits have used up.
     package let elapsed: Duration
     /// What an earlier attempt left to go on with.
@@ -30,6 +32,7 @@ package struct TaskClaim: Sendable {
         destination: Destination?,
         timeoutForRequest: Duration,
         timeoutForResource: Duration,
+        options: TransferOptions = TransferOptions(),
         elapsed: Duration = .zero,
         partial: PartialDownload? = nil
     ) {
@@ -44,6 +47,7 @@ package struct TaskClaim: Sendable {
         self.destination = destination
         self.timeoutForRequest = timeoutForRequest
         self.timeoutForResource = timeoutForResource
+        self.options = options
         self.elapsed = elapsed
         self.partial = partial
     }
@@ -119,8 +123,10 @@ package struct Conclusion: Sendable {
     package let verdict: Verdict
     /// Bytes of the file that are there; of a completed task its publication knows them.
     package let bytesReceived: Int64
-    /// The part file that a later attempt may go on with, made durable; ignored when none follows.
+    /// The part file that a later attempt may go on with, made durable.
     package var partial: PartialDownload?
+    /// Names a part file that nobody may go on with.
+    package var abandoned: Fence?
     package let metrics: AttemptMetrics?
 
     package init(
@@ -129,10 +135,12 @@ package struct Conclusion: Sendable {
         verdict: Verdict,
         bytesReceived: Int64 = 0,
         partial: PartialDownload? = nil,
+        abandoned: Fence? = nil,
         metrics: AttemptMetrics? = nil
     ) {
         self.task = task
         self.fence = fence
+        self.abandoned = abandoned
         self.verdict = verdict
         self.bytesReceived = bytesReceived
         self.partial = partial

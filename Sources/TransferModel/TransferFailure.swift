@@ -18,6 +18,10 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case connectionLost = "connection_lost"
         /// Fewer or more bytes arrived than the server announced.
         case lengthMismatch = "length_mismatch"
+        /// The file has another size than the task expects.
+        case sizeMismatch = "size_mismatch"
+        /// The file has another checksum than the task or the server says.
+        case checksumMismatch = "checksum_mismatch"
         /// What arrived is not an acceptable HTTP response.
         case badResponse = "bad_response"
         /// The server answered with a status other than 2xx.
@@ -53,6 +57,11 @@ package struct TransferFailure: Error, Equatable, Sendable {
     package let httpStatus: Int?
     /// What the server asked for with `Retry-After`.
     package let retryAfter: Duration?
+    /// The begin of the body of a response that was no success, at most ``responseBodyBytesMax``.
+    package var responseBody: [UInt8]?
+
+    /// Enough for a reason in JSON; pages for people are cut.
+    package static let responseBodyBytesMax = 2048
 
     package init(
         _ code: Code,
@@ -71,7 +80,9 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
             .connectionLost, .lengthMismatch:
             .network
-        case .badResponse, .httpStatus, .badRedirect, .unsupportedURL: .http
+        case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .badRedirect,
+            .unsupportedURL:
+            .http
         case .fileTooLarge, .destinationCollision, .destinationNotWritable, .storageFull,
             .storageFailure:
             .storage
@@ -83,7 +94,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
     package var isRetryable: Bool {
         switch code {
         case .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
-            .badResponse, .storageFull, .storageFailure:
+            .checksumMismatch, .badResponse, .storageFull, .storageFailure:
             true
         case .httpStatus:
             // RFC 9110 §15: request timeout, too early, too many requests, and server errors but
@@ -94,8 +105,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
             case .some(500...599): true
             default: false
             }
-        case .egressDenied, .tlsFailure, .badRedirect, .unsupportedURL, .fileTooLarge,
-            .destinationCollision, .destinationNotWritable, .poison:
+        case .egressDenied, .tlsFailure, .sizeMismatch, .badRedirect, .unsupportedURL,
+            .fileTooLarge, .destinationCollision, .destinationNotWritable, .poison:
             false
         }
     }

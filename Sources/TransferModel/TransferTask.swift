@@ -14,6 +14,7 @@ package struct TaskSubmission: Sendable {
     package var priority: TaskPriority
     /// What a cancelled task left to go on with.
     package var resumeData: ResumeDataID?
+    package var options: TransferOptions
 
     package init(
         id: TaskID,
@@ -25,7 +26,8 @@ package struct TaskSubmission: Sendable {
         autostart: Bool = true,
         destination: Destination? = nil,
         priority: TaskPriority = .default,
-        resumeData: ResumeDataID? = nil
+        resumeData: ResumeDataID? = nil,
+        options: TransferOptions = TransferOptions()
     ) {
         self.id = id
         self.url = url
@@ -37,6 +39,7 @@ package struct TaskSubmission: Sendable {
         self.destination = destination
         self.priority = priority
         self.resumeData = resumeData
+        self.options = options
     }
 }
 
@@ -51,6 +54,8 @@ package struct TransferTask: Sendable {
     package let earliestBeginAt: Date?
     package let destination: Destination?
     package let priority: TaskPriority
+    /// What the task itself says of how it is transferred.
+    package let options: TransferOptions
     /// Attempts begun so far.
     package let attempt: Int
     package let bytesReceived: Int64
@@ -74,6 +79,7 @@ package struct TransferTask: Sendable {
         earliestBeginAt: Date?,
         destination: Destination?,
         priority: TaskPriority,
+        options: TransferOptions,
         attempt: Int,
         bytesReceived: Int64,
         bytesExpected: Int64?,
@@ -92,6 +98,7 @@ package struct TransferTask: Sendable {
         self.earliestBeginAt = earliestBeginAt
         self.destination = destination
         self.priority = priority
+        self.options = options
         self.attempt = attempt
         self.bytesReceived = bytesReceived
         self.bytesExpected = bytesExpected

@@ -14,6 +14,7 @@ enum StoredJSON {
         let message: String
         let http_status: Int?
         let retry_after_s: Int64?
+        let response_body: Data?
     }
 
     static func text(of headers: [HTTPHeader]) throws(StoreError) -> String {
@@ -27,7 +28,8 @@ enum StoredJSON {
                 code: failure.code.rawValue,
                 message: failure.message,
                 http_status: failure.httpStatus,
-                retry_after_s: failure.retryAfter?.components.seconds
+                retry_after_s: failure.retryAfter?.components.seconds,
+                response_body: failure.responseBody.map { Data($0) }
             )
         )
     }
@@ -42,15 +44,17 @@ enum StoredJSON {
         guard let code = TransferFailure.Code(rawValue: stored.code) else {
             throw PostgresError(decoding: "unknown failure code in a stored failure")
         }
-        return TransferFailure(
+        var failure = TransferFailure(
             code,
             stored.message,
             httpStatus: stored.http_status,
             retryAfter: stored.retry_after_s.map { .seconds($0) }
         )
+        failure.responseBody = stored.response_body.map { Array($0) }
+        return failure
     }
 
-    private static func encode(_ value: some Encodable) throws(StoreError) -> String {
+    static func encode(_ value: some Encodable) throws(StoreError) -> String {
         do {
             return String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
         } catch {

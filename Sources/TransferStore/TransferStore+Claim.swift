@@ -111,7 +111,8 @@ extension TransferStore {
     static let selectClaim: Query = """
         SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.lane, t.url, t.headers,
             t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
-            s.timeout_for_resource_ms, s.additional_headers,
+            s.timeout_for_resource_ms, s.additional_headers, t.options,
+            s.options AS session_options,
             (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
             x.part_fence AS partial_fence, x.source_task_id, x.boot_id, x.bytes_durable,
             x.bytes_total, x.validator, y.destination_path AS source_destination_path,
@@ -127,6 +128,9 @@ extension TransferStore {
 
 extension TaskClaim {
     init(_ row: Row) throws(PostgresError) {
+        let options = try row.options("session_options").overridden(by: row.options("options"))
+        let timeoutForRequest = try row.milliseconds("timeout_for_request_ms")
+        let timeoutForResource = try row.milliseconds("timeout_for_resource_ms")
         self.init(
             task: try row.task("task_id"),
             fence: try row.fence("fence"),
@@ -138,8 +142,9 @@ extension TaskClaim {
             headers: try row.headers("additional_headers")
                 .overridden(by: try row.headers("headers")),
             destination: try row.destination(),
-            timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
-            timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),
+            timeoutForRequest: options.timeoutForRequest ?? timeoutForRequest,
+            timeoutForResource: options.timeoutForResource ?? timeoutForResource,
+            options: options,
             elapsed: max(.zero, try row.milliseconds("elapsed_ms")),
             partial: try PartialDownload(row)
         )

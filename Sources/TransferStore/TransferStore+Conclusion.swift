@@ -63,9 +63,10 @@ extension TransferStore {
             WITH item AS (
                 SELECT * FROM unnest(
                     \(columns.tasks), \(columns.fences), \(columns.verdicts),
-                    \(columns.bytesReceived), \(columns.failures), \(columns.delays)
+                    \(columns.bytesReceived), \(columns.failures), \(columns.delays),
+                    \(columns.abandoned)
                 ) WITH ORDINALITY AS i (
-                    task_id, fence, verdict, bytes_received, failure, delay_ms, place)
+                    task_id, fence, verdict, bytes_received, failure, delay_ms, abandoned, place)
             ),
             -- 1. Each row tells of its own end, matched by fence: a batch may hold a stale end of
             -- the same task. The array besides the join makes it a look-up whatever the
@@ -161,9 +162,9 @@ extension TransferStore {
                 \(Self.replacePartial)
             ),
             partial_gone AS (
-                DELETE FROM partial x USING gone g
+                DELETE FROM partial x USING gone g JOIN item i USING (place)
                 WHERE x.task_id = ANY (\(columns.tasks)) AND x.task_id = g.task_id
-                    AND g.verdict IN ('completed', 'failed')
+                    AND (g.verdict IN ('completed', 'failed') OR x.part_fence = i.abandoned)
                 RETURNING x.task_id, x.part_fence, x.source_task_id,
                     x.part_fence IS NOT DISTINCT FROM g.part_fence
                         AND g.verdict = 'completed' AS is_result
@@ -171,6 +172,10 @@ extension TransferStore {
             abandoned_row AS (
                 INSERT INTO abandoned_part (fence, task_id, source_task_id)
                 SELECT part_fence, task_id, source_task_id FROM partial_gone WHERE NOT is_result
+                UNION ALL
+                SELECT i.abandoned, g.task_id, NULL FROM gone g JOIN item i USING (place)
+                WHERE i.abandoned IS NOT NULL
+                ON CONFLICT (fence) DO NOTHING
             ),
             happening AS (
                 SELECT session_id, place * 2 + k.step AS place, k.kind,
@@ -201,6 +206,7 @@ private struct ConclusionColumns {
     var bytesReceived: [Int64] = []
     var failures: [String?] = []
     var delays: [Int64?] = []
+    var abandoned: [Int64?] = []
     var metrics = MetricsColumns()
     var partials: [PartialColumns] = []
 
@@ -209,6 +215,7 @@ private struct ConclusionColumns {
             tasks.append(conclusion.task.uuid)
             fences.append(conclusion.fence.rawValue)
             bytesReceived.append(conclusion.bytesReceived)
+            abandoned.append(conclusion.abandoned?.rawValue)
             metrics.append(conclusion.metrics)
             if let partial = conclusion.partial {
                 partials.append(PartialColumns(partial, place: Int64(index + 1)))

@@ -10,6 +10,11 @@ extension TransferStore {
     /// Stores how far running attempts are, and the part files that the next attempts may go on
     /// with; stale fences change nothing.
     package func recordProgress(_ progress: [AttemptProgress]) async throws(StoreError) {
+        let checkpoints = progress.compactMap { progress in
+            progress.checkpoint.map { (task: progress.task, fence: progress.fence, partial: $0) }
+        }
+        // First, so that whoever reads of the bytes may count on them.
+        try await recordCheckpoints(checkpoints)
         // Nothing rests on it, and the next one comes within a second.
         _ = try await runUnsynced(
             """
@@ -22,9 +27,11 @@ extension TransferStore {
                 AND a.task_id = i.task_id AND a.fence = i.fence
             """
         )
-        let checkpoints = progress.compactMap { progress in
-            progress.checkpoint.map { (task: progress.task, fence: progress.fence, partial: $0) }
-        }
+    }
+
+    private func recordCheckpoints(
+        _ checkpoints: [(task: TaskID, fence: Fence, partial: PartialDownload)]
+    ) async throws(StoreError) {
         guard !checkpoints.isEmpty else { return }
         // The lock on the attempt orders this against its end: a part is never kept for a task
         // that has ended meanwhile.

@@ -13,22 +13,25 @@ extension TransferStore {
     ) async throws(StoreError) -> (session: Session, isCreated: Bool) {
         let id = UUID.version7()
         let headers = try StoredJSON.text(of: configuration.additionalHeaders)
+        let options = try StoredJSON.text(of: configuration.options)
         // 1. Insert, or update the one that is there; xmax is 0 only in a row just inserted.
         // 2. Give a new session its counters.
         let rows = try await run([
             """
             INSERT INTO session (
                 id, tenant_id, identifier, timeout_for_request_ms, timeout_for_resource_ms,
-                additional_headers)
+                additional_headers, options)
             VALUES (
                 \(id), \(tenant.uuid), \(identifier),
                 \(configuration.timeoutForRequest.milliseconds),
-                \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb)
+                \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb,
+                \(options)::text::jsonb)
             ON CONFLICT (tenant_id, identifier COLLATE "C") WHERE invalidated_at IS NULL
             DO UPDATE SET
                 timeout_for_request_ms = excluded.timeout_for_request_ms,
                 timeout_for_resource_ms = excluded.timeout_for_resource_ms,
-                additional_headers = excluded.additional_headers
+                additional_headers = excluded.additional_headers,
+                options = excluded.options
             RETURNING id = \(id) AS is_created
             """,
             """
@@ -70,7 +73,7 @@ extension TransferStore {
     private static let selectSession: Query = """
         SELECT
             s.id, s.tenant_id, s.identifier, s.timeout_for_request_ms, s.timeout_for_resource_ms,
-            s.additional_headers, s.created_at, p.generation, p.outstanding, p.completed,
+            s.additional_headers, s.options, s.created_at, p.generation, p.outstanding, p.completed,
             p.failed, p.cancelled, p.last_sequence
         FROM session s JOIN session_progress p ON p.session_id = s.id
         """
@@ -148,7 +151,8 @@ extension Session {
             configuration: SessionConfiguration(
                 timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
                 timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),
-                additionalHeaders: try row.headers("additional_headers")
+                additionalHeaders: try row.headers("additional_headers"),
+                options: try row.options("options")
             ),
             progress: SessionProgress(
                 generation: try row.decode("generation"),

@@ -65,19 +65,20 @@ extension TransferStore {
                 FROM unnest(
                     \(columns.ids), \(columns.lanes), \(columns.ranks), \(columns.urls),
                     \(columns.headers), \(columns.clientStrings), \(columns.earliestBeginAt),
-                    \(columns.autostart), \(columns.paths), \(columns.overwrites)
+                    \(columns.autostart), \(columns.paths), \(columns.overwrites),
+                    \(columns.options)
                 ) WITH ORDINALITY AS i (
                     id, lane, priority_rank, url, headers, client_string, earliest_begin_at,
-                    autostart, destination_path, destination_overwrite, place)
+                    autostart, destination_path, destination_overwrite, options, place)
             ),
             task_row AS (
                 INSERT INTO task (
                     id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
                     client_string, earliest_begin_at, destination_path, destination_overwrite,
-                    created_at)
+                    options, created_at)
                 SELECT i.id, c.session_id, \(tenant.uuid), c.generation, i.lane, i.priority_rank,
                     i.url, i.headers::jsonb, i.client_string, i.earliest_begin_at,
-                    i.destination_path, i.destination_overwrite, now()
+                    i.destination_path, i.destination_overwrite, i.options::jsonb, now()
                 FROM item i CROSS JOIN counter c
             ),
             held_row AS (
@@ -168,6 +169,7 @@ private struct SubmissionColumns {
     let autostart: [Bool]
     let paths: [String?]
     let overwrites: [Bool?]
+    let options: [String?]
     let resumeData: [(id: UUID, task: UUID)]
 
     init(_ submissions: [TaskSubmission]) throws(StoreError) {
@@ -183,6 +185,9 @@ private struct SubmissionColumns {
         autostart = submissions.map(\.autostart)
         paths = submissions.map { $0.destination?.path }
         overwrites = submissions.map { $0.destination?.overwrite }
+        options = try submissions.map { submission throws(StoreError) in
+            try StoredJSON.text(of: submission.options)
+        }
         resumeData = submissions.compactMap { submission in
             submission.resumeData.map { (id: $0.uuid, task: submission.id.uuid) }
         }

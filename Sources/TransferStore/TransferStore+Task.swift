@@ -107,7 +107,8 @@ extension TransferStore {
     private static let selectTask: Query = """
         SELECT
             t.id, t.session_id, s.identifier, t.url, t.client_string, t.earliest_begin_at,
-            t.destination_path, t.destination_overwrite, t.priority_rank, t.created_at,
+            t.destination_path, t.destination_overwrite, t.priority_rank, t.options,
+            t.created_at,
             CASE
                 WHEN o.task_id IS NOT NULL THEN o.state::text
                 WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'
@@ -154,6 +155,7 @@ extension TransferTask {
             earliestBeginAt: try row.decodeIfPresent("earliest_begin_at"),
             destination: try row.destination(),
             priority: TaskPriority(rank: try row.decode("priority_rank")),
+            options: try row.options("options"),
             attempt: Int(try row.decode("attempt", as: Int16.self)),
             bytesReceived: bytesReceived,
             bytesExpected: state == .completed

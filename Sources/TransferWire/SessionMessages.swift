@@ -17,29 +17,23 @@ package struct SessionRequest: Decodable, Sendable {
 
 /// The configuration a client asks for; what is absent gets its default.
 package struct SessionConfigurationRequest: Decodable, Sendable {
-    /// Seconds without a byte.
-    package let timeoutForRequest: Double?
-    /// Seconds for one attempt as a whole.
-    package let timeoutForResource: Double?
     package let additionalHeaders: [String: String]?
+    package let options: OptionsRequest
 
     package init(from decoder: any Decoder) throws {
-        let container = try decoder.strictContainer(keyedBy: ConfigurationKey.self)
-        timeoutForRequest = try container.decodeIfPresent(Double.self, forKey: .timeoutForRequest)
-        timeoutForResource = try container.decodeIfPresent(
-            Double.self,
-            forKey: .timeoutForResource
+        let container = try decoder.strictContainer(
+            keyedBy: ConfigurationKey.self,
+            or: OptionsRequest.CodingKeys.self
         )
         additionalHeaders = try container.decodeIfPresent(
             [String: String].self,
             forKey: .additionalHeaders
         )
+        options = try OptionsRequest(from: decoder)
     }
 }
 
 private enum ConfigurationKey: String, CodingKey {
-    case timeoutForRequest = "timeout_for_request"
-    case timeoutForResource = "timeout_for_resource"
     case additionalHeaders = "additional_headers"
 }
 
@@ -85,22 +79,27 @@ package struct SessionDocument: Codable, Sendable {
 
     /// The configuration in force.
     package struct Configuration: Codable, Sendable {
-        /// Seconds.
-        package let timeoutForRequest: Double
-        /// Seconds.
-        package let timeoutForResource: Double
         package let additionalHeaders: [String: String]
+        package let options: OptionsDocument
 
-        package init(
-            timeoutForRequest: Double,
-            timeoutForResource: Double,
-            additionalHeaders: [String: String]
-        ) {
-            self.timeoutForRequest = timeoutForRequest
-            self.timeoutForResource = timeoutForResource
+        package init(additionalHeaders: [String: String], options: OptionsDocument) {
             self.additionalHeaders = additionalHeaders
+            self.options = options
         }
 
-        private typealias CodingKeys = ConfigurationKey
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: ConfigurationKey.self)
+            additionalHeaders = try container.decode(
+                [String: String].self,
+                forKey: .additionalHeaders
+            )
+            options = try OptionsDocument(from: decoder)
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: ConfigurationKey.self)
+            try container.encode(additionalHeaders, forKey: .additionalHeaders)
+            try options.encode(to: encoder)
+        }
     }
 }

@@ -10,6 +10,9 @@ package struct TaskDocument: Codable, Sendable {
     package var earliestBeginAt: Timestamp?
     package var priority: Double
     package var destination: Destination?
+    package var expectedSize: Int64?
+    /// Hexadecimal by algorithm.
+    package var checksums: [String: String]?
     package var attempt: Int
     package var countOfBytesReceived: Int64
     /// -1 while unknown, as `NSURLSessionTransferSizeUnknown`.
@@ -52,7 +55,8 @@ package struct TaskDocument: Codable, Sendable {
 
     private enum CodingKeys: String, CodingKey {
         case id, kind, state, url, priority, destination, attempt, reason, until, error, response
-        case content
+        case content, checksums
+        case expectedSize = "expected_size"
         case sessionIdentifier = "session_identifier"
         case urlSessionState = "url_session_state"
         case clientPersistedString = "client_persisted_string"
@@ -82,6 +86,8 @@ package struct TaskDocument: Codable, Sendable {
         package let message: String
         package let httpStatus: Int?
         package let isRetryable: Bool
+        /// The begin of the answer's body, in base64.
+        package var responseBody: String?
 
         package init(
             domain: String,
@@ -101,6 +107,7 @@ package struct TaskDocument: Codable, Sendable {
             case domain, code, message
             case httpStatus = "http_status"
             case isRetryable = "is_retryable"
+            case responseBody = "response_body"
         }
     }
 

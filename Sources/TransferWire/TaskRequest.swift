@@ -8,9 +8,16 @@ package struct TaskRequest: Decodable, Sendable {
     package let priority: Double?
     package let destination: DestinationRequest?
     package let resumeData: String?
+    package let expectedSize: Int64?
+    /// Hexadecimal by algorithm.
+    package let checksums: [String: String]?
+    package let options: OptionsRequest
 
     package init(from decoder: any Decoder) throws {
-        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        let container = try decoder.strictContainer(
+            keyedBy: CodingKeys.self,
+            or: OptionsRequest.CodingKeys.self
+        )
         url = try container.decode(String.self, forKey: .url)
         headers = try container.decodeIfPresent([String: String].self, forKey: .headers)
         clientPersistedString = try container.decodeIfPresent(
@@ -22,10 +29,14 @@ package struct TaskRequest: Decodable, Sendable {
         priority = try container.decodeIfPresent(Double.self, forKey: .priority)
         destination = try container.decodeIfPresent(DestinationRequest.self, forKey: .destination)
         resumeData = try container.decodeIfPresent(String.self, forKey: .resumeData)
+        expectedSize = try container.decodeIfPresent(Int64.self, forKey: .expectedSize)
+        checksums = try container.decodeIfPresent([String: String].self, forKey: .checksums)
+        options = try OptionsRequest(from: decoder)
     }
 
     private enum CodingKeys: String, CodingKey {
-        case url, headers, autostart, priority, destination
+        case url, headers, autostart, priority, destination, checksums
+        case expectedSize = "expected_size"
         case clientPersistedString = "client_persisted_string"
         case earliestBeginAt = "earliest_begin_at"
         case resumeData = "resume_data"

@@ -10,7 +10,7 @@ import Testing
         "TransferModel": [],
         "TransferStore": ["TransferModel", "Postgres", "Crypto", "Logging"],
         "TransferEngine": [
-            "TransferModel", "TransferStore", "Curl", "CLinux", "EventLoop", "Logging",
+            "TransferModel", "TransferStore", "Curl", "CLinux", "Crypto", "EventLoop", "Logging",
             "ServiceLifecycle",
         ],
         "TransferWebhooks": [

@@ -222,7 +222,7 @@ import TransferTestSupport
         let task = try await run(fixture)
         #expect(task.failure?.httpStatus == 404)
         fixture.expectNoParts()
-        #expect(try await fixture.store.abandonedParts().map(\.task) == [task.id])
+        #expect(try await fixture.store.abandonedParts().isEmpty)
     }
 
     @Test func aSuspendedTaskGoesOnWhereItWas() async throws {
@@ -263,15 +263,18 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine { engine in
             try await fixture.received(Self.cut, of: id)
-            gate.open()
             for _ in 0..<3 {
                 _ = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
                 _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
                 engine.wake()
             }
+            gate.open()
             let task = try await fixture.ended(id)
             #expect(try fixture.content(task) == Self.body.bytes)
         }
+        let requests = fixture.origin.log.now.requests(at: "/file").dropFirst()
+        #expect(!requests.isEmpty)
+        #expect(requests.allSatisfy { $0["Range"] != nil })
         fixture.expectNoParts()
     }
 

@@ -21,8 +21,8 @@ import TransferWire
             #expect(again.status == 200)
             let session = try await server.send("GET", "/v1/sessions/photos")
                 .json(SessionDocument.self)
-            #expect(session.configuration.timeoutForRequest == 1.5)
-            #expect(session.configuration.timeoutForResource == 604_800)
+            #expect(session.configuration.options.timeoutForRequest == 1.5)
+            #expect(session.configuration.options.timeoutForResource == 604_800)
             #expect(session.configuration.additionalHeaders == ["A": "b"])
             #expect(session.outstanding == 0)
         }

@@ -187,6 +187,89 @@ import TransferWire
         }
     }
 
+    @Test func optionsComeBackAndAreChecked() async throws {
+        try await APIServer.run { server in
+            let sha256 = String(repeating: "0aF", count: 21) + "0"
+            let put = try await server.send(
+                "PUT",
+                "/v1/sessions/photos",
+                #"""
+                {"configuration": {"timeout_for_request": 5, "size_max": 1000, "redirects_max": 0,
+                 "http_errors": "deliver", "retry": {"attempts_max": 7, "delay_base": 0.5}}}
+                """#
+            )
+            let configuration = try put.json(SessionDocument.self).configuration
+            #expect(configuration.options.timeoutForRequest == 5)
+            #expect(configuration.options.timeoutForResource == 604_800)
+            #expect(configuration.options.sizeMax == 1000)
+            #expect(configuration.options.redirectsMax == 0)
+            #expect(configuration.options.httpErrors == "deliver")
+            #expect(configuration.options.retry?.attemptsMax == 7)
+            #expect(configuration.options.retry?.delayBase == 0.5)
+            #expect(configuration.options.retry?.delayMax == nil)
+            let id = try await server.submit(
+                "/v1/sessions/photos",
+                #"""
+                {"url": "http://origin.example/", "expected_size": 12, "timeout_for_request": 7,
+                 "checksums": {"sha-256": "\#(sha256)", "crc32c": "DEADBEEF"}}
+                """#
+            )
+            let task = try await server.send("GET", "/v1/tasks/\(id)").json(TaskDocument.self)
+            #expect(task.expectedSize == 12)
+            #expect(task.checksums == ["sha-256": sha256.lowercased(), "crc32c": "deadbeef"])
+            let claim = try await server.claim()
+            #expect(claim.timeoutForRequest == .seconds(7))
+            #expect(claim.options.sizeMax == 1000)
+            #expect(claim.options.deliversHTTPErrors == true)
+            #expect(claim.options.checksums.count == 2)
+        }
+    }
+
+    @Test func optionsOutOfRangeAreNamed() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let task = try await server.send(
+                "POST",
+                "\(session)/tasks",
+                #"""
+                {"url": "http://origin.example/", "expected_size": -1, "size_max": -1,
+                 "timeout_for_request": 0, "timeout_for_resource": 1e9, "redirects_max": 11,
+                 "http_errors": "ignore", "retry": {"attempts_max": 0, "delay_max": 0.01},
+                 "checksums": {"sha-1": "00", "md5": "zz", "crc32c": "0"}}
+                """#
+            )
+            #expect(
+                Set(task.faults) == [
+                    "/expected_size invalid_value", "/size_max invalid_value",
+                    "/timeout_for_request invalid_value", "/timeout_for_resource invalid_value",
+                    "/redirects_max invalid_value", "/http_errors invalid_value",
+                    "/retry/attempts_max invalid_value", "/retry/delay_max invalid_value",
+                    "/checksums/sha-1 invalid_value", "/checksums/md5 invalid_value",
+                    "/checksums/crc32c invalid_value",
+                ]
+            )
+            for (field, fault) in [
+                (#""retry": {"tries": 1}"#, "/retry/tries unknown_field"),
+                (#""retry": 1"#, "/retry wrong_type"),
+                (#""size_max": "1""#, "/size_max wrong_type"),
+                (#""checksums": []"#, "/checksums wrong_type"),
+            ] {
+                let answer = try await server.send(
+                    "POST",
+                    "\(session)/tasks",
+                    #"{"url": "http://origin.example/", \#(field)}"#
+                )
+                #expect(answer.faults == [fault])
+            }
+            let put = try await server.send(
+                "PUT",
+                session,
+                #"{"configuration": {"expected_size": 1}}"#
+            )
+            #expect(put.faults == ["/configuration/expected_size unknown_field"])
+        }
+    }
+
     @Test func resumeDataOfTheWrongFormIsNamed() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

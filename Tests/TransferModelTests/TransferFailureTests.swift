@@ -6,7 +6,7 @@ import TransferModel
     func isRetryableWhenItMayPassByItself(code: TransferFailure.Code) {
         let transient: Set<TransferFailure.Code> = [
             .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
-            .badResponse, .storageFull, .storageFailure,
+            .checksumMismatch, .badResponse, .storageFull, .storageFailure,
         ]
         #expect(TransferFailure(code, "").isRetryable == transient.contains(code))
     }
@@ -31,7 +31,9 @@ import TransferModel
             case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
                 .connectionLost, .lengthMismatch:
                 .network
-            case .badResponse, .httpStatus, .badRedirect, .unsupportedURL: .http
+            case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .badRedirect,
+                .unsupportedURL:
+                .http
             case .fileTooLarge, .destinationCollision, .destinationNotWritable, .storageFull,
                 .storageFailure:
                 .storage
@@ -44,7 +46,8 @@ import TransferModel
         #expect(
             TransferFailure.Code.allCases.map(\.rawValue) == [
                 "could_not_resolve_host", "could_not_connect", "egress_denied", "tls_failure",
-                "timed_out", "connection_lost", "length_mismatch", "bad_response", "http_status",
+                "timed_out", "connection_lost", "length_mismatch", "size_mismatch",
+                "checksum_mismatch", "bad_response", "http_status",
                 "bad_redirect", "unsupported_url", "file_too_large", "destination_collision",
                 "destination_not_writable", "storage_full", "storage_failure", "poison",
             ]

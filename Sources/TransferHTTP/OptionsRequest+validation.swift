@@ -1,0 +1,140 @@
+import TransferModel
+import TransferWire
+
+extension OptionsRequest {
+    /// Seconds that a timeout may have.
+    static let timeoutSeconds = 0.1...Double(365 * 24 * 3600)
+
+    /// The options that are asked for, at `pointer` in the body, with what is wrong in `errors`.
+    func options(at pointer: String, into errors: inout [FieldError]) -> TransferOptions {
+        var options = TransferOptions()
+        var check = RangeCheck(pointer: pointer)
+        options.timeoutForRequest = check.seconds(
+            timeoutForRequest,
+            Self.timeoutSeconds,
+            "timeout_for_request"
+        )
+        options.timeoutForResource = check.seconds(
+            timeoutForResource,
+            Self.timeoutSeconds,
+            "timeout_for_resource"
+        )
+        options.attemptsMax = check.number(
+            retry?.attemptsMax,
+            TransferOptions.attemptsRange,
+            "retry/attempts_max"
+        )
+        options.retryDelayBase = check.seconds(
+            retry?.delayBase,
+            TransferOptions.retryDelaySeconds,
+            "retry/delay_base"
+        )
+        options.retryDelayMax = check.seconds(
+            retry?.delayMax,
+            TransferOptions.retryDelaySeconds,
+            "retry/delay_max"
+        )
+        options.redirectsMax = check.number(
+            redirectsMax,
+            TransferOptions.redirectsRange,
+            "redirects_max"
+        )
+        options.sizeMax = check.number(sizeMax, 0...Int64.max, "size_max")
+        switch httpErrors {
+        case nil: break
+        case "fail": options.deliversHTTPErrors = false
+        case "deliver": options.deliversHTTPErrors = true
+        default: check.refuse("http_errors", "Must be `fail` or `deliver`.")
+        }
+        errors += check.errors
+        return options
+    }
+}
+
+extension TaskRequest {
+    /// The task's own options, with what only a task can say.
+    func options(at pointer: String, into errors: inout [FieldError]) -> TransferOptions {
+        var options = options.options(at: pointer, into: &errors)
+        var check = RangeCheck(pointer: pointer)
+        options.expectedSize = check.number(expectedSize, 0...Int64.max, "expected_size")
+        for (name, hex) in (checksums ?? [:]).sorted(by: { $0.key < $1.key }) {
+            let place = "checksums/\(JSONPointer.escaped(name))"
+            guard let algorithm = ChecksumAlgorithm(rawValue: name) else {
+                let known = ChecksumAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")
+                check.refuse(place, "Must be one of \(known).")
+                continue
+            }
+            guard let checksum = Checksum(algorithm, hex: hex) else {
+                check.refuse(place, "Must have \(2 * algorithm.byteCount) hexadecimal digits.")
+                continue
+            }
+            options.checksums.append(checksum)
+        }
+        options.checksums.sort { $0.algorithm < $1.algorithm }
+        errors += check.errors
+        return options
+    }
+}
+
+/// Checks numbers against ranges and collects what is wrong.
+private struct RangeCheck {
+    let pointer: String
+    var errors: [FieldError] = []
+
+    init(pointer: String) { self.pointer = pointer }
+
+    mutating func refuse(_ name: String, _ detail: String) {
+        errors.append(FieldError(pointer: "\(pointer)/\(name)", .invalidValue, detail))
+    }
+
+    mutating func number<Number: BinaryInteger>(
+        _ number: Number?,
+        _ range: ClosedRange<Number>,
+        _ name: String
+    ) -> Number? {
+        guard let number, !range.contains(number) else { return number }
+        refuse(name, "Must be from \(range.lowerBound) to \(range.upperBound).")
+        return nil
+    }
+
+    mutating func seconds(
+        _ seconds: Double?,
+        _ range: ClosedRange<Double>,
+        _ name: String
+    ) -> Duration? {
+        guard let seconds else { return nil }
+        guard range.contains(seconds) else {
+            refuse(name, "Must be from \(range.lowerBound) to \(Int(range.upperBound)) seconds.")
+            return nil
+        }
+        return .milliseconds(Int64((seconds * 1000).rounded()))
+    }
+}
+
+extension OptionsDocument {
+    init(_ options: TransferOptions) {
+        self.init()
+        timeoutForRequest = options.timeoutForRequest?.seconds
+        timeoutForResource = options.timeoutForResource?.seconds
+        let hasRetry =
+            options.attemptsMax != nil || options.retryDelayBase != nil
+            || options.retryDelayMax != nil
+        if hasRetry {
+            retry = Retry(
+                attemptsMax: options.attemptsMax,
+                delayBase: options.retryDelayBase?.seconds,
+                delayMax: options.retryDelayMax?.seconds
+            )
+        }
+        httpErrors = options.deliversHTTPErrors.map { $0 ? "deliver" : "fail" }
+        redirectsMax = options.redirectsMax
+        sizeMax = options.sizeMax
+    }
+}
+
+extension Duration {
+    /// In the API's unit.
+    var seconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

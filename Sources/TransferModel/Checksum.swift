@@ -1,0 +1,75 @@
+/// How a checksum is computed; named as in RFC 9530's registry and in the API.
+///
+/// Ordered from the weakest to the strongest. MD5 and CRC-32C tell damage, not malice (RFC 9530,
+/// section 5).
+package enum ChecksumAlgorithm: String, CaseIterable, Comparable, Sendable {
+    case crc32c
+    case md5
+    case sha256 = "sha-256"
+    case sha512 = "sha-512"
+
+    /// The length of its checksums in bytes.
+    package var byteCount: Int {
+        switch self {
+        case .crc32c: 4
+        case .md5: 16
+        case .sha256: 32
+        case .sha512: 64
+        }
+    }
+
+    /// Whether `right` is the stronger.
+    package static func < (left: Self, right: Self) -> Bool { left.byteCount < right.byteCount }
+}
+
+/// What an algorithm makes of a file's bytes.
+package struct Checksum: Hashable, Sendable, CustomStringConvertible {
+    package let algorithm: ChecksumAlgorithm
+    /// In the order of its hexadecimal form; a CRC-32C has its highest byte first (RFC 9530,
+    /// appendix D).
+    package let bytes: [UInt8]
+
+    /// Nil when `bytes` are not as many as the algorithm makes.
+    package init?(_ algorithm: ChecksumAlgorithm, bytes: some Collection<UInt8>) {
+        guard bytes.count == algorithm.byteCount else { return nil }
+        self.algorithm = algorithm
+        self.bytes = Array(bytes)
+    }
+
+    /// Reads hexadecimal digits of either case; nil for any other byte or length.
+    package init?(_ algorithm: ChecksumAlgorithm, hex: String) {
+        guard hex.utf8.count == 2 * algorithm.byteCount else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(algorithm.byteCount)
+        var high: UInt8?
+        for digit in hex.utf8 {
+            guard let value = Self.value(ofDigit: digit) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        self.algorithm = algorithm
+        self.bytes = bytes
+    }
+
+    /// Lower-case hexadecimal, without the algorithm.
+    package var description: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] },
+            as: UTF8.self
+        )
+    }
+
+    private static func value(ofDigit digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit - 0x30
+        case 0x41...0x46: digit - 0x41 + 10
+        case 0x61...0x66: digit - 0x61 + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// Reads what a response says about the checksum of the whole file: `Repr-Digest` and
+/// `Content-Digest` (RFC 9530).
+///
+/// `Repr-Digest` covers the selected representation, all of it even in a 206. `Content-Digest`
+/// covers the content of its own message, so it says something about the file only in a 200.
+///
+/// A `Content-Encoding` changes nothing: the representation is what results from the encoding
+/// (RFC 9110, section 8.1), we ask for none, and what a server encodes unasked is stored as it comes
+/// (RFC 9530, appendix B.1 and B.5). Whoever decodes a body must not hold the result to these.
+package enum DigestFields {
+    /// The checksums that the whole file must have, all of one algorithm: the strongest known one
+    /// that the response names.
+    ///
+    /// More than one only when the fields contradict each other; then no file is right. Empty when
+    /// nothing usable is said, also for any status but 200 and 206. Algorithms that are not known
+    /// are skipped. A malformed field is ignored altogether, as RFC 9651, section 4.2 demands: what
+    /// its sender meant is a guess, and a wrong guess would fail an intact file.
+    package static func checksums(
+        status: Int,
+        headers: some Sequence<(name: String, value: String)>
+    ) -> [Checksum] {
+        var fields: [[Checksum]] = []
+        if status == 200 || status == 206 { fields.append(digests("repr-digest", in: headers)) }
+        if status == 200 { fields.append(digests("content-digest", in: headers)) }
+        let all = fields.joined()
+        guard let strongest = all.map(\.algorithm).max() else { return [] }
+        return all.filter { $0.algorithm == strongest }.reduce(into: []) { unique, checksum in
+            if !unique.contains(checksum) { unique.append(checksum) }
+        }
+    }
+
+    /// The digests of known algorithms in the field of that lower-case name.
+    private static func digests(
+        _ name: String,
+        in headers: some Sequence<(name: String, value: String)>
+    ) -> [Checksum] {
+        // Lines of one name are one value, as if separated by commas (RFC 9110, section 5.3).
+        let value = headers.filter { $0.name.isLowercasedASCII(name) }.map { Array($0.value.utf8) }
+            .joined(separator: ", ".utf8)
+        guard let members = try? ByteSequenceDictionary.members(of: value) else { return [] }
+        var checksums: [Checksum] = []
+        for algorithm in ChecksumAlgorithm.allCases {
+            guard let bytes = members[algorithm.rawValue] else { continue }
+            // A digest of another length is none: its sender does not know what it says.
+            guard let checksum = Checksum(algorithm, bytes: bytes) else { return [] }
+            checksums.append(checksum)
+        }
+        return checksums
+    }
+}
+
+extension String {
+    /// Compares bytes, folding only A to Z.
+    fileprivate func isLowercasedASCII(_ other: String) -> Bool {
+        utf8.count == other.utf8.count
+            && zip(utf8, other.utf8).allSatisfy { mine, their in
+                mine == their || ((0x41...0x5A).contains(mine) && mine | 0x20 == their)
+            }
+    }
+}

@@ -1,0 +1,58 @@
+/// How a task is to be transferred, as far as its session or itself says; the rest are defaults.
+package struct TransferOptions: Equatable, Sendable {
+    /// Longest time without a byte.
+    package var timeoutForRequest: Duration?
+    /// Longest time for the task, over all attempts.
+    package var timeoutForResource: Duration?
+    /// Attempts, the first included.
+    package var attemptsMax: Int?
+    /// The wait after the first failure; doubled after each further one.
+    package var retryDelayBase: Duration?
+    /// The longest wait, also for a server's `Retry-After`.
+    package var retryDelayMax: Duration?
+    /// Whether an answer that is no success is delivered as the result, as URLSession does.
+    package var deliversHTTPErrors: Bool?
+    /// Redirects followed by one attempt.
+    package var redirectsMax: Int?
+    /// The largest file, in bytes.
+    package var sizeMax: Int64?
+    /// The exact size of the file, in bytes; of a task only.
+    package var expectedSize: Int64?
+    /// What the file's checksums must be; of a task only.
+    package var checksums: [Checksum] = []
+
+    package static let attemptsRange = 1...100
+    package static let retryDelaySeconds: ClosedRange<Double> = 0.1...86_400
+    package static let redirectsRange = 0...10
+
+    package init() {}
+
+    /// Nothing is said.
+    package var isEmpty: Bool { self == TransferOptions() }
+
+    /// These options, but for what `other` says.
+    package func overridden(by other: TransferOptions) -> TransferOptions {
+        var options = other
+        options.timeoutForRequest = other.timeoutForRequest ?? timeoutForRequest
+        options.timeoutForResource = other.timeoutForResource ?? timeoutForResource
+        options.attemptsMax = other.attemptsMax ?? attemptsMax
+        options.retryDelayBase = other.retryDelayBase ?? retryDelayBase
+        options.retryDelayMax = other.retryDelayMax ?? retryDelayMax
+        options.deliversHTTPErrors = other.deliversHTTPErrors ?? deliversHTTPErrors
+        options.redirectsMax = other.redirectsMax ?? redirectsMax
+        options.sizeMax = other.sizeMax ?? sizeMax
+        return options
+    }
+}
+
+extension RetryPolicy {
+    /// This policy, but for what `options` say.
+    package func overridden(by options: TransferOptions) -> RetryPolicy {
+        let base = options.retryDelayBase ?? delayBase
+        return RetryPolicy(
+            attemptsMax: options.attemptsMax ?? attemptsMax,
+            delayBase: base,
+            delayMax: max(base, options.retryDelayMax ?? delayMax)
+        )
+    }
+}

@@ -1,0 +1,71 @@
+import Postgres
+import TransferModel
+
+/// ``TransferOptions`` as `jsonb`: times in milliseconds, checksums in hexadecimal.
+private struct StoredOptions: Codable {
+    var timeout_for_request_ms: Int64?
+    var timeout_for_resource_ms: Int64?
+    var attempts_max: Int?
+    var retry_delay_base_ms: Int64?
+    var retry_delay_max_ms: Int64?
+    var delivers_http_errors: Bool?
+    var redirects_max: Int?
+    var size_max: Int64?
+    var expected_size: Int64?
+    var checksums: [String: String]?
+}
+
+extension StoredJSON {
+    /// Nil for options that say nothing.
+    static func text(of options: TransferOptions) throws(StoreError) -> String? {
+        guard !options.isEmpty else { return nil }
+        let checksums = options.checksums.map { ($0.algorithm.rawValue, $0.description) }
+        return try encode(
+            StoredOptions(
+                timeout_for_request_ms: options.timeoutForRequest?.milliseconds,
+                timeout_for_resource_ms: options.timeoutForResource?.milliseconds,
+                attempts_max: options.attemptsMax,
+                retry_delay_base_ms: options.retryDelayBase?.milliseconds,
+                retry_delay_max_ms: options.retryDelayMax?.milliseconds,
+                delivers_http_errors: options.deliversHTTPErrors,
+                redirects_max: options.redirectsMax,
+                size_max: options.sizeMax,
+                expected_size: options.expectedSize,
+                checksums: checksums.isEmpty
+                    ? nil : Dictionary(checksums, uniquingKeysWith: { first, _ in first })
+            )
+        )
+    }
+
+    static func options(_ text: String) throws(PostgresError) -> TransferOptions {
+        let stored = try decode(StoredOptions.self, text)
+        var options = TransferOptions()
+        options.timeoutForRequest = stored.timeout_for_request_ms.map { .milliseconds($0) }
+        options.timeoutForResource = stored.timeout_for_resource_ms.map { .milliseconds($0) }
+        options.attemptsMax = stored.attempts_max
+        options.retryDelayBase = stored.retry_delay_base_ms.map { .milliseconds($0) }
+        options.retryDelayMax = stored.retry_delay_max_ms.map { .milliseconds($0) }
+        options.deliversHTTPErrors = stored.delivers_http_errors
+        options.redirectsMax = stored.redirects_max
+        options.sizeMax = stored.size_max
+        options.expectedSize = stored.expected_size
+        for (name, hex) in stored.checksums ?? [:] {
+            guard let algorithm = ChecksumAlgorithm(rawValue: name),
+                let checksum = Checksum(algorithm, hex: hex)
+            else { throw PostgresError(decoding: "stored options hold no checksum") }
+            options.checksums.append(checksum)
+        }
+        options.checksums.sort { $0.algorithm < $1.algorithm }
+        return options
+    }
+}
+
+extension Row {
+    /// Empty where nothing is stored.
+    func options(_ column: String) throws(PostgresError) -> TransferOptions {
+        guard let json = try decodeIfPresent(column, as: JSONText.self) else {
+            return TransferOptions()
+        }
+        return try StoredJSON.options(json.text)
+    }
+}

@@ -1,0 +1,2 @@
+ALTER TABLE task DROP COLUMN options;
+ALTER TABLE session DROP COLUMN options;
