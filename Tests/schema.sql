@@ -140,6 +140,7 @@ CREATE TABLE outcome (
     is_length_verified boolean,
     failure jsonb,
     finished_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    suggested_file_name text,
     CONSTRAINT outcome_check CHECK (((state = 'completed'::task_state) = (is_length_verified IS NOT NULL))),
     CONSTRAINT outcome_check1 CHECK (((state = 'failed'::task_state) = (failure IS NOT NULL))),
     CONSTRAINT outcome_pkey PRIMARY KEY (task_id),
@@ -174,6 +175,7 @@ CREATE TABLE publication (
     is_length_verified boolean NOT NULL,
     started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     resumed_at_offset bigint,
+    suggested_file_name text,
     CONSTRAINT publication_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 

@@ -223,7 +223,11 @@ struct DownloadStateMachine {
                     bytesReceived: bytesWritten,
                     contentType: head["Content-Type"]?.bounded,
                     etag: head["ETag"]?.bounded,
-                    isLengthVerified: isLengthVerified
+                    isLengthVerified: isLengthVerified,
+                    suggestedFileName: SuggestedFileName.of(
+                        contentDisposition: head["Content-Disposition"],
+                        url: url.absoluteString
+                    )
                 )
             )
         )

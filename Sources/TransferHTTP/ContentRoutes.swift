@@ -45,7 +45,7 @@ struct ContentRoutes: Sendable {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = MediaType.acceptable(result.contentType)
-        headers[.contentDisposition] = "attachment"
+        headers[.contentDisposition] = Self.disposition(result.suggestedFileName)
         // RFC 9110 §13.1.5: the range counts only for the very bytes that the client has a part of.
         let isSame = fields[.ifRange].map { $0 == etag } ?? true
         switch ByteRange(isSame ? fields[.range] : nil, size: file.size) {
@@ -63,6 +63,12 @@ struct ContentRoutes: Sendable {
             problem.headers[.contentRange] = "bytes */\(file.size)"
             throw problem
         }
+    }
+
+    /// RFC 6266 §4.1: stored and never rendered, under the name that the origin suggested.
+    private static func disposition(_ name: String?) -> String {
+        guard let name else { return "attachment" }
+        return "attachment; filename*=UTF-8''\(PercentEncoding.encodeSegment(name))"
     }
 
     private func open(_ task: TransferTask, tenant: TenantID) async throws -> ContentFile {
@@ -120,7 +126,7 @@ enum MediaType {
         )
         let isType =
             names.count == 2
-            && names.allSatisfy { !$0.isEmpty && $0.allSatisfy(HeaderRules.isTokenByte) }
+            && names.allSatisfy { !$0.isEmpty && $0.allSatisfy(HTTPHeader.isTokenByte) }
         let hasPlainParameters = parts.dropFirst().allSatisfy { parameters in
             parameters.allSatisfy { (0x20...0x7E).contains($0) }
         }

@@ -21,7 +21,7 @@ extension APIContext {
     /// the identifier and not a step of the path.
     func sessionIdentifier() throws(Problem) -> String {
         guard let raw = parameters.get("identifier"),
-            let identifier = PercentEncoding.decode(Array(raw.utf8)),
+            let identifier = PercentDecoding.text(Array(raw.utf8)),
             SessionIdentifier.isValid(identifier)
         else {
             throw QueryParameters.invalid(

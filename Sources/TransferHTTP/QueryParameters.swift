@@ -1,4 +1,5 @@
 import Hummingbird
+import TransferModel
 import TransferWire
 
 /// The query of a request, which holds only what the operation knows.
@@ -18,7 +19,7 @@ struct QueryParameters: Sendable {
                 maxSplits: 1,
                 omittingEmptySubsequences: false
             )
-            guard let name = PercentEncoding.decode(parts[0], plusIsSpace: true),
+            guard let name = PercentDecoding.text(parts[0], plusIsSpace: true),
                 allowed.contains(name)
             else {
                 throw Problem([
@@ -29,7 +30,7 @@ struct QueryParameters: Sendable {
                     )
                 ])
             }
-            let value = PercentEncoding.decode(
+            let value = PercentDecoding.text(
                 parts.count > 1 ? parts[1] : [],
                 plusIsSpace: true
             )

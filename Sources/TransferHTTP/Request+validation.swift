@@ -12,35 +12,18 @@ extension TaskRequest {
         into errors: inout [FieldError]
     ) -> TaskSubmission? {
         let errorsBefore = errors.count
-        let target = WebURL(url)
-        if target == nil {
-            errors.append(FieldError(pointer: "\(pointer)/url", .invalidURL, URLRule.task))
-        }
+        let target = address(at: pointer, into: &errors)
         let headers = HeaderRules.validate(
             headers ?? [:],
             at: "\(pointer)/headers",
             into: &errors
         )
-        let clientString = clientPersistedString.map(ClientString.init)
-        if case .some(.none) = clientString {
-            errors.append(
-                FieldError(
-                    pointer: "\(pointer)/client_persisted_string",
-                    .clientStringTooLong,
-                    "May have \(ClientString.bytesMax) bytes of UTF-8."
-                )
-            )
-        }
-        let priority = priority.map(TaskPriority.init) ?? .default
-        if priority == nil {
-            errors.append(
-                FieldError(
-                    pointer: "\(pointer)/priority",
-                    .invalidValue,
-                    "Must be from 0 to 1."
-                )
-            )
-        }
+        let clientString = FieldRules.clientString(
+            clientPersistedString,
+            at: pointer,
+            into: &errors
+        )
+        let priority = FieldRules.priority(priority, at: pointer, into: &errors)
         let place = destination.map {
             Destination(path: $0.path, overwrite: $0.overwrite ?? false)
         }
@@ -66,20 +49,35 @@ extension TaskRequest {
             )
         }
         let options = options(at: pointer, into: &errors)
-        guard errors.count == errorsBefore, let target, let priority else { return nil }
+        guard errors.count == errorsBefore, let target else { return nil }
         return TaskSubmission(
             id: id,
-            url: url,
-            lane: Lane(host: target.host, port: target.port),
+            url: target.text,
+            lane: Lane(host: target.url.host, port: target.url.port),
             headers: headers,
-            clientString: clientString ?? nil,
+            clientString: clientString,
             earliestBeginAt: earliestBeginAt?.date,
             autostart: autostart ?? true,
             destination: place ?? nil,
-            priority: priority,
+            priority: priority ?? .default,
             resumeData: token ?? nil,
             options: options
         )
+    }
+
+    /// Where the task goes, as text and understood.
+    private func address(
+        at pointer: String,
+        into errors: inout [FieldError]
+    ) -> (text: String, url: WebURL)? {
+        switch target {
+        case .url(let text):
+            if let url = WebURL(text) { return (text, url) }
+            errors.append(FieldError(pointer: "\(pointer)/url", .invalidURL, URLRule.task))
+            return nil
+        case .components(let components):
+            return components.address(at: "\(pointer)/components", into: &errors)
+        }
     }
 }
 
@@ -196,6 +194,60 @@ extension SubscriptionRequest {
             }
         }
         return kinds
+    }
+}
+
+extension TaskPatchRequest {
+    /// The change that this asks for.
+    func change() throws(Problem) -> TaskChange {
+        var errors: [FieldError] = []
+        var change = TaskChange()
+        if let clientPersistedString {
+            change.clientString = .some(
+                FieldRules.clientString(clientPersistedString, at: "", into: &errors)
+            )
+        }
+        if let earliestBeginAt { change.earliestBeginAt = .some(earliestBeginAt?.date) }
+        change.priority = FieldRules.priority(priority, at: "", into: &errors)
+        guard errors.isEmpty else { throw Problem(errors) }
+        return change
+    }
+}
+
+/// Rules for fields that several requests have; what is wrong goes to `errors`.
+private enum FieldRules {
+    static func clientString(
+        _ text: String?,
+        at pointer: String,
+        into errors: inout [FieldError]
+    ) -> ClientString? {
+        guard let text else { return nil }
+        guard let clientString = ClientString(text) else {
+            errors.append(
+                FieldError(
+                    pointer: "\(pointer)/client_persisted_string",
+                    .clientStringTooLong,
+                    "May have \(ClientString.bytesMax) bytes of UTF-8."
+                )
+            )
+            return nil
+        }
+        return clientString
+    }
+
+    static func priority(
+        _ value: Double?,
+        at pointer: String,
+        into errors: inout [FieldError]
+    ) -> TaskPriority? {
+        guard let value else { return nil }
+        guard let priority = TaskPriority(value) else {
+            errors.append(
+                FieldError(pointer: "\(pointer)/priority", .invalidValue, "Must be from 0 to 1.")
+            )
+            return nil
+        }
+        return priority
     }
 }
 

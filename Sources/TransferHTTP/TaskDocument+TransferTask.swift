@@ -41,7 +41,8 @@ extension TaskDocument {
                 status: $0.httpStatus,
                 contentType: $0.contentType,
                 etag: $0.etag,
-                isLengthVerified: $0.isLengthVerified
+                isLengthVerified: $0.isLengthVerified,
+                suggestedFilename: $0.suggestedFileName
             )
         }
         if task.state == .completed { content = APIPath.content(of: task.id) }

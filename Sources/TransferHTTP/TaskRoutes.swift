@@ -32,6 +32,11 @@ struct TaskRoutes: Sendable {
         router.get("/v1/tasks/{id}") { _, context in
             try await get(context.taskID(), tenant: context.requireTenant())
         }
+        router.patch("/v1/tasks/{id}") { request, context in
+            let id = try context.taskID()
+            let body = try await request.jsonBody()
+            return try await change(id, body, tenant: context.requireTenant())
+        }
         router.post("/v1/tasks/{id}/cancel") { request, context in
             let id = try context.taskID()
             let body = try await request.jsonBody()
@@ -114,6 +119,18 @@ struct TaskRoutes: Sendable {
 
     func get(_ id: TaskID, tenant: TenantID) async throws -> Answer {
         try Self.answer(try await store.task(tenant: tenant, id: id))
+    }
+
+    func change(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
+        let change = try decoded(TaskPatchRequest.self, from: body).change()
+        switch try await store.changeTask(tenant: tenant, id: id, change) {
+        case .changed(let task):
+            wake()
+            return try .json(TaskDocument(task))
+        case .ended(let task):
+            throw Problem(.taskEnded, "The task is \(task.state.rawValue).")
+        case .unknownTask: throw Problem(.unknownTask)
+        }
     }
 
     func cancel(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {

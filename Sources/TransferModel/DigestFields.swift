@@ -6,7 +6,7 @@
 ///
 /// A `Content-Encoding` changes nothing: the representation is what results from the encoding
 /// (RFC 9110, section 8.1), we ask for none, and what a server encodes unasked is stored as it comes
-/// (RFC 9530, appendix B.1 and B.5). Whoever decodes a body must not hold the result to these.
+/// (RFC 9530, appendix B.4). Whoever decodes a body must not hold the result to these.
 package enum DigestFields {
     /// The checksums that the whole file must have, all of one algorithm: the strongest known one
     /// that the response names.

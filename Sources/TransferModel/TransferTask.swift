@@ -120,19 +120,23 @@ package struct TransferResult: Equatable, Sendable {
     package let etag: String?
     /// Whether the server announced the length that was checked.
     package let isLengthVerified: Bool
+    /// See ``SuggestedFileName``.
+    package let suggestedFileName: String?
 
     package init(
         httpStatus: Int,
         bytesReceived: Int64,
         contentType: String?,
         etag: String?,
-        isLengthVerified: Bool
+        isLengthVerified: Bool,
+        suggestedFileName: String? = nil
     ) {
         self.httpStatus = httpStatus
         self.bytesReceived = bytesReceived
         self.contentType = contentType
         self.etag = etag
         self.isLengthVerified = isLengthVerified
+        self.suggestedFileName = suggestedFileName
     }
 }
 

@@ -19,9 +19,10 @@ extension TransferStore {
                     \(tasks), \(fences), \(partFences),
                     \(results.map { Int16(clamping: $0.httpStatus) }),
                     \(results.map(\.bytesReceived)), \(results.map(\.contentType)),
-                    \(results.map(\.etag)), \(results.map(\.isLengthVerified))
+                    \(results.map(\.etag)), \(results.map(\.isLengthVerified)),
+                    \(results.map(\.suggestedFileName))
                 ) AS i (task_id, fence, part_fence, http_status, bytes_received, content_type,
-                    etag, is_length_verified)
+                    etag, is_length_verified, suggested_file_name)
             ),
             gone AS (
                 -- The array besides the join makes this a look-up whatever the statistics say.
@@ -34,10 +35,10 @@ extension TransferStore {
             INSERT INTO publication (
                 task_id, fence, part_fence, worker, number, session_id, http_status,
                 bytes_received, content_type, etag, is_length_verified, started_at,
-                resumed_at_offset)
+                resumed_at_offset, suggested_file_name)
             SELECT g.task_id, i.fence, i.part_fence, g.worker, g.number, g.session_id,
                 i.http_status, i.bytes_received, i.content_type, i.etag, i.is_length_verified,
-                g.started_at, g.resumed_at_offset
+                g.started_at, g.resumed_at_offset, i.suggested_file_name
             FROM gone g JOIN item i USING (task_id)
             """,
             """
@@ -85,17 +86,18 @@ extension TransferStore {
                 RETURNING i.place, i.verdict, i.failure, i.delay_ms, p.task_id, p.fence, p.number,
                     p.bytes_received, p.started_at, p.started_at AS began_at,
                     p.resumed_at_offset, p.http_status, p.content_type, p.etag,
-                    p.is_length_verified, p.part_fence
+                    p.is_length_verified, p.part_fence, p.suggested_file_name
             ),
             gone AS (
                 SELECT e.place, e.verdict, e.failure::jsonb AS failure, e.delay_ms,
                     t.id AS task_id, t.session_id, t.generation, t.lane, t.priority_rank,
                     e.fence, e.number AS attempt, e.bytes_received, e.started_at, e.began_at,
                     e.resumed_at_offset, e.http_status, e.content_type, e.etag,
-                    e.is_length_verified, e.part_fence
+                    e.is_length_verified, e.part_fence, e.suggested_file_name
                 FROM (
                     SELECT *, NULL::smallint AS http_status, NULL AS content_type, NULL AS etag,
-                        NULL::boolean AS is_length_verified, NULL::bigint AS part_fence
+                        NULL::boolean AS is_length_verified, NULL::bigint AS part_fence,
+                        NULL AS suggested_file_name
                     FROM from_attempt
                     UNION ALL SELECT * FROM from_publication
                 ) e
@@ -104,10 +106,11 @@ extension TransferStore {
             outcome_row AS (
                 INSERT INTO outcome (
                     task_id, session_id, generation, state, attempt, bytes_received, http_status,
-                    content_type, etag, is_length_verified, failure)
+                    content_type, etag, is_length_verified, suggested_file_name, failure)
                 SELECT task_id, session_id, generation, verdict::task_state, attempt,
                     bytes_received, http_status, content_type, etag,
-                    CASE verdict WHEN 'completed' THEN is_length_verified END, failure
+                    CASE verdict WHEN 'completed' THEN is_length_verified END,
+                    suggested_file_name, failure
                 FROM gone WHERE verdict IN ('completed', 'failed')
             ),
             delayed_row AS (

@@ -122,7 +122,8 @@ extension TransferStore {
             coalesce(o.bytes_received, p.bytes_received, a.bytes_received, x.bytes_durable, 0)
                 AS bytes_received,
             coalesce(a.bytes_expected, x.bytes_total) AS bytes_expected, d.due_at, coalesce(o.failure, d.failure) AS failure,
-            o.http_status, o.content_type, o.etag, o.is_length_verified, o.finished_at
+            o.http_status, o.content_type, o.etag, o.is_length_verified, o.suggested_file_name,
+            o.finished_at
         FROM task t
         JOIN session s ON s.id = t.session_id
         LEFT JOIN outcome o ON o.task_id = t.id
@@ -179,7 +180,8 @@ extension TransferResult {
             bytesReceived: bytesReceived,
             contentType: try row.decodeIfPresent("content_type"),
             etag: try row.decodeIfPresent("etag"),
-            isLengthVerified: isLengthVerified
+            isLengthVerified: isLengthVerified,
+            suggestedFileName: try row.decodeIfPresent("suggested_file_name")
         )
     }
 }

@@ -167,7 +167,8 @@ extension TransferStore {
     /// The columns of a publication `p` and its task `t`.
     private static let selectPublication: Query = """
         SELECT p.task_id, p.fence, p.part_fence, p.number, p.session_id, p.http_status,
-            p.bytes_received, p.content_type, p.etag, p.is_length_verified, t.tenant_id,
+            p.bytes_received, p.content_type, p.etag, p.is_length_verified,
+            p.suggested_file_name, t.tenant_id,
             t.destination_path, t.destination_overwrite
         """
 
@@ -204,7 +205,8 @@ extension Publication {
                 bytesReceived: try row.decode("bytes_received"),
                 contentType: try row.decodeIfPresent("content_type"),
                 etag: try row.decodeIfPresent("etag"),
-                isLengthVerified: try row.decode("is_length_verified")
+                isLengthVerified: try row.decode("is_length_verified"),
+                suggestedFileName: try row.decodeIfPresent("suggested_file_name")
             )
         )
     }

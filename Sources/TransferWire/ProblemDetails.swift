@@ -56,6 +56,8 @@ extension ProblemDetails {
         case methodNotAllowed = "method_not_allowed"
         /// No cancelled task left that resume data, or it was used before.
         case unknownResumeData = "unknown_resume_data"
+        /// The task has ended and cannot be changed any more.
+        case taskEnded = "task_ended"
         /// The task has no content yet, or never will.
         case taskNotCompleted = "task_not_completed"
         /// The first request with this `Idempotency-Key` is still being handled; repeat it later.
@@ -84,7 +86,7 @@ extension ProblemDetails {
             case .unauthorized: 401
             case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription: 404
             case .methodNotAllowed: 405
-            case .taskNotCompleted, .unknownResumeData, .idempotencyKeyInUse: 409
+            case .taskNotCompleted, .taskEnded, .unknownResumeData, .idempotencyKeyInUse: 409
             case .contentGone: 410
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
@@ -107,6 +109,7 @@ extension ProblemDetails {
             case .unknownSubscription: "There is no such subscription"
             case .methodNotAllowed: "The method is not allowed here"
             case .unknownResumeData: "There is no such resume data"
+            case .taskEnded: "The task has ended"
             case .taskNotCompleted: "The task is not completed"
             case .idempotencyKeyInUse: "The idempotency key is in use"
             case .contentGone: "The content is gone"

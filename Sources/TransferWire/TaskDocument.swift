@@ -117,8 +117,16 @@ package struct TaskDocument: Codable, Sendable {
         package let contentType: String?
         package let etag: String?
         package let isLengthVerified: Bool
+        package let suggestedFilename: String?
 
-        package init(status: Int, contentType: String?, etag: String?, isLengthVerified: Bool) {
+        package init(
+            status: Int,
+            contentType: String?,
+            etag: String?,
+            isLengthVerified: Bool,
+            suggestedFilename: String?
+        ) {
+            self.suggestedFilename = suggestedFilename
             self.status = status
             self.contentType = contentType
             self.etag = etag
@@ -129,6 +137,7 @@ package struct TaskDocument: Codable, Sendable {
             case status, etag
             case contentType = "content_type"
             case isLengthVerified = "is_length_verified"
+            case suggestedFilename = "suggested_filename"
         }
     }
 }

@@ -1,6 +1,7 @@
 /// One download as a client asks for it.
 package struct TaskRequest: Decodable, Sendable {
-    package let url: String
+    /// What is fetched.
+    package let target: Target
     package let headers: [String: String]?
     package let clientPersistedString: String?
     package let earliestBeginAt: Timestamp?
@@ -18,7 +19,7 @@ package struct TaskRequest: Decodable, Sendable {
             keyedBy: CodingKeys.self,
             or: OptionsRequest.CodingKeys.self
         )
-        url = try container.decode(String.self, forKey: .url)
+        target = try Self.target(in: container, at: decoder.codingPath)
         headers = try container.decodeIfPresent([String: String].self, forKey: .headers)
         clientPersistedString = try container.decodeIfPresent(
             String.self,
@@ -34,12 +35,71 @@ package struct TaskRequest: Decodable, Sendable {
         options = try OptionsRequest(from: decoder)
     }
 
+    private static func target(
+        in container: KeyedDecodingContainer<CodingKeys>,
+        at path: [any CodingKey]
+    ) throws -> Target {
+        let components = try container.decodeIfPresent(
+            URLComponentsRequest.self,
+            forKey: .components
+        )
+        guard let components else { return .url(try container.decode(String.self, forKey: .url)) }
+        guard try container.decodeIfPresent(String.self, forKey: .url) == nil else {
+            throw FieldError(
+                pointer: JSONPointer.rendering(path + [CodingKeys.components]),
+                .invalidValue,
+                "Stands in place of `url`, not beside it."
+            )
+        }
+        return .components(components)
+    }
+
+    /// The two ways to write an address.
+    package enum Target: Sendable {
+        case url(String)
+        case components(URLComponentsRequest)
+    }
+
     private enum CodingKeys: String, CodingKey {
-        case url, headers, autostart, priority, destination, checksums
+        case url, components, headers, autostart, priority, destination, checksums
         case expectedSize = "expected_size"
         case clientPersistedString = "client_persisted_string"
         case earliestBeginAt = "earliest_begin_at"
         case resumeData = "resume_data"
+    }
+}
+
+/// The body of `PATCH /v1/tasks/{id}`: what is absent stays, what is null is cleared.
+package struct TaskPatchRequest: Decodable, Sendable {
+    package let clientPersistedString: String??
+    package let earliestBeginAt: Timestamp??
+    package let priority: Double?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        clientPersistedString = try container.decodeIfNamed(
+            String.self,
+            forKey: .clientPersistedString
+        )
+        earliestBeginAt = try container.decodeIfNamed(Timestamp.self, forKey: .earliestBeginAt)
+        priority = try container.decodeIfPresent(Double.self, forKey: .priority)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case priority
+        case clientPersistedString = "client_persisted_string"
+        case earliestBeginAt = "earliest_begin_at"
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Nil when there is no such name; a nil within when its value is null.
+    fileprivate func decodeIfNamed<Value: Decodable>(
+        _ type: Value.Type,
+        forKey key: Key
+    ) throws -> Value?? {
+        guard contains(key) else { return nil }
+        return .some(try decodeIfPresent(type, forKey: key))
     }
 }
 

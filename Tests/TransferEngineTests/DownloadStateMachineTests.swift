@@ -49,7 +49,8 @@ import TransferModel
                     bytesReceived: 9,
                     contentType: "text/plain",
                     etag: "\"1\"",
-                    isLengthVerified: true
+                    isLengthVerified: true,
+                    suggestedFileName: "x"
                 )
         )
     }

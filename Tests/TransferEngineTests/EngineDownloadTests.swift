@@ -9,6 +9,17 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineDownloadTests {
     private static let body = OriginBody.random(seed: 7, size: 300_000)
 
+    @Test(arguments: [
+        (nil, "file"), ("attachment; filename=report.pdf", "report.pdf"),
+        ("attachment; filename=\"../../etc/passwd\"", "passwd"),
+    ])
+    func theNameOfTheFileIsSuggested(field: String?, name: String) async throws {
+        let fixture = try await EngineFixture()
+        let headers = field.map { [(name: "Content-Disposition", value: $0)] } ?? []
+        let task = try await fixture.download(.response(headers: headers, body: .text("x")))
+        #expect(task.result?.suggestedFileName == name)
+    }
+
     @Test func storesWhatTheOriginSent() async throws {
         let fixture = try await EngineFixture()
         let task = try await fixture.download(
@@ -23,7 +34,8 @@ import TransferTestSupport
                     bytesReceived: 300_000,
                     contentType: "image/png",
                     etag: "\"1\"",
-                    isLengthVerified: true
+                    isLengthVerified: true,
+                    suggestedFileName: "file"
                 )
         )
         #expect(task.bytesExpected == 300_000)

@@ -214,14 +214,19 @@ extension APIServer {
     }
 
     /// Does to all queued tasks what a worker would: `bytes` become their files.
-    func complete(_ bytes: [UInt8], contentType: String? = "image/png") async throws {
+    func complete(
+        _ bytes: [UInt8],
+        contentType: String? = "image/png",
+        suggestedFileName: String? = nil
+    ) async throws {
         let claims = try await claimAll()
         let result = TransferResult(
             httpStatus: 200,
             bytesReceived: Int64(bytes.count),
             contentType: contentType,
             etag: nil,
-            isLengthVerified: true
+            isLengthVerified: true,
+            suggestedFileName: suggestedFileName
         )
         for claim in claims {
             let published = try await store.publish([

@@ -82,7 +82,9 @@ import TransferWire
                 let isSubscription = operation.path.contains("subscriptions")
                 let id = isSubscription ? subscriptionID : task.uuid
                 let isCreation = operation.method == "POST" && operation.path.hasSuffix("s")
-                let body = isCreation ? #"{"url": "http://a.example/"}"# : nil
+                let body =
+                    isCreation
+                    ? #"{"url": "http://a.example/"}"# : operation.method == "PATCH" ? "{}" : nil
                 let foreign = try await server.send(
                     operation.method,
                     operation.path.filling(identifier: "photos", id: id),

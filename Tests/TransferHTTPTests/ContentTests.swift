@@ -37,6 +37,21 @@ import TransferWire
         }
     }
 
+    @Test func theSuggestedNameGoesWithTheContent() async throws {
+        try await APIServer.run { server in
+            let task = try await server.submit(server.session())
+            try await server.complete([1], suggestedFileName: "Ü \"b\".txt")
+            let document = try await server.send("GET", "/v1/tasks/\(task)")
+                .json(TaskDocument.self)
+            #expect(document.response?.suggestedFilename == "Ü \"b\".txt")
+            let answer = try await server.send("GET", "/v1/tasks/\(task)/content")
+            #expect(
+                answer.fields["content-disposition"]
+                    == "attachment; filename*=UTF-8''%C3%9C%20%22b%22.txt"
+            )
+        }
+    }
+
     @Test func rangesAreExact() async throws {
         try await Self.run { server, path, _ in
             let table: [(String, Range<Int>)] = [

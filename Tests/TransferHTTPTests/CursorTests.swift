@@ -16,7 +16,7 @@ import TransferModel
             #expect(
                 cursor.serialized.utf8.allSatisfy { byte in
                     byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-                        || HeaderRules.isTokenByte(byte)
+                        || HTTPHeader.isTokenByte(byte)
                 }
             )
         }

@@ -94,96 +94,40 @@ import TransferWire
         }
     }
 
-    @Test func suspendedTaskIsResumedAndCancelledByItsClient() async throws {
+    @Test func anAddressComesInPartsToo() async throws {
         try await APIServer.run { server in
             let session = try await server.session()
             let id = try await server.submit(
                 session,
-                #"{"url": "http://origin.example/", "autostart": false}"#
+                #"""
+                {"components": {"scheme": "https", "host": "origin.example", "port": 8443,
+                 "path": "/a b/ü", "query_items": [{"name": "q", "value": "1+1=2&3"},
+                 {"name": "flag"}, {"name": "q", "value": ""}]}}
+                """#
             )
-            let task = "/v1/tasks/\(id)"
-            func state(_ method: String, _ path: String) async throws -> String {
-                try await server.send(method, path).json(TaskDocument.self).state
+            let task = try await server.send("GET", "/v1/tasks/\(id)").json(TaskDocument.self)
+            #expect(
+                task.url
+                    == "https://origin.example:8443/a%20b/%C3%BC?q=1%2B1%3D2%263&flag&q="
+            )
+            for (body, fault) in [
+                (#"{}"#, "/url required"),
+                (
+                    #"{"url": "http://a.example/", "components": {"scheme": "http", "host": "a"}}"#,
+                    "/components invalid_value"
+                ),
+                (
+                    #"{"components": {"scheme": "ftp", "host": "a"}}"#,
+                    "/components/scheme invalid_url"
+                ),
+                (#"{"components": {"scheme": "http"}}"#, "/components/host required"),
+                (
+                    #"{"components": {"scheme": "http", "host": "a/b"}}"#,
+                    "/components/host invalid_url"
+                ),
+            ] {
+                #expect(try await server.send("POST", "\(session)/tasks", body).faults == [fault])
             }
-            #expect(try await state("GET", task) == "suspended")
-            #expect(try await state("POST", "\(task)/resume") == "queued")
-            #expect(try await state("POST", "\(task)/resume") == "queued")
-            #expect(try await state("POST", "\(task)/cancel") == "cancelled")
-            #expect(try await state("POST", "\(task)/cancel") == "cancelled")
-            #expect(try await state("POST", "\(task)/resume") == "cancelled")
-        }
-    }
-
-    @Test func runningTaskIsSuspendedAndItsAttemptsAreTold() async throws {
-        try await APIServer.run { server in
-            let session = try await server.session()
-            let id = try await server.submit(session)
-            let claim = try await server.claim()
-            let suspended = try await server.send("POST", "/v1/tasks/\(id)/suspend")
-                .json(TaskDocument.self)
-            #expect(suspended.state == "suspended")
-            #expect(suspended.reason?.contains("resumed") == true)
-            #expect(claim.task == id)
-            let attempts = try await server.send("GET", "/v1/tasks/\(id)/attempts")
-                .json(AttemptList.self).items
-            #expect(attempts.map(\.outcome) == ["suspended"])
-            #expect(attempts.map(\.number) == [1])
-            #expect(server.wakes.value == 2)
-            try await server.send("POST", "/v1/tasks/\(id)/resume")
-            try await server.complete([1, 2, 3])
-            let all = try await server.send("GET", "/v1/tasks/\(id)/attempts")
-                .json(AttemptList.self).items
-            #expect(all.map(\.outcome) == ["suspended", "completed"])
-            #expect(all.last?.countOfBytesReceived == 3)
-        }
-    }
-
-    @Test func cancellingCanLeaveResumeDataForOneTask() async throws {
-        try await APIServer.run { server in
-            let session = try await server.session()
-            let id = try await server.submit(session)
-            let claim = try await server.claim()
-            let partial = PartialDownload(
-                partFence: claim.fence,
-                bootID: UUID(),
-                bytesDurable: 5,
-                bytesTotal: 10,
-                validator: EntityValidator(stored: "\"1\"")
-            )
-            try await server.store.recordProgress([
-                AttemptProgress(
-                    task: id,
-                    fence: claim.fence,
-                    bytesReceived: 5,
-                    bytesExpected: 10,
-                    checkpoint: partial
-                )
-            ])
-            let body = #"{"produce_resume_data": true}"#
-            let cancelled = try await server.send("POST", "/v1/tasks/\(id)/cancel", body)
-                .json(TaskDocument.self)
-            #expect(cancelled.state == "cancelled")
-            let token = try #require(cancelled.resumeData)
-            // It is told once, and not by reading the task.
-            for (method, path) in [("POST", "/v1/tasks/\(id)/cancel"), ("GET", "/v1/tasks/\(id)")] {
-                let again = try await server.send(method, path, method == "POST" ? body : nil)
-                #expect(try again.json(TaskDocument.self).resumeData == nil)
-            }
-            let task = #"{"url": "http://origin.example/a", "resume_data": "\#(token)"}"#
-            let foreign = try await server.session("theirs", as: server.second)
-            let stolen = try await server.send(
-                "POST",
-                "\(foreign)/tasks",
-                task,
-                as: server.second
-            )
-            #expect(stolen.status == 409)
-            #expect(try await server.send("POST", "\(session)/tasks", task).status == 202)
-            let used = try await server.send("POST", "\(session)/tasks", task)
-            #expect(used.status == 409)
-            #expect(used.text.contains("unknown_resume_data"))
-            // Nor does a wrong session hide behind it.
-            #expect(try await server.send("POST", "/v1/sessions/x/tasks", task).status == 404)
         }
     }
 
@@ -267,25 +211,6 @@ import TransferWire
                 #"{"configuration": {"expected_size": 1}}"#
             )
             #expect(put.faults == ["/configuration/expected_size unknown_field"])
-        }
-    }
-
-    @Test func resumeDataOfTheWrongFormIsNamed() async throws {
-        try await APIServer.run { server in
-            let session = try await server.session()
-            let answer = try await server.send(
-                "POST",
-                "\(session)/tasks",
-                #"{"url": "http://origin.example/a", "resume_data": "x"}"#
-            )
-            #expect(answer.faults == ["/resume_data invalid_value"])
-            let id = try await server.submit(session)
-            let body = #"{"produce_resume_data": 1}"#
-            let refused = try await server.send("POST", "/v1/tasks/\(id)/cancel", body)
-            #expect(refused.faults == ["/produce_resume_data wrong_type"])
-            let state = try await server.send("GET", "/v1/tasks/\(id)").json(TaskDocument.self)
-                .state
-            #expect(state == "queued")
         }
     }
 

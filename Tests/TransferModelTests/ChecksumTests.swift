@@ -35,7 +35,8 @@ import TransferModel
     }
 
     @Test(arguments: [
-        "", "0aff9e1", "0aff9e100", "0aff9e1000", "0aff9e1g", "0aff9e1/", "0aff9e1:", "0aff9e1@",
+        "", "0aff9e1", "0aff9e100", "0aff9e1000", "0aff9e1g", "0aff9e1G", "0aff9e1/", "0aff9e1:",
+        "0aff9e1@",
         "0aff9e1`", " aff9e10", "0aff9e1\n", "0x0aff9e", "+aff9e10", "0a ff 9e", "٠٠٠٠",
         "0aff9e\0\0",
         "0aff9e1\u{301}",

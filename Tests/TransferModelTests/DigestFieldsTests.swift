@@ -154,7 +154,8 @@ import TransferModel
         "crc32c=:Q3lHIA==: ;a=1",
         "\tcrc32c=:Q3lHIA==:", "crc32c=:Q3lHIA==:\0", "crc32c=:Q3lHIA==:\r\n",
         "crc32c=:Q3lH IA==:", "crc32c=:Q3lHI-==:", "crc32c=:Q3lHIA=:", "crc32c=:Q3lHIA===:",
-        "crc32c=:Q3=lHIA=:", "crc32c=:Q3lHI:", "crc32c=:====:", "crc32c=:Q3lHIA==\u{301}:",
+        "crc32c=:Q3=lHIA=:", "crc32c=:Q3lHI:", "crc32c=:Q3lHIA==:, sha=:A:", "crc32c=:====:",
+        "crc32c=:Q3lHIA==\u{301}:",
         "crc32c=:Q3lHIA==:, sha", "crc32c=:Q3lHIA==:, sha=1", "crc32c=:Q3lHIA==:, 1=:AA==:",
         // Digests of a length that the algorithm does not make.
         "crc32c=::", "crc32c=:Q3lH:", "crc32c=:Q3lHIAA=:", "crc32c=:Q3lHIA==:, md5=:AA==:",

@@ -1,0 +1,72 @@
+/// The file names in the value of a `Content-Disposition` field (RFC 6266 §4).
+///
+/// Nothing is guessed: a value that breaks the grammar, and one with a parameter twice, has no
+/// names, because browsers disagree on what it means.
+struct ContentDisposition {
+    /// `filename*`, or nil when it is absent or its coding is broken.
+    private(set) var extendedFileName: String?
+    /// `filename`.
+    private(set) var fileName: String?
+
+    init?(_ value: String) {
+        var scanner = FieldValueScanner(value)
+        scanner.skipSpace()
+        guard scanner.token() != nil else { return nil }
+        var names: Set<String> = []
+        scanner.skipSpace()
+        while scanner.take(";") {
+            scanner.skipSpace()
+            if let name = scanner.token()?.lowercased() {
+                guard let value = Self.parameterValue(&scanner) else { return nil }
+                guard !Self.telling.contains(name) || names.insert(name).inserted else {
+                    return nil
+                }
+                take(name, value)
+            }
+            scanner.skipSpace()
+        }
+        guard scanner.isAtEnd else { return nil }
+    }
+
+    private static let telling: Set<String> = ["filename", "filename*"]
+
+    private static func parameterValue(
+        _ scanner: inout FieldValueScanner
+    ) -> (text: String, isQuoted: Bool)? {
+        // RFC 2616 §2.1, on whose grammar RFC 6266 stands, allows space around the sign.
+        scanner.skipSpace()
+        guard scanner.take("=") else { return nil }
+        scanner.skipSpace()
+        if let text = scanner.quotedString() { return (text, true) }
+        return scanner.token().map { ($0, false) }
+    }
+
+    private mutating func take(_ name: String, _ value: (text: String, isQuoted: Bool)) {
+        switch name {
+        case "filename": fileName = value.text
+        case "filename*" where !value.isQuoted: extendedFileName = Self.extended(value.text)
+        default: break
+        }
+    }
+
+    /// The text of an ext-value: charset, language and escaped bytes (RFC 8187 §3.2.1).
+    private static func extended(_ text: String) -> String? {
+        let parts = Array(text.utf8).split(
+            separator: UInt8(ascii: "'"),
+            omittingEmptySubsequences: false
+        )
+        guard parts.count == 3, parts[2].allSatisfy(isValueByte),
+            let bytes = PercentDecoding.bytes(parts[2])
+        else { return nil }
+        return switch String(decoding: parts[0], as: UTF8.self).lowercased() {
+        case "utf-8": String(validating: bytes, as: UTF8.self)
+        case "iso-8859-1": String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        default: nil
+        }
+    }
+
+    /// attr-char of RFC 8187, or the sign that begins an escape.
+    private static func isValueByte(_ byte: UInt8) -> Bool {
+        HTTPHeader.isTokenByte(byte) && !"*'".utf8.contains(byte)
+    }
+}

@@ -1,0 +1,54 @@
+extension HTTPHeader {
+    /// Bytes of one value and of one name.
+    package static let valueBytesMax = 8 * 1024
+    package static let nameBytesMax = 256
+
+    /// Why a client may not have a field sent.
+    package enum Fault: Error, Equatable, Sendable {
+        /// The name is no token of 1 to ``HTTPHeader/nameBytesMax`` bytes: correct it.
+        case invalidName
+        /// The field frames the message or belongs to one connection: leave it out.
+        case forbidden
+        /// The value has more than ``HTTPHeader/valueBytesMax`` bytes: shorten it.
+        case valueTooLong
+        /// The value holds a control character, or begins or ends with a space: correct it.
+        case invalidValue
+    }
+
+    /// What is wrong with a field of that name and value; nil when it may be sent.
+    package static func fault(name: String, value: String) -> Fault? {
+        guard (1...nameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(isTokenByte) else {
+            return .invalidName
+        }
+        let lowercased = name.lowercased()
+        guard !forbidden.contains(lowercased), !lowercased.hasPrefix(forbiddenPrefix) else {
+            return .forbidden
+        }
+        guard value.utf8.count <= valueBytesMax else { return .valueTooLong }
+        return isFieldValue(value) ? nil : .invalidValue
+    }
+
+    /// Fields that frame the message, belong to one connection or would break resuming.
+    private static let forbidden: Set<String> = [
+        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "te", "trailer",
+        "upgrade", "expect", "range", "if-range", "accept-encoding", "http2-settings",
+    ]
+    private static let forbiddenPrefix = "proxy-"
+
+    /// RFC 9110 §5.5: no control characters but the tab, and no space at either end.
+    private static func isFieldValue(_ value: String) -> Bool {
+        let ends = [value.utf8.first, value.utf8.last]
+        return value.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }
+            && !ends.contains(0x09) && !ends.contains(0x20)
+    }
+
+    /// Whether a name may hold `byte` (RFC 9110 §5.6.2).
+    package static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+/// Undoes percent-encoding (RFC 3986 §2.1) once, over bytes.
+package enum PercentDecoding {
+    /// The text behind `encoded`, with `+` for a space where it comes from a form or a query.
+    ///
+    /// - Returns: nil when an escape is broken or the result is not UTF-8.
+    package static func text(
+        _ encoded: some Sequence<UInt8>,
+        plusIsSpace: Bool = false
+    ) -> String? {
+        bytes(encoded, plusIsSpace: plusIsSpace)
+            .flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The bytes behind `encoded`; nil when an escape is broken.
+    static func bytes(_ encoded: some Sequence<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var iterator = encoded.makeIterator()
+        while let byte = iterator.next() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = iterator.next().flatMap(hexDigit),
+                    let low = iterator.next().flatMap(hexDigit)
+                else { return nil }
+                bytes.append(high << 4 | low)
+            case UInt8(ascii: "+") where plusIsSpace: bytes.append(0x20)
+            default: bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

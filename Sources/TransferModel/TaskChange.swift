@@ -1,0 +1,12 @@
+package import Foundation
+
+/// What a client wants changed of a task that has not ended; nil leaves it as it is.
+package struct TaskChange: Sendable {
+    /// A new client string, or none.
+    package var clientString: ClientString??
+    /// A new earliest begin, or none: now.
+    package var earliestBeginAt: Date??
+    package var priority: TaskPriority?
+
+    package init() {}
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension TransferStore {
+    /// Tries of a change that keeps meeting the task on its way between two tables.
+    private static let triesMax = 20
+
+    /// What became of a change.
+    package enum ChangeResult: Sendable {
+        case changed(TransferTask)
+        /// The task as it ended; nothing was changed.
+        case ended(TransferTask)
+        case unknownTask
+    }
+
+    /// Changes a task that has not ended.
+    ///
+    /// The lock on the session's counters orders it against the end, so that no event ever tells
+    /// another client string than the one the task ended with.
+    package func changeTask(
+        tenant: TenantID,
+        id: TaskID,
+        _ change: TaskChange
+    ) async throws(StoreError) -> ChangeResult {
+        for _ in 0..<Self.triesMax {
+            let rows = try await run([
+                Self.lockSession(of: id, tenant), Self.change(id, tenant, change),
+            ])
+            guard !rows[0].isEmpty else { return .unknownTask }
+            guard let task = try await task(tenant: tenant, id: id) else { return .unknownTask }
+            if rows[1].isEmpty { return .ended(task) }
+            guard Self.isBetweenTables(task, change) else { return .changed(task) }
+        }
+        throw .unavailable(PostgresError(decoding: "the task never stood still"))
+    }
+
+    /// A statement reads one snapshot: a row that was just being moved is in neither place for it,
+    /// and then waits by the old time.
+    private static func isBetweenTables(_ task: TransferTask, _ change: TaskChange) -> Bool {
+        guard change.earliestBeginAt != nil, task.attempt == 0 else { return false }
+        switch task.state {
+        case .queued: return task.earliestBeginAt.map { $0 > Date() } ?? false
+        case .scheduled: return task.waitsUntil != task.earliestBeginAt
+        case .suspended, .running, .waitingForRetry, .completed, .failed, .cancelled: return false
+        }
+    }
+
+    private static func lockSession(of id: TaskID, _ tenant: TenantID) -> Query {
+        """
+        SELECT 1 FROM session_progress p
+        JOIN task t ON t.session_id = p.session_id
+        WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid) FOR UPDATE OF p
+        """
+    }
+
+    private static func change(
+        _ id: TaskID,
+        _ tenant: TenantID,
+        _ change: TaskChange
+    ) -> Query {
+        let hasBegin = change.earliestBeginAt != nil
+        let begin = change.earliestBeginAt ?? nil
+        return """
+            WITH old AS (
+                SELECT id, lane, priority_rank FROM task t
+                WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
+                    AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
+            ),
+            new AS (
+                UPDATE task t SET
+                    client_string = CASE WHEN \(change.clientString != nil)
+                        THEN \((change.clientString ?? nil)?.utf8) ELSE client_string END,
+                    earliest_begin_at = CASE WHEN \(hasBegin)
+                        THEN \(begin) ELSE earliest_begin_at END,
+                    priority_rank = coalesce(\(change.priority?.rank), t.priority_rank)
+                FROM old WHERE t.id = old.id
+                RETURNING t.id, t.lane, old.priority_rank AS old_rank, t.priority_rank AS rank,
+                    \(hasBegin) AND coalesce(t.earliest_begin_at > now(), false) AS waits,
+                    \(hasBegin) AND NOT coalesce(t.earliest_begin_at > now(), false) AS begins,
+                    t.earliest_begin_at
+            ),
+            -- Where the task waits its row is replaced, in the table that it belongs to now; what
+            -- has begun keeps to its retries.
+            from_ready AS (
+                DELETE FROM ready r USING new n
+                WHERE r.lane = n.lane AND r.priority_rank = n.old_rank AND r.task_id = n.id
+                RETURNING r.task_id, r.attempt, r.began_at, n.lane, n.rank,
+                    n.waits AND r.attempt = 0 AS waits, n.earliest_begin_at
+            ),
+            from_delayed AS (
+                DELETE FROM delayed d USING new n WHERE d.task_id = n.id
+                RETURNING d.task_id, d.attempt, d.began_at, d.failure, n.lane, n.rank,
+                    NOT (n.begins AND d.failure IS NULL) AS waits,
+                    CASE WHEN n.waits AND d.failure IS NULL
+                        THEN n.earliest_begin_at ELSE d.due_at END AS due_at
+            ),
+            ready_row AS (
+                INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
+                SELECT lane, rank, task_id, attempt, began_at FROM from_ready WHERE NOT waits
+                UNION ALL
+                SELECT lane, rank, task_id, attempt, began_at FROM from_delayed WHERE NOT waits
+            ),
+            delayed_row AS (
+                INSERT INTO delayed (
+                    task_id, due_at, attempt, failure, lane, priority_rank, began_at)
+                SELECT task_id, earliest_begin_at, attempt, NULL, lane, rank, began_at
+                FROM from_ready WHERE waits
+                UNION ALL
+                SELECT task_id, due_at, attempt, failure, lane, rank, began_at
+                FROM from_delayed WHERE waits
+            )
+            SELECT id FROM new
+            """
+    }
+}

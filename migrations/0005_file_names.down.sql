@@ -1,0 +1,2 @@
+ALTER TABLE outcome DROP COLUMN suggested_file_name;
+ALTER TABLE publication DROP COLUMN suggested_file_name;
