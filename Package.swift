@@ -87,12 +87,18 @@ let package = Package(
             dependencies: ["TransferModel", "Postgres", crypto, logging],
             swiftSettings: swiftSettings
         ),
+        // The directory of all results and sources, opened beneath its root only; checksums of files.
+        .target(
+            name: "TransferContainer",
+            dependencies: ["TransferModel", "CLinux", crypto],
+            swiftSettings: swiftSettings
+        ),
         // Claims, transfers, publishes and completes tasks; rescues those of dead workers.
         .target(
             name: "TransferEngine",
             dependencies: [
-                crypto,
-                "TransferModel", "TransferStore", "Curl", "CLinux", "EventLoop", logging, lifecycle,
+                "TransferModel", "TransferStore", "TransferContainer", "Curl", "CLinux",
+                "EventLoop", logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -111,7 +117,8 @@ let package = Package(
         .target(
             name: "TransferHTTP",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferWire", "TransferWebhooks", "CLinux",
+                "TransferModel", "TransferStore", "TransferWire", "TransferWebhooks",
+                "TransferContainer", "CLinux",
                 crypto, hummingbird, logging,
             ],
             swiftSettings: swiftSettings
@@ -120,7 +127,8 @@ let package = Package(
         .executableTarget(
             name: "transferd",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferEngine", "TransferWebhooks",
+                "TransferModel", "TransferStore", "TransferContainer", "TransferEngine",
+                "TransferWebhooks",
                 "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "EventLoop", argumentParser,
                 hummingbird, lifecycle, logging, unixSignals,
             ],
@@ -161,8 +169,10 @@ let package = Package(
         testTarget("EmbeddedPostgres", "Postgres", "EventLoop", logging),
         testTarget("TransferModel"),
         testTarget("TransferStore", "TransferModel", "Postgres", logging),
+        testTarget("TransferContainer", "TransferModel", "CLinux", crypto),
         testTarget(
             "TransferEngine",
+            "TransferContainer",
             "TransferModel",
             "TransferStore",
             "Curl",

@@ -31,6 +31,8 @@ CREATE TABLE attempt (
     bytes_expected bigint,
     began_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     resumed_at_offset bigint,
+    bytes_sent bigint NOT NULL DEFAULT 0,
+    bytes_to_send bigint,
     CONSTRAINT attempt_number_check CHECK ((number > 0)),
     CONSTRAINT attempt_pkey PRIMARY KEY (task_id),
     CONSTRAINT attempt_resumed_at_offset_check CHECK ((resumed_at_offset > 0))
@@ -56,6 +58,7 @@ CREATE TABLE attempt_log (
     is_connection_reused boolean,
     http_version text,
     remote_address text,
+    bytes_sent bigint NOT NULL DEFAULT 0,
     CONSTRAINT attempt_log_outcome_check CHECK ((outcome = ANY (ARRAY['completed'::text, 'failed'::text, 'retried'::text, 'released'::text, 'lost'::text, 'suspended'::text, 'cancelled'::text]))),
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence)
 );
@@ -106,6 +109,8 @@ CREATE TABLE event (
 CREATE TABLE held (
     task_id uuid NOT NULL,
     attempt smallint NOT NULL DEFAULT 0,
+    awaits_body boolean NOT NULL DEFAULT false,
+    autostart boolean NOT NULL DEFAULT false,
     CONSTRAINT held_pkey PRIMARY KEY (task_id)
 );
 
@@ -141,9 +146,12 @@ CREATE TABLE outcome (
     failure jsonb,
     finished_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     suggested_file_name text,
+    bytes_sent bigint NOT NULL DEFAULT 0,
+    response_body bytea,
     CONSTRAINT outcome_check CHECK (((state = 'completed'::task_state) = (is_length_verified IS NOT NULL))),
     CONSTRAINT outcome_check1 CHECK (((state = 'failed'::task_state) = (failure IS NOT NULL))),
     CONSTRAINT outcome_pkey PRIMARY KEY (task_id),
+    CONSTRAINT outcome_response_body_check CHECK ((octet_length(response_body) <= 65536)),
     CONSTRAINT outcome_state_check CHECK ((state = ANY (ARRAY['completed'::task_state, 'failed'::task_state, 'cancelled'::task_state])))
 );
 
@@ -267,10 +275,19 @@ CREATE TABLE task (
     destination_overwrite boolean,
     created_at timestamp with time zone NOT NULL,
     options jsonb,
+    kind text NOT NULL DEFAULT 'download'::text,
+    method text,
+    upload_path text,
+    upload_is_staged boolean NOT NULL DEFAULT false,
+    upload_data bytea,
     CONSTRAINT task_check CHECK (((destination_path IS NULL) = (destination_overwrite IS NULL))),
+    CONSTRAINT task_check1 CHECK (((kind = 'upload'::text) = (((((upload_path IS NOT NULL))::integer + (upload_is_staged)::integer) + ((upload_data IS NOT NULL))::integer) = 1))),
     CONSTRAINT task_client_string_check CHECK ((octet_length(client_string) <= 65536)),
+    CONSTRAINT task_kind_check CHECK ((kind = ANY (ARRAY['download'::text, 'upload'::text]))),
+    CONSTRAINT task_method_check CHECK (((octet_length(method) >= 1) AND (octet_length(method) <= 32))),
     CONSTRAINT task_pkey PRIMARY KEY (id),
-    CONSTRAINT task_priority_rank_check CHECK (((priority_rank >= 0) AND (priority_rank <= 1000)))
+    CONSTRAINT task_priority_rank_check CHECK (((priority_rank >= 0) AND (priority_rank <= 1000))),
+    CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65536))
 );
 
 CREATE TABLE tenant (

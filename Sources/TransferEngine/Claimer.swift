@@ -1,3 +1,4 @@
+import TransferContainer
 import Curl
 import Logging
 import TransferModel
@@ -9,7 +10,7 @@ struct Claimer {
     let identity: WorkerIdentity
     let container: Container
     let curl: CurlLoop
-    let active: ActiveDownloads
+    let active: ActiveAttempts
     let publisher: Publisher
     let verifier: Verifier
     let configuration: EngineConfiguration
@@ -28,7 +29,7 @@ struct Claimer {
         identity: WorkerIdentity,
         container: Container,
         curl: CurlLoop,
-        active: ActiveDownloads,
+        active: ActiveAttempts,
         publisher: Publisher,
         verifier: Verifier,
         configuration: EngineConfiguration,
@@ -100,36 +101,82 @@ struct Claimer {
 
     private func start(_ claim: TaskClaim) {
         guard !active.postpone(claim) else { return }
-        do throws(CurlError) {
-            let url = try CurlURL(claim.url)
-            let download = Download(
-                claim,
-                url: url,
-                loop: curl,
-                container: container,
-                configuration: configuration,
-                onCheckpoint: onCheckpoint,
-                onEnd: { ended($0) }
-            )
-            guard active.insert(download) else {
-                publisher.submit(
-                    .conclusion(
-                        Conclusion(task: claim.task, fence: claim.fence, verdict: .released),
-                        part: nil
-                    )
+        do throws(TransferFailure) {
+            let url = try claim.parsedURL()
+            switch claim.request.kind {
+            case .download:
+                let download = Download(
+                    claim,
+                    url: url,
+                    loop: curl,
+                    container: container,
+                    configuration: configuration,
+                    onCheckpoint: onCheckpoint,
+                    onEnd: { ended($0) }
                 )
-                return
+                if admit(download) { download.start(url) }
+            case .upload:
+                let upload = try Upload(
+                    claim,
+                    url: url,
+                    loop: curl,
+                    container: container,
+                    configuration: configuration,
+                    onEnd: { ended($0) }
+                )
+                if admit(upload) { upload.start(url) }
             }
-            download.start(url)
         } catch {
-            let verdict = Conclusion.Verdict.failed(TransferFailure(error))
-            publisher.submit(
-                .conclusion(
-                    Conclusion(task: claim.task, fence: claim.fence, verdict: verdict),
-                    part: nil
-                )
-            )
+            submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .failed(error)))
         }
+    }
+
+    /// Gives the attempt a slot, or the task back when the worker is stopping.
+    private func admit(_ attempt: any TransferAttempt) -> Bool {
+        if active.insert(attempt) { return true }
+        let claim = attempt.claim
+        submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))
+        return false
+    }
+
+    private func submit(_ conclusion: Conclusion) {
+        publisher.submit(.conclusion(conclusion, part: nil))
+    }
+
+    /// An attempt of an upload has ended; called on the curl loop's thread.
+    private func ended(_ ending: Upload.Ending) {
+        let claim = ending.claim
+        let verdict: Conclusion.Verdict
+        switch ending.end {
+        case .finished(let result, let body): verdict = .uploaded(result, body: body)
+        case .failed(let failure):
+            let outcome = claim.outcome(of: failure, mayHaveArrived: ending.mayHaveArrived)
+            verdict = self.verdict(on: outcome, claim, remaining: ending.remaining)
+        case .abandoned where ending.mayHaveArrived && !claim.isIdempotent:
+            // Given back it would be sent again.
+            verdict = .failed(
+                TransferFailure(.unknownOutcome, "The worker stopped while the server had it.")
+            )
+        case .abandoned: verdict = .released
+        }
+        submit(
+            Conclusion(
+                task: claim.task,
+                fence: claim.fence,
+                verdict: verdict,
+                bytesSent: ending.bytesSent,
+                metrics: ending.metrics
+            )
+        )
+        leave(claim)
+    }
+
+    /// Frees the slot of an attempt whose end has been submitted, so that a stopping worker never
+    /// sees neither slot nor entry.
+    private func leave(_ claim: TaskClaim) {
+        let postponed = active.remove(claim)
+        if let postponed { start(postponed) }
+        wake()
     }
 
     /// An attempt has ended; called on the curl loop's thread.
@@ -148,10 +195,7 @@ struct Claimer {
             // Refused by the fence if it was revoked; else the task is free for others at once.
             conclude(ending, .released)
         }
-        // After the entry, so that a stopping worker never sees neither slot nor entry.
-        let postponed = active.remove(ending.claim)
-        if let postponed { start(postponed) }
-        wake()
+        leave(ending.claim)
     }
 
     /// Publishes a whole file whose checksums are right.
@@ -181,16 +225,29 @@ struct Claimer {
     }
 
     private func fail(_ ending: Download.Ending, _ failure: TransferFailure) {
-        let policy = configuration.retryPolicy.overridden(by: ending.claim.options)
-        let decision = policy.decision(
+        let claim = ending.claim
+        let outcome = claim.outcome(
+            of: failure,
+            mayHaveArrived: ending.metrics.remoteAddress != nil
+        )
+        conclude(ending, verdict(on: outcome, claim, remaining: ending.remaining))
+    }
+
+    /// What follows a failed attempt.
+    private func verdict(
+        on failure: TransferFailure,
+        _ claim: TaskClaim,
+        remaining: Duration
+    ) -> Conclusion.Verdict {
+        let decision = configuration.retryPolicy.overridden(by: claim.options).decision(
             after: failure,
-            attempt: ending.claim.number,
-            remaining: ending.remaining,
+            attempt: claim.number,
+            remaining: remaining,
             chance: .random(in: 0..<1)
         )
-        switch decision {
-        case .retry(let delay): conclude(ending, .retry(failure, after: delay))
-        case .giveUp: conclude(ending, .failed(failure))
+        return switch decision {
+        case .retry(let delay): .retry(failure, after: delay)
+        case .giveUp: .failed(failure)
         }
     }
 
@@ -208,6 +265,16 @@ struct Claimer {
                 part: ending.part
             )
         )
+    }
+}
+
+extension TaskClaim {
+    fileprivate func parsedURL() throws(TransferFailure) -> CurlURL {
+        do throws(CurlError) {
+            return try CurlURL(url)
+        } catch {
+            throw TransferFailure(error)
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import TransferContainer
 import TransferModel
 
 extension Container.Place {

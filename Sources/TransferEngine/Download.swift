@@ -1,3 +1,4 @@
+import TransferContainer
 import Curl
 import Synchronization
 import TransferModel
@@ -6,7 +7,7 @@ import TransferModel
 ///
 /// Called on its curl loop's thread, but for `start`, `abandon` and `progress`, which may come from
 /// anywhere; what both touch is under the mutex.
-final class Download: CurlSink {
+final class Download: CurlSink, TransferAttempt {
     /// What an ended attempt hands over.
     struct Ending: Sendable {
         let claim: TaskClaim
@@ -27,24 +28,12 @@ final class Download: CurlSink {
         let remaining: Duration
     }
 
-    /// What is to be stored of a running attempt.
-    struct Progress {
-        let received: Int64
-        let expected: Int64?
-        /// Bytes that were there before, once the origin sends only the rest.
-        let resumption: Resumption?
-        /// The file that a later attempt may go on with; nil as long as that would not pay.
-        let checkpoint: PartialDownload?
-    }
-
     /// Bytes after which a file is worth keeping, and the first checkpoint is made at once: what a
     /// killed worker costs at most.
     private static let checkpointBytes: Int64 = 512 * 1024
 
     /// Bytes of an answer's body that are read for the sake of the connection alone.
     private static let discardMax = 64 * 1024
-    /// Headers that say nothing about who asks, and so may follow to another origin.
-    private static let harmlessHeaders: Set<String> = ["accept", "accept-language", "user-agent"]
 
     let claim: TaskClaim
     private let loop: CurlLoop
@@ -57,6 +46,7 @@ final class Download: CurlSink {
     private struct Confined {
         var machine: DownloadStateMachine
         var headers: [HTTPHeader]
+        var method: String
         var part: PartFile?
         /// Which bytes the part holds and how many there are; nil when it cannot be gone on with.
         var identity: (validator: EntityValidator, total: Int64)?
@@ -104,6 +94,7 @@ final class Download: CurlSink {
                     resumePoint: kept?.point
                 ),
                 headers: claim.headers,
+                method: claim.request.method,
                 part: kept?.part,
                 identity: kept.map { ($0.point.validator, $0.point.total) },
                 bytesReceived: kept?.point.offset ?? 0,
@@ -117,7 +108,7 @@ final class Download: CurlSink {
         _ claim: TaskClaim,
         _ container: Container
     ) -> (part: PartFile, point: DownloadStateMachine.ResumePoint)? {
-        guard let partial = claim.partial else { return nil }
+        guard let partial = claim.partial, claim.request.method == "GET" else { return nil }
         let place = Container.Place(
             partOf: claim.task,
             destination: claim.destination,
@@ -148,15 +139,16 @@ final class Download: CurlSink {
 
     /// Sends the request.
     func start(_ url: CurlURL) {
-        let (headers, point, remaining) = state.withLock { state in
+        let (headers, method, point, remaining) = state.withLock { state in
             state.metrics.redirects = state.machine.redirects
-            return (state.headers, state.machine.resumePoint, timeLeft(state))
+            return (state.headers, state.method, state.machine.resumePoint, timeLeft(state))
         }
         var request = CurlRequest(
             url: url.absoluteString,
             headers: headers.map { ($0.name, $0.value) },
             egress: configuration.egress
         )
+        request.method = method
         if let point {
             request.headers += [
                 ("Range", "bytes=\(point.offset)-"), ("If-Range", point.validator.value),
@@ -185,9 +177,9 @@ final class Download: CurlSink {
     }
 
     /// How far the attempt is.
-    var progress: Progress {
+    var progress: AttemptStatus {
         state.withLock { state in
-            Progress(
+            AttemptStatus(
                 received: state.bytesReceived,
                 expected: state.bytesExpected,
                 resumption: state.resumption,
@@ -224,9 +216,12 @@ final class Download: CurlSink {
                     lastModified: head["Last-Modified"],
                     date: head["Date"]
                 )
-                state.identity = validator.flatMap { validator in
-                    head.contentLength.flatMap { $0 > 0 ? (validator, $0) : nil }
-                }
+                state.identity =
+                    state.method != "GET"
+                    ? nil
+                    : validator.flatMap { validator in
+                        head.contentLength.flatMap { $0 > 0 ? (validator, $0) : nil }
+                    }
                 expectChecksums(head, &state)
                 if !state.wanted.isEmpty {
                     state.hasher = ContentHasher(Set(state.wanted.map(\.algorithm)))
@@ -290,11 +285,14 @@ final class Download: CurlSink {
             switch action {
             case .follow(_, let dropsSecrets):
                 state.isDiscarding = false
+                if let status = state.metrics.httpStatus {
+                    state.method =
+                        TransferRequest(method: state.method)
+                        .redirected(status: status).method
+                }
                 state.errorBody = []
                 if dropsSecrets {
-                    state.headers.removeAll {
-                        !Self.harmlessHeaders.contains($0.name.lowercased())
-                    }
+                    state.headers.removeAll { !$0.isHarmless }
                 }
                 return (action, Ending?.none)
             case .restart:

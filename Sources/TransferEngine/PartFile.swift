@@ -1,3 +1,4 @@
+import TransferContainer
 import CLinux
 import Glibc
 import TransferModel

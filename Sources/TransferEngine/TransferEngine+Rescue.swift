@@ -77,6 +77,13 @@ extension TransferEngine {
 
     /// A task that was running in every worker that died is not given to another one.
     static func conclusion(ofOrphan claim: TaskClaim) -> Conclusion {
+        guard claim.isIdempotent else {
+            let failure = TransferFailure(
+                .unknownOutcome,
+                "Its worker died while the server may have had the \(claim.request.method)."
+            )
+            return Conclusion(task: claim.task, fence: claim.fence, verdict: .failed(failure))
+        }
         guard claim.number >= EngineConfiguration.claimsMax else {
             return Conclusion(task: claim.task, fence: claim.fence, verdict: .requeued)
         }

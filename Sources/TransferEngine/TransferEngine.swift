@@ -1,3 +1,4 @@
+package import TransferContainer
 package import Curl
 import EventLoop
 package import Logging
@@ -16,7 +17,7 @@ package struct TransferEngine: Service {
     let claimer: Claimer
     let publisher: Publisher
     let logger: Logger
-    let active: ActiveDownloads
+    let active: ActiveAttempts
     private let onEvents: @Sendable () -> Void
     private let controls: WakeSignal
 
@@ -38,7 +39,7 @@ package struct TransferEngine: Service {
         self.configuration = configuration
         self.logger = logger
         self.onEvents = onEvents
-        active = ActiveDownloads()
+        active = ActiveAttempts()
         publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
             store: store,
@@ -70,7 +71,7 @@ package struct TransferEngine: Service {
 
     /// Drops every running attempt, because they belong to others now.
     package func dropAttempts() {
-        for download in active.all(closing: false) { download.abandon() }
+        for attempt in active.all(closing: false) { attempt.abandon() }
     }
 
     /// Runs until the group shuts down gracefully; then gives back what is not finished.
@@ -102,7 +103,7 @@ package struct TransferEngine: Service {
 
     /// Stops the running attempts and waits until each is back in the queue or published.
     private func giveBack() async {
-        for download in active.all(closing: true) { download.abandon() }
+        for attempt in active.all(closing: true) { attempt.abandon() }
         while active.count > 0 || publisher.backlog > 0 {
             do {
                 try await Task.sleep(for: .milliseconds(10))
@@ -159,8 +160,8 @@ package struct TransferEngine: Service {
         let revoked = try await store.revocations(incarnation: identity.incarnation)
         guard !revoked.isEmpty else { return }
         active.drop(postponed: revoked)
-        let running = active.downloads(revoked)
-        for download in running { download.abandon() }
+        let running = active.attempts(revoked)
+        for attempt in running { attempt.abandon() }
         let ended = Set(revoked).subtracting(running.map(\.claim.fence))
         if !ended.isEmpty { try await store.removeRevocations(Array(ended)) }
     }

@@ -1,3 +1,4 @@
+import TransferContainer
 import EventLoop
 import TransferModel
 

@@ -10,6 +10,7 @@ extension AttemptDocument {
             startedAt: Timestamp(record.startedAt),
             endedAt: Timestamp(record.endedAt),
             countOfBytesReceived: record.bytesReceived,
+            countOfBytesSent: record.bytesSent,
             resumedAtOffset: record.resumedAtOffset,
             httpStatus: record.httpStatus,
             error: record.failure.map(TaskDocument.Failure.init),

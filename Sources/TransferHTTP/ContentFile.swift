@@ -1,7 +1,6 @@
-import CLinux
 import Foundation
 import NIOCore
-import TransferModel
+import TransferContainer
 
 #if canImport(Glibc)
     import Glibc
@@ -24,16 +23,14 @@ final class ContentFile: Sendable {
     let version: String
     private let descriptor: Int32
 
-    /// Opens `path` in the tenant's container, following no link and leaving it nowhere.
-    init(root: String, tenant: TenantID, path: String) throws(Failure) {
-        let container = "\(root)/\(tenant.uuid.uuidString.lowercased())"
-        let directory = open(container, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { throw Self.failure(errno) }
-        // Not blocking: a FIFO that somebody put there must not hold a thread.
-        let file = clinux_open_beneath(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
-        let code = errno
-        close(directory)
-        guard file >= 0 else { throw Self.failure(code) }
+    /// Opens a file of the container.
+    init(_ place: Container.Place, in container: Container) throws(Failure) {
+        let file: Int32
+        do throws(StorageError) {
+            file = try container.openSource(at: place)
+        } catch {
+            throw Self.failure(error.errno)
+        }
         var status = stat()
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(file)

@@ -2,6 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import NIOPosix
+import TransferContainer
 import TransferModel
 import TransferWire
 import TransferStore
@@ -12,7 +13,7 @@ struct ContentRoutes: Sendable {
     static let chunkBytes = 128 * 1024
 
     let store: TransferStore
-    let root: String
+    let container: Container
     /// Where reads block, so that the threads of the sockets never do.
     let threads: NIOThreadPool
 
@@ -36,6 +37,9 @@ struct ContentRoutes: Sendable {
         }
         guard task.state == .completed, let result = task.result else {
             throw Problem(.taskNotCompleted, "The task is \(task.state.rawValue).")
+        }
+        guard task.kind == .download else {
+            return try await answer(to: id, tenant: tenant, result)
         }
         let file = try await open(task, tenant: tenant)
         guard file.size == result.bytesReceived else { throw Problem(.contentGone) }
@@ -65,6 +69,24 @@ struct ContentRoutes: Sendable {
         }
     }
 
+    /// What the origin answered to an upload, as far as it was kept.
+    private func answer(
+        to id: TaskID,
+        tenant: TenantID,
+        _ result: TransferResult
+    ) async throws -> Response {
+        let body = try await store.responseBody(tenant: tenant, task: id) ?? []
+        let headers: HTTPFields = [
+            .contentType: MediaType.acceptable(result.contentType),
+            .contentDisposition: Self.disposition(nil), .eTag: "\"\(id)-answer\"",
+        ]
+        return Response(
+            status: .ok,
+            headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+        )
+    }
+
     /// RFC 6266 §4.1: stored and never rendered, under the name that the origin suggested.
     private static func disposition(_ name: String?) -> String {
         guard let name else { return "attachment" }
@@ -74,8 +96,8 @@ struct ContentRoutes: Sendable {
     private func open(_ task: TransferTask, tenant: TenantID) async throws -> ContentFile {
         let path = ResultLocation.path(of: task.id, destination: task.destination)
         do {
-            return try await threads.runIfActive { [root] in
-                try ContentFile(root: root, tenant: tenant, path: path)
+            return try await threads.runIfActive { [container] in
+                try ContentFile(Container.Place(path, tenant: tenant), in: container)
             }
         } catch ContentFile.Failure.gone {
             throw Problem(.contentGone)

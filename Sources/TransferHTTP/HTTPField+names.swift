@@ -4,6 +4,7 @@ extension HTTPField.Name {
     static let requestID = constant("X-Request-Id")
     static let idempotencyKey = constant("Idempotency-Key")
     static let idempotencyReplayed = constant("Idempotency-Replayed")
+    static let uploadOffset = constant("Upload-Offset")
     static let referrerPolicy = constant("Referrer-Policy")
 
     private static func constant(_ name: StaticString) -> HTTPField.Name {

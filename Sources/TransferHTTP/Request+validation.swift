@@ -48,7 +48,9 @@ extension TaskRequest {
                 )
             )
         }
-        let options = options(at: pointer, into: &errors)
+        var options = options(at: pointer, into: &errors)
+        options.isIdempotent = idempotent
+        let request = transferRequest(at: pointer, into: &errors)
         guard errors.count == errorsBefore, let target else { return nil }
         return TaskSubmission(
             id: id,
@@ -61,7 +63,8 @@ extension TaskRequest {
             destination: place ?? nil,
             priority: priority ?? .default,
             resumeData: token ?? nil,
-            options: options
+            options: options,
+            request: request
         )
     }
 

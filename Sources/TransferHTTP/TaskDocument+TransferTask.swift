@@ -9,6 +9,8 @@ extension TaskDocument {
         self.init(
             id: task.id.description,
             sessionIdentifier: task.sessionIdentifier,
+            kind: task.kind.rawValue,
+            method: task.method,
             state: task.state.rawValue,
             urlSessionState: task.state.urlSessionState,
             url: task.url,
@@ -16,6 +18,8 @@ extension TaskDocument {
             attempt: task.attempt,
             countOfBytesReceived: task.bytesReceived,
             countOfBytesExpectedToReceive: task.bytesExpected ?? -1,
+            countOfBytesSent: task.bytesSent,
+            countOfBytesExpectedToSend: task.bytesToSend ?? -1,
             createdAt: Timestamp(task.createdAt)
         )
         clientPersistedString = task.clientString?.string
@@ -55,6 +59,8 @@ extension TransferTask {
     var reason: String? {
         let time = waitsUntil.map { Timestamp($0).rfc3339 }
         switch state {
+        case .suspended where awaitsBody:
+            return "The task waits for its client to bring the bytes."
         case .suspended: return "The task is suspended and waits to be resumed."
         case .scheduled:
             return "The task waits for its earliest_begin_at\(time.map { ", \($0)" } ?? "")."

@@ -201,7 +201,7 @@ struct TaskRoutes: Sendable {
 extension TaskSubmission {
     /// The state the task is created in.
     fileprivate func initialState(at now: Date) -> TransferState {
-        guard autostart else { return .suspended }
+        guard autostart, request.upload != .staged else { return .suspended }
         return earliestBeginAt.map { $0 > now } ?? false ? .scheduled : .queued
     }
 }

@@ -3,6 +3,7 @@ import HummingbirdCore
 package import Logging
 package import NIOCore
 import NIOPosix
+package import TransferContainer
 import TransferModel
 package import TransferStore
 
@@ -19,7 +20,8 @@ package struct TransferAPI: Sendable {
     package static let backlog = 1024
 
     private let store: TransferStore
-    private let containersRoot: String
+    private let container: Container
+    private let uploadBytesMax: Int64
     private let linkBase: String?
     private let health: HealthSource
     private let wake: @Sendable () -> Void
@@ -30,7 +32,8 @@ package struct TransferAPI: Sendable {
     ///
     /// - Parameters:
     ///   - store: what the API reads and changes.
-    ///   - containersRoot: the directory with a directory for each tenant.
+    ///   - container: where the files of all tenants are.
+    ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
     ///   - baseURL: the address of this service as its clients know it, without a slash at the
     ///     end; nil makes links relative.
     ///   - health: what the health routes answer.
@@ -39,7 +42,8 @@ package struct TransferAPI: Sendable {
     ///   - logger: gets a line for each request, without queries and keys.
     package init(
         store: TransferStore,
-        containersRoot: String,
+        container: Container,
+        uploadBytesMax: Int64,
         baseURL: String?,
         health: HealthSource,
         wake: @escaping @Sendable () -> Void,
@@ -47,7 +51,8 @@ package struct TransferAPI: Sendable {
         logger: Logger
     ) {
         self.store = store
-        self.containersRoot = containersRoot
+        self.container = container
+        self.uploadBytesMax = uploadBytesMax
         linkBase = baseURL
         self.health = health
         self.wake = wake
@@ -60,7 +65,14 @@ package struct TransferAPI: Sendable {
         let router = Router(context: APIContext.self)
         SessionRoutes(store: store, wake: wake).add(to: router)
         TaskRoutes(store: store, wake: wake).add(to: router)
-        ContentRoutes(store: store, root: containersRoot, threads: .singleton).add(to: router)
+        ContentRoutes(store: store, container: container, threads: .singleton).add(to: router)
+        BodyRoutes(
+            store: store,
+            container: container,
+            bytesMax: uploadBytesMax,
+            wake: wake,
+            threads: .singleton
+        ).add(to: router)
         EventRoutes(store: store, linkBase: linkBase).add(to: router)
         SubscriptionRoutes(store: store).add(to: router)
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)

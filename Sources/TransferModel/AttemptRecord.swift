@@ -27,6 +27,8 @@ package struct AttemptRecord: Sendable {
     package let endedAt: Date
     /// Bytes that this attempt received.
     package let bytesReceived: Int64
+    /// Bytes of an upload that this attempt sent.
+    package let bytesSent: Int64
     /// Bytes that were there before, when the origin sent only the rest.
     package let resumedAtOffset: Int64?
     package let httpStatus: Int?
@@ -40,6 +42,7 @@ package struct AttemptRecord: Sendable {
         startedAt: Date,
         endedAt: Date,
         bytesReceived: Int64,
+        bytesSent: Int64,
         resumedAtOffset: Int64?,
         httpStatus: Int?,
         failure: TransferFailure?,
@@ -50,6 +53,7 @@ package struct AttemptRecord: Sendable {
         self.startedAt = startedAt
         self.endedAt = endedAt
         self.bytesReceived = bytesReceived
+        self.bytesSent = bytesSent
         self.resumedAtOffset = resumedAtOffset
         self.httpStatus = httpStatus
         self.failure = failure

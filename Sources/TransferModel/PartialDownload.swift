@@ -49,6 +49,9 @@ package struct AttemptProgress: Sendable {
     /// Bytes of the file that are there.
     package let bytesReceived: Int64
     package let bytesExpected: Int64?
+    /// Bytes of an upload that were sent.
+    package let bytesSent: Int64
+    package let bytesToSend: Int64?
     /// The part that a later attempt may go on with, when it is to be stored now.
     package let checkpoint: PartialDownload?
 
@@ -57,12 +60,16 @@ package struct AttemptProgress: Sendable {
         fence: Fence,
         bytesReceived: Int64,
         bytesExpected: Int64?,
+        bytesSent: Int64 = 0,
+        bytesToSend: Int64? = nil,
         checkpoint: PartialDownload? = nil
     ) {
         self.task = task
         self.fence = fence
         self.bytesReceived = bytesReceived
         self.bytesExpected = bytesExpected
+        self.bytesSent = bytesSent
+        self.bytesToSend = bytesToSend
         self.checkpoint = checkpoint
     }
 }

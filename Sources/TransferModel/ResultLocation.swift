@@ -20,3 +20,14 @@ package enum ResultLocation {
         "\(path(of: task, destination: destination)).\(fence).part"
     }
 }
+
+extension ResultLocation {
+    /// The folder of bodies that clients bring for their uploads.
+    package static let bodyFolder = "\(reservedFolder)/bodies"
+
+    /// The path of the body that a client brings for a task.
+    package static func bodyPath(of task: TaskID) -> String {
+        let name = task.description
+        return "\(bodyFolder)/\(name.suffix(2))/\(name)"
+    }
+}

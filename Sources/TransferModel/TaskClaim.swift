@@ -8,6 +8,7 @@ package struct TaskClaim: Sendable {
     /// Which attempt of the task this is, from 1.
     package let number: Int
     package let url: String
+    package let request: TransferRequest
     /// The session's headers with the task's own on top.
     package let headers: [HTTPHeader]
     package let destination: Destination?
@@ -28,6 +29,7 @@ package struct TaskClaim: Sendable {
         lane: Lane,
         number: Int,
         url: String,
+        request: TransferRequest = TransferRequest(),
         headers: [HTTPHeader],
         destination: Destination?,
         timeoutForRequest: Duration,
@@ -43,6 +45,7 @@ package struct TaskClaim: Sendable {
         self.lane = lane
         self.number = number
         self.url = url
+        self.request = request
         self.headers = headers
         self.destination = destination
         self.timeoutForRequest = timeoutForRequest
@@ -123,6 +126,8 @@ package struct Conclusion: Sendable {
     package let verdict: Verdict
     /// Bytes of the file that are there; of a completed task its publication knows them.
     package let bytesReceived: Int64
+    /// Bytes of an upload that were sent.
+    package let bytesSent: Int64
     /// The part file that a later attempt may go on with, made durable.
     package var partial: PartialDownload?
     /// Names a part file that nobody may go on with.
@@ -134,6 +139,7 @@ package struct Conclusion: Sendable {
         fence: Fence,
         verdict: Verdict,
         bytesReceived: Int64 = 0,
+        bytesSent: Int64 = 0,
         partial: PartialDownload? = nil,
         abandoned: Fence? = nil,
         metrics: AttemptMetrics? = nil
@@ -143,6 +149,7 @@ package struct Conclusion: Sendable {
         self.abandoned = abandoned
         self.verdict = verdict
         self.bytesReceived = bytesReceived
+        self.bytesSent = bytesSent
         self.partial = partial
         self.metrics = metrics
     }
@@ -150,6 +157,8 @@ package struct Conclusion: Sendable {
     package enum Verdict: Equatable, Sendable {
         /// The publication's file is under its final name and durable.
         case completed
+        /// The origin has taken an upload; the body is the begin of what it answered.
+        case uploaded(TransferResult, body: [UInt8])
         /// No further attempt will be made.
         case failed(TransferFailure)
         /// Another attempt follows after the delay.
@@ -163,7 +172,7 @@ package struct Conclusion: Sendable {
         package var isFollowedByAnother: Bool {
             switch self {
             case .retry, .released: true
-            case .completed, .failed, .requeued: false
+            case .completed, .uploaded, .failed, .requeued: false
             }
         }
     }

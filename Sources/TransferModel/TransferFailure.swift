@@ -36,10 +36,16 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case destinationCollision = "destination_collision"
         /// The destination cannot be written: a directory, a link, missing rights or read-only.
         case destinationNotWritable = "destination_not_writable"
+        /// The file of an upload is not there, or is no file.
+        case sourceMissing = "source_missing"
+        /// The file of an upload was changed while it was sent.
+        case sourceChanged = "source_changed"
         /// The container's file system is full.
         case storageFull = "storage_full"
         /// The container's file system answered with an input/output error.
         case storageFailure = "storage_failure"
+        /// The origin may have acted on the request, which must not be sent twice.
+        case unknownOutcome = "unknown_outcome"
         /// Every worker that ran the task died; it is not tried again.
         case poison
     }
@@ -57,6 +63,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
     package let httpStatus: Int?
     /// What the server asked for with `Retry-After`.
     package let retryAfter: Duration?
+    /// Whether a repetition was ruled out where the cause alone would allow it.
+    package var isFinal = false
     /// The begin of the body of a response that was no success, at most ``responseBodyBytesMax``.
     package var responseBody: [UInt8]?
 
@@ -75,6 +83,13 @@ package struct TransferFailure: Error, Equatable, Sendable {
         self.retryAfter = retryAfter
     }
 
+    /// The same as something that is not to be tried again.
+    package var final: TransferFailure {
+        var failure = self
+        failure.isFinal = true
+        return failure
+    }
+
     package var domain: Domain {
         switch code {
         case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
@@ -83,16 +98,17 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .badRedirect,
             .unsupportedURL:
             .http
-        case .fileTooLarge, .destinationCollision, .destinationNotWritable, .storageFull,
-            .storageFailure:
+        case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
+            .sourceChanged, .storageFull, .storageFailure:
             .storage
-        case .poison: .service
+        case .unknownOutcome, .poison: .service
         }
     }
 
     /// Whether the same request may succeed later without anybody changing it.
     package var isRetryable: Bool {
-        switch code {
+        guard !isFinal else { return false }
+        return switch code {
         case .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
             .checksumMismatch, .badResponse, .storageFull, .storageFailure:
             true
@@ -106,7 +122,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
             default: false
             }
         case .egressDenied, .tlsFailure, .sizeMismatch, .badRedirect, .unsupportedURL,
-            .fileTooLarge, .destinationCollision, .destinationNotWritable, .poison:
+            .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
+            .sourceChanged, .unknownOutcome, .poison:
             false
         }
     }

@@ -18,6 +18,9 @@ package struct TransferOptions: Equatable, Sendable {
     package var sizeMax: Int64?
     /// The exact size of the file, in bytes; of a task only.
     package var expectedSize: Int64?
+    /// Whether the origin may see the request twice, which its method tells unless said; of a task
+    /// only.
+    package var isIdempotent: Bool?
     /// What the file's checksums must be; of a task only.
     package var checksums: [Checksum] = []
 

@@ -15,6 +15,7 @@ package struct TaskSubmission: Sendable {
     /// What a cancelled task left to go on with.
     package var resumeData: ResumeDataID?
     package var options: TransferOptions
+    package var request: TransferRequest
 
     package init(
         id: TaskID,
@@ -27,7 +28,8 @@ package struct TaskSubmission: Sendable {
         destination: Destination? = nil,
         priority: TaskPriority = .default,
         resumeData: ResumeDataID? = nil,
-        options: TransferOptions = TransferOptions()
+        options: TransferOptions = TransferOptions(),
+        request: TransferRequest = TransferRequest()
     ) {
         self.id = id
         self.url = url
@@ -40,6 +42,7 @@ package struct TaskSubmission: Sendable {
         self.priority = priority
         self.resumeData = resumeData
         self.options = options
+        self.request = request
     }
 }
 
@@ -56,11 +59,18 @@ package struct TransferTask: Sendable {
     package let priority: TaskPriority
     /// What the task itself says of how it is transferred.
     package let options: TransferOptions
+    package let kind: TransferRequest.Kind
+    package let method: String
+    /// Whether the bytes of an upload are still to be brought by its client.
+    package let awaitsBody: Bool
     /// Attempts begun so far.
     package let attempt: Int
     package let bytesReceived: Int64
     /// Nil while unknown: `NSURLSessionTransferSizeUnknown`.
     package let bytesExpected: Int64?
+    package let bytesSent: Int64
+    /// Nil while unknown.
+    package let bytesToSend: Int64?
     /// Until when a waiting state lasts.
     package let waitsUntil: Date?
     /// The newest failure: of the task when it failed, of the last attempt when it waits.
@@ -80,9 +90,14 @@ package struct TransferTask: Sendable {
         destination: Destination?,
         priority: TaskPriority,
         options: TransferOptions,
+        kind: TransferRequest.Kind,
+        method: String,
+        awaitsBody: Bool,
         attempt: Int,
         bytesReceived: Int64,
         bytesExpected: Int64?,
+        bytesSent: Int64,
+        bytesToSend: Int64?,
         waitsUntil: Date?,
         failure: TransferFailure?,
         result: TransferResult?,
@@ -99,9 +114,14 @@ package struct TransferTask: Sendable {
         self.destination = destination
         self.priority = priority
         self.options = options
+        self.kind = kind
+        self.method = method
+        self.awaitsBody = awaitsBody
         self.attempt = attempt
         self.bytesReceived = bytesReceived
         self.bytesExpected = bytesExpected
+        self.bytesSent = bytesSent
+        self.bytesToSend = bytesToSend
         self.waitsUntil = waitsUntil
         self.failure = failure
         self.result = result
@@ -110,7 +130,7 @@ package struct TransferTask: Sendable {
     }
 }
 
-/// What a completed download left behind.
+/// What the origin answered to a completed task.
 package struct TransferResult: Equatable, Sendable {
     package let httpStatus: Int
     package let bytesReceived: Int64

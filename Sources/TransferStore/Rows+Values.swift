@@ -15,6 +15,7 @@ enum StoredJSON {
         let http_status: Int?
         let retry_after_s: Int64?
         let response_body: Data?
+        let is_final: Bool?
     }
 
     static func text(of headers: [HTTPHeader]) throws(StoreError) -> String {
@@ -29,7 +30,8 @@ enum StoredJSON {
                 message: failure.message,
                 http_status: failure.httpStatus,
                 retry_after_s: failure.retryAfter?.components.seconds,
-                response_body: failure.responseBody.map { Data($0) }
+                response_body: failure.responseBody.map { Data($0) },
+                is_final: failure.isFinal ? true : nil
             )
         )
     }
@@ -50,6 +52,7 @@ enum StoredJSON {
             httpStatus: stored.http_status,
             retryAfter: stored.retry_after_s.map { .seconds($0) }
         )
+        failure.isFinal = stored.is_final ?? false
         failure.responseBody = stored.response_body.map { Array($0) }
         return failure
     }

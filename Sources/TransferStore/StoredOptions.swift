@@ -12,6 +12,7 @@ private struct StoredOptions: Codable {
     var redirects_max: Int?
     var size_max: Int64?
     var expected_size: Int64?
+    var is_idempotent: Bool?
     var checksums: [String: String]?
 }
 
@@ -31,6 +32,7 @@ extension StoredJSON {
                 redirects_max: options.redirectsMax,
                 size_max: options.sizeMax,
                 expected_size: options.expectedSize,
+                is_idempotent: options.isIdempotent,
                 checksums: checksums.isEmpty
                     ? nil : Dictionary(checksums, uniquingKeysWith: { first, _ in first })
             )
@@ -49,6 +51,7 @@ extension StoredJSON {
         options.redirectsMax = stored.redirects_max
         options.sizeMax = stored.size_max
         options.expectedSize = stored.expected_size
+        options.isIdempotent = stored.is_idempotent
         for (name, hex) in stored.checksums ?? [:] {
             guard let algorithm = ChecksumAlgorithm(rawValue: name),
                 let checksum = Checksum(algorithm, hex: hex)

@@ -17,7 +17,8 @@ extension TransferStore {
             """
             SELECT number, outcome, started_at, ended_at, bytes_received, resumed_at_offset,
                 http_status, failure, redirects, name_lookup_us, connect_us, tls_us,
-                first_byte_us, total_us, is_connection_reused, http_version, remote_address
+                first_byte_us, total_us, is_connection_reused, http_version, remote_address,
+                bytes_sent
             FROM (
                 SELECT * FROM attempt_log WHERE task_id = \(task.uuid)
                 ORDER BY started_at DESC, fence DESC LIMIT \(Self.attemptsMax)
@@ -40,6 +41,7 @@ extension AttemptRecord {
             startedAt: try row.decode("started_at"),
             endedAt: try row.decode("ended_at"),
             bytesReceived: try row.decode("bytes_received"),
+            bytesSent: try row.decode("bytes_sent"),
             resumedAtOffset: try row.decodeIfPresent("resumed_at_offset"),
             httpStatus: httpStatus,
             failure: try row.failure("failure"),

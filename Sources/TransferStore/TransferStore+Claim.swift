@@ -112,7 +112,8 @@ extension TransferStore {
         SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.lane, t.url, t.headers,
             t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, t.options,
-            s.options AS session_options,
+            s.options AS session_options, t.method, t.upload_path, t.upload_is_staged,
+            t.upload_data,
             (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
             x.part_fence AS partial_fence, x.source_task_id, x.boot_id, x.bytes_durable,
             x.bytes_total, x.validator, y.destination_path AS source_destination_path,
@@ -139,6 +140,7 @@ extension TaskClaim {
             lane: Lane(key: try row.decode("lane")),
             number: Int(try row.decode("number", as: Int16.self)),
             url: try row.decode("url"),
+            request: try TransferRequest(row),
             headers: try row.headers("additional_headers")
                 .overridden(by: try row.headers("headers")),
             destination: try row.destination(),
@@ -148,6 +150,20 @@ extension TaskClaim {
             elapsed: max(.zero, try row.milliseconds("elapsed_ms")),
             partial: try PartialDownload(row)
         )
+    }
+}
+
+extension TransferRequest {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let upload: UploadSource?
+        if let path = try row.decodeIfPresent("upload_path", as: String.self) {
+            upload = .file(path: path)
+        } else if let data = try row.decodeIfPresent("upload_data", as: [UInt8].self) {
+            upload = .data(data)
+        } else {
+            upload = try row.decode("upload_is_staged") ? .staged : nil
+        }
+        self.init(method: try row.decodeIfPresent("method"), upload: upload)
     }
 }
 

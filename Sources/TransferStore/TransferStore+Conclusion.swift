@@ -65,9 +65,10 @@ extension TransferStore {
                 SELECT * FROM unnest(
                     \(columns.tasks), \(columns.fences), \(columns.verdicts),
                     \(columns.bytesReceived), \(columns.failures), \(columns.delays),
-                    \(columns.abandoned)
+                    \(columns.abandoned), \(columns.bytesSent)
                 ) WITH ORDINALITY AS i (
-                    task_id, fence, verdict, bytes_received, failure, delay_ms, abandoned, place)
+                    task_id, fence, verdict, bytes_received, failure, delay_ms, abandoned,
+                    bytes_sent, place)
             ),
             -- 1. Each row tells of its own end, matched by fence: a batch may hold a stale end of
             -- the same task. The array besides the join makes it a look-up whatever the
@@ -76,24 +77,29 @@ extension TransferStore {
                 DELETE FROM attempt a USING item i
                 WHERE a.task_id = ANY (\(columns.tasks))
                     AND a.task_id = i.task_id AND a.fence = i.fence AND i.verdict <> 'completed'
-                RETURNING i.place, i.verdict, i.failure, i.delay_ms, a.task_id, a.fence, a.number,
-                    i.bytes_received, a.started_at, a.began_at, a.resumed_at_offset
+                RETURNING i.place, i.verdict, i.failure, i.delay_ms, i.bytes_sent, a.task_id,
+                    a.fence, a.number, i.bytes_received, a.started_at, a.began_at, a.resumed_at_offset
             ),
             from_publication AS (
                 DELETE FROM publication p USING item i
                 WHERE p.task_id = ANY (\(columns.tasks))
                     AND p.task_id = i.task_id AND p.fence = i.fence
-                RETURNING i.place, i.verdict, i.failure, i.delay_ms, p.task_id, p.fence, p.number,
+                RETURNING i.place, i.verdict, i.failure, i.delay_ms, i.bytes_sent, p.task_id,
+                    p.fence, p.number,
                     p.bytes_received, p.started_at, p.started_at AS began_at,
                     p.resumed_at_offset, p.http_status, p.content_type, p.etag,
                     p.is_length_verified, p.part_fence, p.suggested_file_name
             ),
             gone AS (
-                SELECT e.place, e.verdict, e.failure::jsonb AS failure, e.delay_ms,
+                SELECT e.place, e.verdict, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
                     t.id AS task_id, t.session_id, t.generation, t.lane, t.priority_rank,
                     e.fence, e.number AS attempt, e.bytes_received, e.started_at, e.began_at,
-                    e.resumed_at_offset, e.http_status, e.content_type, e.etag,
-                    e.is_length_verified, e.part_fence, e.suggested_file_name
+                    e.resumed_at_offset, e.part_fence, u.response_body,
+                    coalesce(e.http_status, u.http_status) AS http_status,
+                    coalesce(e.content_type, u.content_type) AS content_type,
+                    coalesce(e.etag, u.etag) AS etag,
+                    coalesce(e.is_length_verified, u.is_length_verified) AS is_length_verified,
+                    e.suggested_file_name
                 FROM (
                     SELECT *, NULL::smallint AS http_status, NULL AS content_type, NULL AS etag,
                         NULL::boolean AS is_length_verified, NULL::bigint AS part_fence,
@@ -102,16 +108,24 @@ extension TransferStore {
                     UNION ALL SELECT * FROM from_publication
                 ) e
                 JOIN task t ON t.id = e.task_id
+                LEFT JOIN unnest(
+                    \(columns.answers.map(\.place)), \(columns.answers.map(\.httpStatus)),
+                    \(columns.answers.map(\.contentType)), \(columns.answers.map(\.etag)),
+                    \(columns.answers.map(\.isLengthVerified)), \(columns.answers.map(\.body))
+                ) AS u (place, http_status, content_type, etag, is_length_verified, response_body)
+                    ON u.place = e.place
             ),
             outcome_row AS (
                 INSERT INTO outcome (
                     task_id, session_id, generation, state, attempt, bytes_received, http_status,
-                    content_type, etag, is_length_verified, suggested_file_name, failure)
-                SELECT task_id, session_id, generation, verdict::task_state, attempt,
-                    bytes_received, http_status, content_type, etag,
-                    CASE verdict WHEN 'completed' THEN is_length_verified END,
-                    suggested_file_name, failure
-                FROM gone WHERE verdict IN ('completed', 'failed')
+                    content_type, etag, is_length_verified, suggested_file_name, failure,
+                    bytes_sent, response_body)
+                SELECT task_id, session_id, generation,
+                    CASE verdict WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
+                    attempt, bytes_received, http_status, content_type, etag,
+                    CASE WHEN verdict <> 'failed' THEN is_length_verified END,
+                    suggested_file_name, failure, bytes_sent, response_body
+                FROM gone WHERE verdict IN ('completed', 'uploaded', 'failed')
             ),
             delayed_row AS (
                 INSERT INTO delayed (
@@ -131,14 +145,15 @@ extension TransferStore {
                     task_id, fence, number, outcome, started_at, bytes_received,
                     resumed_at_offset, http_status, failure, redirects, name_lookup_us,
                     connect_us, tls_us, first_byte_us, total_us, is_connection_reused,
-                    http_version, remote_address)
+                    http_version, remote_address, bytes_sent)
                 SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
                         WHEN 'retry' THEN 'retried' WHEN 'requeued' THEN 'lost'
-                        ELSE g.verdict END,
+                        WHEN 'uploaded' THEN 'completed' ELSE g.verdict END,
                     g.started_at, greatest(0, g.bytes_received - coalesce(g.resumed_at_offset, 0)),
                     g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
                     m.redirects, m.name_lookup_us, m.connect_us, m.tls_us, m.first_byte_us,
-                    m.total_us, m.is_connection_reused, m.http_version, m.remote_address
+                    m.total_us, m.is_connection_reused, m.http_version, m.remote_address,
+                    g.bytes_sent
                 FROM gone g JOIN unnest(
                     \(columns.metrics.httpStatuses), \(columns.metrics.redirects),
                     \(columns.metrics.nameLookups), \(columns.metrics.connects),
@@ -167,7 +182,7 @@ extension TransferStore {
             partial_gone AS (
                 DELETE FROM partial x USING gone g JOIN item i USING (place)
                 WHERE x.task_id = ANY (\(columns.tasks)) AND x.task_id = g.task_id
-                    AND (g.verdict IN ('completed', 'failed') OR x.part_fence = i.abandoned)
+                    AND (g.verdict IN ('completed', 'uploaded', 'failed') OR x.part_fence = i.abandoned)
                 RETURNING x.task_id, x.part_fence, x.source_task_id,
                     x.part_fence IS NOT DISTINCT FROM g.part_fence
                         AND g.verdict = 'completed' AS is_result
@@ -186,6 +201,7 @@ extension TransferStore {
                 FROM gone JOIN (VALUES
                     ('completed', 0, 'task.download_finished', false, 'running'::task_state),
                     ('completed', 1, 'task.completed', true, 'completed'),
+                    ('uploaded', 1, 'task.completed', true, 'completed'),
                     ('failed', 1, 'task.failed', true, 'failed'),
                     ('retry', 1, 'task.waiting', false, 'waiting_for_retry')
                 ) AS k (verdict, step, kind, ends, task_state) USING (verdict)
@@ -212,12 +228,15 @@ private struct ConclusionColumns {
     var abandoned: [Int64?] = []
     var metrics = MetricsColumns()
     var partials: [PartialColumns] = []
+    var bytesSent: [Int64] = []
+    var answers: [AnswerColumns] = []
 
     init(_ conclusions: [Conclusion]) throws(StoreError) {
         for (index, conclusion) in conclusions.enumerated() {
             tasks.append(conclusion.task.uuid)
             fences.append(conclusion.fence.rawValue)
             bytesReceived.append(conclusion.bytesReceived)
+            bytesSent.append(conclusion.bytesSent)
             abandoned.append(conclusion.abandoned?.rawValue)
             metrics.append(conclusion.metrics)
             if let partial = conclusion.partial {
@@ -225,6 +244,9 @@ private struct ConclusionColumns {
             }
             switch conclusion.verdict {
             case .completed: try append("completed")
+            case .uploaded(let result, let body):
+                try append("uploaded")
+                answers.append(AnswerColumns(result, body: body, place: Int64(index + 1)))
             case .failed(let failure): try append("failed", failure)
             case .retry(let failure, let delay): try append("retry", failure, delay)
             case .released: try append("released")
@@ -243,6 +265,25 @@ private struct ConclusionColumns {
             try failure.map { failure throws(StoreError) in try StoredJSON.text(of: failure) }
         )
         delays.append(delay?.milliseconds)
+    }
+}
+
+/// What the origin answered to an upload; also a table of their own.
+private struct AnswerColumns {
+    let place: Int64
+    let httpStatus: Int16
+    let contentType: String?
+    let etag: String?
+    let isLengthVerified: Bool
+    let body: [UInt8]?
+
+    init(_ result: TransferResult, body: [UInt8], place: Int64) {
+        self.place = place
+        httpStatus = Int16(clamping: result.httpStatus)
+        contentType = result.contentType
+        etag = result.etag
+        isLengthVerified = result.isLengthVerified
+        self.body = body.isEmpty ? nil : body
     }
 }
 

@@ -20,7 +20,7 @@ extension TransferStore {
         id: TaskID,
         producing resumeData: ResumeDataID? = nil
     ) async throws(StoreError) -> TransferTask? {
-        try await change(tenant: tenant, id: id, where: { !$0.isTerminal }) {
+        try await change(tenant: tenant, id: id, where: { !$0.state.isTerminal }) {
             """
             WITH target AS (
                 SELECT id, tenant_id, session_id, generation, lane, priority_rank FROM task
@@ -50,7 +50,7 @@ extension TransferStore {
         try await change(
             tenant: tenant,
             id: id,
-            where: { $0.after(.suspended) != nil }
+            where: { $0.state.after(.suspended) != nil }
         ) {
             """
             WITH target AS (
@@ -97,7 +97,11 @@ extension TransferStore {
         tenant: TenantID,
         id: TaskID
     ) async throws(StoreError) -> TransferTask? {
-        try await change(tenant: tenant, id: id, where: { $0 == .suspended }) {
+        try await change(
+            tenant: tenant,
+            id: id,
+            where: { $0.state == .suspended && !$0.awaitsBody }
+        ) {
             """
             WITH target AS (
                 SELECT id, session_id, lane, priority_rank, earliest_begin_at, CASE
@@ -106,7 +110,8 @@ extension TransferStore {
                 FROM task WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
             ),
             gone AS (
-                DELETE FROM held h USING target t WHERE h.task_id = t.id RETURNING t.*, h.attempt
+                DELETE FROM held h USING target t WHERE h.task_id = t.id AND NOT h.awaits_body
+                RETURNING t.*, h.attempt
             ),
             delayed_row AS (
                 INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank)
@@ -130,6 +135,25 @@ extension TransferStore {
         }
     }
 
+    /// Notes that the bytes of an upload are there, whole and durable.
+    ///
+    /// - Returns: whether the task is to begin by itself; nil when it waits for no bytes.
+    package func completeBody(tenant: TenantID, id: TaskID) async throws(StoreError) -> Bool? {
+        let rows = try await run(
+            """
+            UPDATE held h SET awaits_body = false FROM task t
+            WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid) AND h.task_id = t.id
+                AND t.upload_is_staged
+            RETURNING h.autostart
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            try rows.first.map { row throws(PostgresError) in
+                try row.decode("autostart", as: Bool.self)
+            }
+        }
+    }
+
     /// Runs a change until it takes or the task is in no state to take it.
     ///
     /// A statement reads one snapshot: a row that another transaction is just moving is in neither
@@ -137,13 +161,13 @@ extension TransferStore {
     private func change(
         tenant: TenantID,
         id: TaskID,
-        where applies: (TransferState) -> Bool,
+        where applies: (TransferTask) -> Bool,
         by query: () -> Query
     ) async throws(StoreError) -> TransferTask? {
         for _ in 0..<Self.triesMax {
             if try await !run(query()).isEmpty { break }
             guard let task = try await task(tenant: tenant, id: id) else { return nil }
-            guard applies(task.state), try await !isBeingPublished(id) else { return task }
+            guard applies(task), try await !isBeingPublished(id) else { return task }
         }
         return try await task(tenant: tenant, id: id)
     }
@@ -202,7 +226,7 @@ extension TransferStore {
         from_attempt AS (
             DELETE FROM attempt x USING target t WHERE x.task_id = t.id
             RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
-                x.resumed_at_offset
+                x.resumed_at_offset, x.bytes_sent
         ),
         revocation_row AS (
             INSERT INTO revocation (worker, fence, task_id)
@@ -210,9 +234,11 @@ extension TransferStore {
         ),
         log_row AS (
             INSERT INTO attempt_log (
-                task_id, fence, number, outcome, started_at, bytes_received, resumed_at_offset)
+                task_id, fence, number, outcome, started_at, bytes_received, resumed_at_offset,
+                bytes_sent)
             SELECT task_id, fence, number, \(outcome), started_at,
-                greatest(0, bytes_received - coalesce(resumed_at_offset, 0)), resumed_at_offset
+                greatest(0, bytes_received - coalesce(resumed_at_offset, 0)), resumed_at_offset,
+                bytes_sent
             FROM from_attempt
         )
         """

@@ -18,11 +18,14 @@ extension TransferStore {
         // Nothing rests on it, and the next one comes within a second.
         _ = try await runUnsynced(
             """
-            UPDATE attempt a SET bytes_received = i.received, bytes_expected = i.expected
+            UPDATE attempt a SET
+                bytes_received = i.received, bytes_expected = i.expected,
+                bytes_sent = i.sent, bytes_to_send = i.to_send
             FROM unnest(
                 \(progress.map(\.task.uuid)), \(progress.map(\.fence.rawValue)),
-                \(progress.map(\.bytesReceived)), \(progress.map(\.bytesExpected))
-            ) AS i (task_id, fence, received, expected)
+                \(progress.map(\.bytesReceived)), \(progress.map(\.bytesExpected)),
+                \(progress.map(\.bytesSent)), \(progress.map(\.bytesToSend))
+            ) AS i (task_id, fence, received, expected, sent, to_send)
             WHERE a.task_id = ANY (\(progress.map(\.task.uuid)))
                 AND a.task_id = i.task_id AND a.fence = i.fence
             """

@@ -59,31 +59,35 @@ extension TransferStore {
             ),
             item AS (
                 SELECT i.*, CASE
-                    WHEN NOT i.autostart THEN 'suspended'::task_state
+                    WHEN NOT i.autostart OR i.upload_is_staged THEN 'suspended'::task_state
                     WHEN i.earliest_begin_at > now() THEN 'scheduled'::task_state
                     ELSE 'queued'::task_state END AS state
                 FROM unnest(
                     \(columns.ids), \(columns.lanes), \(columns.ranks), \(columns.urls),
                     \(columns.headers), \(columns.clientStrings), \(columns.earliestBeginAt),
                     \(columns.autostart), \(columns.paths), \(columns.overwrites),
-                    \(columns.options)
+                    \(columns.options), \(columns.kinds), \(columns.methods),
+                    \(columns.uploadPaths), \(columns.areStaged), \(columns.uploadData)
                 ) WITH ORDINALITY AS i (
                     id, lane, priority_rank, url, headers, client_string, earliest_begin_at,
-                    autostart, destination_path, destination_overwrite, options, place)
+                    autostart, destination_path, destination_overwrite, options, kind, method,
+                    upload_path, upload_is_staged, upload_data, place)
             ),
             task_row AS (
                 INSERT INTO task (
                     id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
                     client_string, earliest_begin_at, destination_path, destination_overwrite,
-                    options, created_at)
+                    options, kind, method, upload_path, upload_is_staged, upload_data,
+                    created_at)
                 SELECT i.id, c.session_id, \(tenant.uuid), c.generation, i.lane, i.priority_rank,
                     i.url, i.headers::jsonb, i.client_string, i.earliest_begin_at,
-                    i.destination_path, i.destination_overwrite, i.options::jsonb, now()
+                    i.destination_path, i.destination_overwrite, i.options::jsonb, i.kind, i.method,
+                    i.upload_path, i.upload_is_staged, i.upload_data, now()
                 FROM item i CROSS JOIN counter c
             ),
             held_row AS (
-                INSERT INTO held (task_id)
-                SELECT i.id FROM item i CROSS JOIN counter WHERE i.state = 'suspended'
+                INSERT INTO held (task_id, awaits_body, autostart)
+                SELECT i.id, i.upload_is_staged, i.autostart FROM item i CROSS JOIN counter WHERE i.state = 'suspended'
             ),
             delayed_row AS (
                 INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank)
@@ -170,6 +174,11 @@ private struct SubmissionColumns {
     let paths: [String?]
     let overwrites: [Bool?]
     let options: [String?]
+    let kinds: [String]
+    let methods: [String?]
+    let uploadPaths: [String?]
+    let areStaged: [Bool]
+    let uploadData: [[UInt8]?]
     let resumeData: [(id: UUID, task: UUID)]
 
     init(_ submissions: [TaskSubmission]) throws(StoreError) {
@@ -187,6 +196,20 @@ private struct SubmissionColumns {
         overwrites = submissions.map { $0.destination?.overwrite }
         options = try submissions.map { submission throws(StoreError) in
             try StoredJSON.text(of: submission.options)
+        }
+        kinds = submissions.map(\.request.kind.rawValue)
+        // What is usual is not stored.
+        methods = submissions.map { submission in
+            let request = submission.request
+            let usual = TransferRequest(upload: request.upload).method
+            return request.method == usual ? nil : request.method
+        }
+        uploadPaths = submissions.map { submission in
+            if case .file(let path) = submission.request.upload { path } else { nil }
+        }
+        areStaged = submissions.map { $0.request.upload == .staged }
+        uploadData = submissions.map { submission in
+            if case .data(let bytes) = submission.request.upload { bytes } else { nil }
         }
         resumeData = submissions.compactMap { submission in
             submission.resumeData.map { (id: $0.uuid, task: submission.id.uuid) }

@@ -17,6 +17,22 @@ extension TransferStore {
         }
     }
 
+    /// What the origin answered to a completed upload; nil when nothing was kept.
+    package func responseBody(
+        tenant: TenantID,
+        task: TaskID
+    ) async throws(StoreError) -> [UInt8]? {
+        let rows = try await run(
+            """
+            SELECT o.response_body FROM outcome o JOIN task t ON t.id = o.task_id
+            WHERE t.id = \(task.uuid) AND t.tenant_id = \(tenant.uuid)
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            try rows.first?.decodeIfPresent("response_body")
+        }
+    }
+
     /// A page of a session's tasks in order of submission, all or only those in `state`; nil when
     /// the tenant has no such living session.
     package func tasks(
@@ -108,6 +124,8 @@ extension TransferStore {
         SELECT
             t.id, t.session_id, s.identifier, t.url, t.client_string, t.earliest_begin_at,
             t.destination_path, t.destination_overwrite, t.priority_rank, t.options,
+            t.kind, t.method, coalesce(h.awaits_body, false) AS awaits_body,
+            coalesce(o.bytes_sent, a.bytes_sent, 0) AS bytes_sent, a.bytes_to_send,
             t.created_at,
             CASE
                 WHEN o.task_id IS NOT NULL THEN o.state::text
@@ -146,6 +164,8 @@ extension TransferTask {
     fileprivate init(_ row: Row) throws(PostgresError) {
         let state = try row.word("state", as: TransferState.self)
         let bytesReceived = try row.decode("bytes_received", as: Int64.self)
+        let bytesSent = try row.decode("bytes_sent", as: Int64.self)
+        let kind = try row.word("kind", as: TransferRequest.Kind.self)
         self.init(
             id: try row.task("id"),
             session: try row.session("session_id"),
@@ -157,10 +177,17 @@ extension TransferTask {
             destination: try row.destination(),
             priority: TaskPriority(rank: try row.decode("priority_rank")),
             options: try row.options("options"),
+            kind: kind,
+            method: try row.decodeIfPresent("method")
+                ?? TransferRequest(upload: kind == .upload ? .staged : nil).method,
+            awaitsBody: try row.decode("awaits_body"),
             attempt: Int(try row.decode("attempt", as: Int16.self)),
             bytesReceived: bytesReceived,
             bytesExpected: state == .completed
                 ? bytesReceived : try row.decodeIfPresent("bytes_expected"),
+            bytesSent: bytesSent,
+            bytesToSend: state == .completed && kind == .upload
+                ? bytesSent : try row.decodeIfPresent("bytes_to_send"),
             waitsUntil: try row.decodeIfPresent("due_at"),
             failure: try row.failure("failure"),
             result: try TransferResult(outcome: row, bytesReceived: bytesReceived),

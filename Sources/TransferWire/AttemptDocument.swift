@@ -5,6 +5,7 @@ package struct AttemptDocument: Codable, Sendable {
     package let startedAt: Timestamp
     package let endedAt: Timestamp
     package let countOfBytesReceived: Int64
+    package let countOfBytesSent: Int64
     package let resumedAtOffset: Int64?
     package let httpStatus: Int?
     package let error: TaskDocument.Failure?
@@ -16,6 +17,7 @@ package struct AttemptDocument: Codable, Sendable {
         startedAt: Timestamp,
         endedAt: Timestamp,
         countOfBytesReceived: Int64,
+        countOfBytesSent: Int64,
         resumedAtOffset: Int64?,
         httpStatus: Int?,
         error: TaskDocument.Failure?,
@@ -26,6 +28,7 @@ package struct AttemptDocument: Codable, Sendable {
         self.startedAt = startedAt
         self.endedAt = endedAt
         self.countOfBytesReceived = countOfBytesReceived
+        self.countOfBytesSent = countOfBytesSent
         self.resumedAtOffset = resumedAtOffset
         self.httpStatus = httpStatus
         self.error = error
@@ -37,6 +40,7 @@ package struct AttemptDocument: Codable, Sendable {
         case startedAt = "started_at"
         case endedAt = "ended_at"
         case countOfBytesReceived = "count_of_bytes_received"
+        case countOfBytesSent = "count_of_bytes_sent"
         case resumedAtOffset = "resumed_at_offset"
         case httpStatus = "http_status"
     }

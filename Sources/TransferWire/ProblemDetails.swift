@@ -56,6 +56,12 @@ extension ProblemDetails {
         case methodNotAllowed = "method_not_allowed"
         /// No cancelled task left that resume data, or it was used before.
         case unknownResumeData = "unknown_resume_data"
+        /// The task waits for no bytes from its client.
+        case bodyNotExpected = "body_not_expected"
+        /// Another request is just bringing the task's bytes.
+        case bodyInUse = "body_in_use"
+        /// The bytes begin elsewhere than where the last ones ended; `Upload-Offset` says where.
+        case wrongOffset = "wrong_offset"
         /// The task has ended and cannot be changed any more.
         case taskEnded = "task_ended"
         /// The task has no content yet, or never will.
@@ -72,10 +78,14 @@ extension ProblemDetails {
         case rangeNotSatisfiable = "range_not_satisfiable"
         /// The request was understood and is not valid; `errors` says where.
         case validationFailed = "validation_failed"
+        /// The bytes are not those that the digest was made of.
+        case digestMismatch = "digest_mismatch"
         /// The `Idempotency-Key` was used with another request.
         case idempotencyKeyReused = "idempotency_key_reused"
         /// The service failed; the log has the cause under the request's identifier.
         case internalError = "internal_error"
+        /// The container has no space left.
+        case storageFull = "storage_full"
         /// The service cannot answer now; repeat the request after `Retry-After`.
         case unavailable
 
@@ -86,14 +96,17 @@ extension ProblemDetails {
             case .unauthorized: 401
             case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription: 404
             case .methodNotAllowed: 405
-            case .taskNotCompleted, .taskEnded, .unknownResumeData, .idempotencyKeyInUse: 409
+            case .taskNotCompleted, .taskEnded, .bodyNotExpected, .bodyInUse, .wrongOffset,
+                .unknownResumeData, .idempotencyKeyInUse:
+                409
             case .contentGone: 410
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
             case .rangeNotSatisfiable: 416
-            case .validationFailed, .idempotencyKeyReused: 422
+            case .validationFailed, .digestMismatch, .idempotencyKeyReused: 422
             case .internalError: 500
             case .unavailable: 503
+            case .storageFull: 507
             }
         }
 
@@ -109,6 +122,11 @@ extension ProblemDetails {
             case .unknownSubscription: "There is no such subscription"
             case .methodNotAllowed: "The method is not allowed here"
             case .unknownResumeData: "There is no such resume data"
+            case .bodyNotExpected: "The task waits for no bytes"
+            case .bodyInUse: "The body is just being brought"
+            case .wrongOffset: "The offset is not where the body ends"
+            case .digestMismatch: "The body is not what its digest says"
+            case .storageFull: "There is no space left"
             case .taskEnded: "The task has ended"
             case .taskNotCompleted: "The task is not completed"
             case .idempotencyKeyInUse: "The idempotency key is in use"

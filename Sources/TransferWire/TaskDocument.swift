@@ -2,7 +2,8 @@
 package struct TaskDocument: Codable, Sendable {
     package var id: String
     package var sessionIdentifier: String
-    package var kind = "download"
+    package var kind: String
+    package var method: String
     package var state: String
     package var urlSessionState: String
     package var url: String
@@ -17,6 +18,9 @@ package struct TaskDocument: Codable, Sendable {
     package var countOfBytesReceived: Int64
     /// -1 while unknown, as `NSURLSessionTransferSizeUnknown`.
     package var countOfBytesExpectedToReceive: Int64
+    package var countOfBytesSent: Int64
+    /// -1 while unknown.
+    package var countOfBytesExpectedToSend: Int64
     /// Why the task does not run, for a person.
     package var reason: String?
     package var until: Timestamp?
@@ -32,6 +36,8 @@ package struct TaskDocument: Codable, Sendable {
     package init(
         id: String,
         sessionIdentifier: String,
+        kind: String,
+        method: String,
         state: String,
         urlSessionState: String,
         url: String,
@@ -39,10 +45,14 @@ package struct TaskDocument: Codable, Sendable {
         attempt: Int,
         countOfBytesReceived: Int64,
         countOfBytesExpectedToReceive: Int64,
+        countOfBytesSent: Int64,
+        countOfBytesExpectedToSend: Int64,
         createdAt: Timestamp
     ) {
         self.id = id
         self.sessionIdentifier = sessionIdentifier
+        self.kind = kind
+        self.method = method
         self.state = state
         self.urlSessionState = urlSessionState
         self.url = url
@@ -50,11 +60,14 @@ package struct TaskDocument: Codable, Sendable {
         self.attempt = attempt
         self.countOfBytesReceived = countOfBytesReceived
         self.countOfBytesExpectedToReceive = countOfBytesExpectedToReceive
+        self.countOfBytesSent = countOfBytesSent
+        self.countOfBytesExpectedToSend = countOfBytesExpectedToSend
         self.createdAt = createdAt
     }
 
     private enum CodingKeys: String, CodingKey {
-        case id, kind, state, url, priority, destination, attempt, reason, until, error, response
+        case id, kind, method, state, url, priority, destination, attempt, reason, until, error,
+            response
         case content, checksums
         case expectedSize = "expected_size"
         case sessionIdentifier = "session_identifier"
@@ -64,6 +77,8 @@ package struct TaskDocument: Codable, Sendable {
         case resumeData = "resume_data"
         case countOfBytesReceived = "count_of_bytes_received"
         case countOfBytesExpectedToReceive = "count_of_bytes_expected_to_receive"
+        case countOfBytesSent = "count_of_bytes_sent"
+        case countOfBytesExpectedToSend = "count_of_bytes_expected_to_send"
         case createdAt = "created_at"
         case finishedAt = "finished_at"
     }

@@ -13,6 +13,10 @@ package struct TaskRequest: Decodable, Sendable {
     /// Hexadecimal by algorithm.
     package let checksums: [String: String]?
     package let options: OptionsRequest
+    package let kind: String?
+    package let method: String?
+    package let upload: UploadRequest?
+    package let idempotent: Bool?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(
@@ -33,6 +37,10 @@ package struct TaskRequest: Decodable, Sendable {
         expectedSize = try container.decodeIfPresent(Int64.self, forKey: .expectedSize)
         checksums = try container.decodeIfPresent([String: String].self, forKey: .checksums)
         options = try OptionsRequest(from: decoder)
+        kind = try container.decodeIfPresent(String.self, forKey: .kind)
+        method = try container.decodeIfPresent(String.self, forKey: .method)
+        upload = try container.decodeIfPresent(UploadRequest.self, forKey: .upload)
+        idempotent = try container.decodeIfPresent(Bool.self, forKey: .idempotent)
     }
 
     private static func target(
@@ -62,10 +70,30 @@ package struct TaskRequest: Decodable, Sendable {
 
     private enum CodingKeys: String, CodingKey {
         case url, components, headers, autostart, priority, destination, checksums
+        case kind, method, upload, idempotent
         case expectedSize = "expected_size"
         case clientPersistedString = "client_persisted_string"
         case earliestBeginAt = "earliest_begin_at"
         case resumeData = "resume_data"
+    }
+}
+
+/// Where the bytes of an upload come from: one of the three.
+package struct UploadRequest: Decodable, Sendable {
+    package let path: String?
+    /// In base64.
+    package let data: String?
+    package let staged: Bool?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        path = try container.decodeIfPresent(String.self, forKey: .path)
+        data = try container.decodeIfPresent(String.self, forKey: .data)
+        staged = try container.decodeIfPresent(Bool.self, forKey: .staged)
+    }
+
+    private enum CodingKeys: CodingKey {
+        case path, data, staged
     }
 }
 

@@ -1,3 +1,4 @@
+import TransferContainer
 import ArgumentParser
 import Curl
 import Foundation
@@ -60,7 +61,8 @@ struct Serve: AsyncParsableCommand {
         let location = database.location
         let api = TransferAPI(
             store: store,
-            containersRoot: location.containers,
+            container: parts.container,
+            uploadBytesMax: configuration.fileBytesMax,
             baseURL: configuration.publicURL,
             health: HealthSource(
                 readiness: { monitor.readiness },
@@ -125,6 +127,7 @@ private struct Parts: Sendable {
     let engine: TransferEngine
     let dispatcher: WebhookDispatcher
     let leaseKeeper: LeaseKeeper
+    let container: Container
 
     init(
         _ configuration: ServerConfiguration,
@@ -152,10 +155,11 @@ private struct Parts: Sendable {
             logger: logger
         )
         self.dispatcher = dispatcher
+        container = try Container(directory: configuration.database.containers)
         let engine = try TransferEngine(
             store: store,
             identity: identity,
-            container: Container(directory: configuration.database.containers),
+            container: container,
             // Room for transfers that are ending while others take their slots.
             curl: CurlLoop(name: "transfers", connectionsMax: 2 * configuration.concurrency),
             configuration: settings,

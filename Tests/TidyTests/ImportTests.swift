@@ -9,9 +9,10 @@ import Testing
         "EmbeddedPostgres": ["Logging"],
         "TransferModel": [],
         "TransferStore": ["TransferModel", "Postgres", "Crypto", "Logging"],
+        "TransferContainer": ["TransferModel", "CLinux", "Crypto"],
         "TransferEngine": [
-            "TransferModel", "TransferStore", "Curl", "CLinux", "Crypto", "EventLoop", "Logging",
-            "ServiceLifecycle",
+            "TransferModel", "TransferStore", "TransferContainer", "Curl", "CLinux", "EventLoop",
+            "Logging", "ServiceLifecycle",
         ],
         "TransferWebhooks": [
             "TransferModel", "TransferStore", "TransferWire", "Curl", "Crypto", "Logging",
@@ -20,7 +21,7 @@ import Testing
         "TransferWire": [],
         "TransferHTTP": [
             "TransferModel", "TransferStore", "TransferWebhooks", "TransferWire", "CLinux",
-            "Crypto",
+            "TransferContainer", "Crypto",
             "Hummingbird",
             "HTTPTypes", "Logging", "NIOCore", "NIOHTTPTypes",
             "HummingbirdCore", "NIOHTTP1", "NIOPosix",

@@ -1,3 +1,4 @@
+import TransferContainer
 import Curl
 import Foundation
 import Logging

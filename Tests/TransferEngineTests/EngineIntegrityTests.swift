@@ -224,7 +224,8 @@ import TransferTestSupport
             $0.options.retryDelayBase = .milliseconds(100)
             $0.options.retryDelayMax = .milliseconds(100)
         }
-        #expect(task.failure?.code == .httpStatus)
+        // The last attempt may have been cut off by the same time.
+        #expect([.httpStatus, .timedOut].contains(task.failure?.code))
         // A wait is at least half of its bound.
         #expect((2...9).contains(task.attempt))
     }

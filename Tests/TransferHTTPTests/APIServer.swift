@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import Postgres
 import Testing
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferTestSupport
@@ -58,7 +59,8 @@ struct APIServer: Sendable {
         let wakes = WakeCounter()
         let api = TransferAPI(
             store: store,
-            containersRoot: containers,
+            container: try Container(directory: containers),
+            uploadBytesMax: 1_000_000,
             baseURL: nil,
             health: .fixture(),
             wake: { wakes.count() },

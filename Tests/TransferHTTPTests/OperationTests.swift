@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Postgres
 import Testing
+import TransferContainer
 import TransferStore
 import TransferTestSupport
 import TransferWire
@@ -23,7 +24,8 @@ import TransferWire
         let pool = ConnectionPool(configuration: nowhere, loop: TestDatabase.current.loop)
         let api = TransferAPI(
             store: TransferStore(pool: pool),
-            containersRoot: "/nonexistent",
+            container: try Container(directory: "/tmp"),
+            uploadBytesMax: 1_000_000,
             baseURL: nil,
             health: health,
             wake: {},

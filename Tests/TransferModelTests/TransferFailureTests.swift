@@ -34,10 +34,10 @@ import TransferModel
             case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .badRedirect,
                 .unsupportedURL:
                 .http
-            case .fileTooLarge, .destinationCollision, .destinationNotWritable, .storageFull,
-                .storageFailure:
+            case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
+                .sourceChanged, .storageFull, .storageFailure:
                 .storage
-            case .poison: .service
+            case .unknownOutcome, .poison: .service
             }
         #expect(TransferFailure(code, "").domain == expected)
     }
@@ -49,7 +49,8 @@ import TransferModel
                 "timed_out", "connection_lost", "length_mismatch", "size_mismatch",
                 "checksum_mismatch", "bad_response", "http_status",
                 "bad_redirect", "unsupported_url", "file_too_large", "destination_collision",
-                "destination_not_writable", "storage_full", "storage_failure", "poison",
+                "destination_not_writable", "source_missing", "source_changed", "storage_full",
+                "storage_failure", "unknown_outcome", "poison",
             ]
         )
     }

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import TransferModel
+package import TransferModel
 
 /// The directory that holds the results of all tenants, opened once.
 ///
@@ -23,11 +23,11 @@ package final class Container: Sendable {
     deinit { close(root) }
 
     /// Where the file of a task lies: a directory beneath the root, and a name in it.
-    struct Place {
-        let directory: String
-        let name: String
+    package struct Place: Sendable {
+        package let directory: String
+        package let name: String
 
-        init(_ path: String, tenant: TenantID) {
+        package init(_ path: String, tenant: TenantID) {
             // As bytes, as the kernel does: a mark that combines with a slash would hide it.
             let parts = "\(tenant)/\(path)".utf8.split(separator: UInt8(ascii: "/"))
                 .map { String(decoding: $0, as: UTF8.self) }
@@ -35,11 +35,11 @@ package final class Container: Sendable {
             name = parts.last ?? ""
         }
 
-        var path: String { "\(directory)/\(name)" }
+        package var path: String { "\(directory)/\(name)" }
     }
 
     /// Creates an empty part file, and the directories above it as needed.
-    func createPart(at place: Place) throws(StorageError) -> Int32 {
+    package func createPart(at place: Place) throws(StorageError) -> Int32 {
         let flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW
         var descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
         if descriptor < 0, errno == ENOENT {
@@ -51,7 +51,7 @@ package final class Container: Sendable {
     }
 
     /// Opens a part file that is there, to be gone on with; nil when it is not.
-    func openPart(at place: Place) throws(StorageError) -> Int32? {
+    package func openPart(at place: Place) throws(StorageError) -> Int32? {
         // Not blocking, should a pipe have been planted there.
         let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK
         let descriptor = clinux_open_beneath(root, place.path, flags, 0)
@@ -60,9 +60,30 @@ package final class Container: Sendable {
         return nil
     }
 
+    /// Opens a file to be read.
+    package func openSource(at place: Place) throws(StorageError) -> Int32 {
+        // Not blocking, should it be a pipe.
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = clinux_open_beneath(root, place.path, flags, 0)
+        guard descriptor >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
+        return descriptor
+    }
+
+    /// Opens or creates a file that is written bit by bit, and the directories above it as needed.
+    package func openToAppend(at place: Place) throws(StorageError) -> Int32 {
+        let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK
+        var descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
+        if descriptor < 0, errno == ENOENT {
+            try createDirectories(place.directory)
+            descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
+        }
+        guard descriptor >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
+        return descriptor
+    }
+
     /// Moves a part file of another task to the task that goes on with it; one that was moved
     /// before, or is not there, is fine.
-    func adoptPart(from source: Place, to place: Place) throws(StorageError) {
+    package func adoptPart(from source: Place, to place: Place) throws(StorageError) {
         try createDirectories(place.directory)
         do throws(StorageError) {
             try withDirectory(source.directory) { from throws(StorageError) in
@@ -79,7 +100,7 @@ package final class Container: Sendable {
     }
 
     /// Removes a part file that will not be published; one that is gone already is fine.
-    func removePart(at place: Place) throws(StorageError) {
+    package func removePart(at place: Place) throws(StorageError) {
         do throws(StorageError) {
             try withDirectory(place.directory) { directory throws(StorageError) in
                 guard unlinkat(directory, place.name, 0) == 0 || errno == ENOENT else {
@@ -92,7 +113,7 @@ package final class Container: Sendable {
     }
 
     /// What a rename came to.
-    enum Publishing {
+    package enum Publishing {
         /// The part is under its final name, by this call or an earlier one.
         case published
         /// There is neither a part nor a file that it could have become.
@@ -102,7 +123,7 @@ package final class Container: Sendable {
     /// Gives a durable part file its final name, in one step that no reader sees half of.
     ///
     /// A repeated call knows its own result by `bytes`, the size of the part.
-    func publish(
+    package func publish(
         _ part: Place,
         as name: String,
         overwrite: Bool,
@@ -124,7 +145,7 @@ package final class Container: Sendable {
     }
 
     /// Makes a directory's names durable: a file's own fsync(2) does not cover its name.
-    func syncDirectory(_ path: String) throws(StorageError) {
+    package func syncDirectory(_ path: String) throws(StorageError) {
         try withDirectory(path) { directory throws(StorageError) in
             guard fsync(directory) == 0 else {
                 throw StorageError(operation: "fsync", errno: errno)
@@ -133,7 +154,7 @@ package final class Container: Sendable {
     }
 
     /// Makes everything written to the container's file system durable, by syncfs(2).
-    func syncAll() throws(StorageError) {
+    package func syncAll() throws(StorageError) {
         guard clinux_syncfs(root) == 0 else {
             throw StorageError(operation: "syncfs", errno: errno)
         }

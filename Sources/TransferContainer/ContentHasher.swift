@@ -1,13 +1,13 @@
 import CLinux
 import Crypto
 import Glibc
-import TransferModel
+package import TransferModel
 
 /// Computes the checksums of a file while its bytes pass by once, in order.
 ///
 /// Its state cannot be stored: whoever goes on with a part file after a restart first has the bytes
 /// that are there read again, by ``update(file:range:)``.
-struct ContentHasher {
+package struct ContentHasher {
     /// Bytes read from a file at a time: few calls, and they stay in the processor's cache.
     private static let readBytesMax = 256 << 10
 
@@ -17,7 +17,7 @@ struct ContentHasher {
     private var sha512: SHA512?
 
     /// Computes those `algorithms`; with none, all calls are free.
-    init(_ algorithms: Set<ChecksumAlgorithm>) {
+    package init(_ algorithms: Set<ChecksumAlgorithm>) {
         if algorithms.contains(.crc32c) { crc32c = 0 }
         if algorithms.contains(.md5) { md5 = Insecure.MD5() }
         if algorithms.contains(.sha256) { sha256 = SHA256() }
@@ -27,7 +27,7 @@ struct ContentHasher {
     private var isIdle: Bool { crc32c == nil && md5 == nil && sha256 == nil && sha512 == nil }
 
     /// Takes the next bytes; they are read in place.
-    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         if let crc = crc32c { crc32c = clinux_crc32c(crc, bytes.baseAddress, bytes.count) }
         md5?.update(bufferPointer: bytes)
         sha256?.update(bufferPointer: bytes)
@@ -38,7 +38,7 @@ struct ContentHasher {
     ///
     /// Blocks for as long as the reading takes.
     /// - Throws: ``StorageError``; then what was taken is unknown and the hasher is of no more use.
-    mutating func update(
+    package mutating func update(
         file descriptor: Int32,
         range: Range<Int64>
     ) throws(StorageError) {
@@ -63,7 +63,7 @@ struct ContentHasher {
     }
 
     /// The checksums of all bytes so far, the weakest algorithm first; more bytes may follow.
-    func finalize() -> [Checksum] {
+    package func finalize() -> [Checksum] {
         let checksums = [
             crc32c.flatMap { crc in
                 withUnsafeBytes(of: crc.bigEndian) { Checksum(.crc32c, bytes: $0) }

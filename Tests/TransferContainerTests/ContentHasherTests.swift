@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import TransferModel
 
-@testable import TransferEngine
+@testable import TransferContainer
 
 @Suite struct ContentHasherTests {
     private static let all = Set(ChecksumAlgorithm.allCases)

@@ -2,9 +2,9 @@ import Synchronization
 import TransferModel
 
 /// The attempts this worker is running, and the slots they take.
-final class ActiveDownloads: Sendable {
+final class ActiveAttempts: Sendable {
     private struct State {
-        var downloads: [Fence: Download] = [:]
+        var attempts: [Fence: any TransferAttempt] = [:]
         var perLane: [Lane: Int] = [:]
         /// What was stored of each attempt's progress, but for those that never lasted.
         var stored: [Fence: Stored] = [:]
@@ -15,6 +15,7 @@ final class ActiveDownloads: Sendable {
 
     private struct Stored {
         var received: Int64 = 0
+        var sent: Int64 = 0
         /// Names the part file of the last checkpoint.
         var partFence: Fence?
         var isResumptionTold = false
@@ -23,22 +24,22 @@ final class ActiveDownloads: Sendable {
     private let state = Mutex(State())
 
     /// How many attempts are running.
-    var count: Int { state.withLock { $0.downloads.count } }
+    var count: Int { state.withLock { $0.attempts.count } }
 
     /// How many connections each busy host has.
     var busy: [Lane: Int] { state.withLock { $0.perLane } }
 
     /// Whether the attempt with that fence is running.
-    func contains(_ fence: Fence) -> Bool { state.withLock { $0.downloads[fence] != nil } }
+    func contains(_ fence: Fence) -> Bool { state.withLock { $0.attempts[fence] != nil } }
 
     /// Takes a slot.
     ///
     /// - Returns: false when the worker is stopping and the attempt must be given back.
-    func insert(_ download: Download) -> Bool {
+    func insert(_ attempt: any TransferAttempt) -> Bool {
         state.withLock { state in
             guard !state.isClosed else { return false }
-            state.downloads[download.claim.fence] = download
-            state.perLane[download.claim.lane, default: 0] += 1
+            state.attempts[attempt.claim.fence] = attempt
+            state.perLane[attempt.claim.lane, default: 0] += 1
             return true
         }
     }
@@ -48,7 +49,7 @@ final class ActiveDownloads: Sendable {
     /// - Returns: the attempt of the same task that has waited for that, if any.
     func remove(_ claim: TaskClaim) -> TaskClaim? {
         state.withLock { state in
-            guard state.downloads.removeValue(forKey: claim.fence) != nil else { return nil }
+            guard state.attempts.removeValue(forKey: claim.fence) != nil else { return nil }
             state.stored[claim.fence] = nil
             let rest = (state.perLane[claim.lane] ?? 1) - 1
             state.perLane[claim.lane] = rest > 0 ? rest : nil
@@ -63,7 +64,7 @@ final class ActiveDownloads: Sendable {
     func postpone(_ claim: TaskClaim) -> Bool {
         guard claim.partial != nil else { return false }
         return state.withLock { state in
-            guard state.downloads.values.contains(where: { $0.claim.task == claim.task }) else {
+            guard state.attempts.values.contains(where: { $0.claim.task == claim.task }) else {
                 return false
             }
             state.postponed[claim.task] = claim
@@ -72,8 +73,8 @@ final class ActiveDownloads: Sendable {
     }
 
     /// The attempts with these fences.
-    func downloads(_ fences: [Fence]) -> [Download] {
-        state.withLock { state in fences.compactMap { state.downloads[$0] } }
+    func attempts(_ fences: [Fence]) -> [any TransferAttempt] {
+        state.withLock { state in fences.compactMap { state.attempts[$0] } }
     }
 
     /// Forgets attempts that were put off and then taken away.
@@ -84,10 +85,10 @@ final class ActiveDownloads: Sendable {
     }
 
     /// All attempts; with `closing` no further one is let in, else those put off are forgotten.
-    func all(closing: Bool) -> [Download] {
+    func all(closing: Bool) -> [any TransferAttempt] {
         state.withLock { state in
             if closing { state.isClosed = true } else { state.postponed = [:] }
-            return Array(state.downloads.values)
+            return Array(state.attempts.values)
         }
     }
 
@@ -96,8 +97,8 @@ final class ActiveDownloads: Sendable {
         state.withLock { state in
             var progress: [AttemptProgress] = []
             var resumptions: [Resumption] = []
-            for (fence, download) in state.downloads {
-                let now = download.progress
+            for (fence, attempt) in state.attempts {
+                let now = attempt.progress
                 var stored = state.stored[fence] ?? Stored()
                 let checkpoint =
                     stored.partFence == now.checkpoint?.partFence ? nil : now.checkpoint
@@ -106,17 +107,21 @@ final class ActiveDownloads: Sendable {
                     stored.isResumptionTold = true
                     state.stored[fence] = stored
                 }
-                guard now.received != stored.received || checkpoint != nil else { continue }
+                let hasMoved = now.received != stored.received || now.sent != stored.sent
+                guard hasMoved || checkpoint != nil else { continue }
                 progress.append(
                     AttemptProgress(
-                        task: download.claim.task,
+                        task: attempt.claim.task,
                         fence: fence,
                         bytesReceived: now.received,
                         bytesExpected: now.expected,
+                        bytesSent: now.sent,
+                        bytesToSend: now.toSend,
                         checkpoint: checkpoint
                     )
                 )
                 stored.received = now.received
+                stored.sent = now.sent
                 stored.partFence = now.checkpoint?.partFence
                 state.stored[fence] = stored
             }

@@ -1,15 +1,20 @@
 import Glibc
-import TransferModel
+package import TransferModel
 
 /// A file operation in a container failed.
-struct StorageError: Error, Equatable {
+package struct StorageError: Error, Equatable {
     /// What was being done, for the log.
-    let operation: String
+    package let operation: String
     /// Its `errno`.
-    let errno: Int32
+    package let errno: Int32
+
+    package init(operation: String, errno: Int32) {
+        self.operation = operation
+        self.errno = errno
+    }
 
     /// What it means for the task.
-    var failure: TransferFailure {
+    package var failure: TransferFailure {
         switch errno {
         case ENOSPC, EDQUOT:
             TransferFailure(.storageFull, "The container has no space left.")

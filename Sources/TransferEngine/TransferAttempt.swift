@@ -1,0 +1,51 @@
+import TransferModel
+
+/// A running attempt, whichever way its bytes go.
+protocol TransferAttempt: AnyObject, Sendable {
+    var claim: TaskClaim { get }
+    /// How far it is.
+    var progress: AttemptStatus { get }
+    /// Stops it from any thread; it then ends as abandoned, or as what came first.
+    func abandon()
+}
+
+/// What is to be stored of a running attempt.
+struct AttemptStatus {
+    var received: Int64 = 0
+    var expected: Int64?
+    var sent: Int64 = 0
+    var toSend: Int64?
+    /// Bytes that were there before, once the origin sends only the rest.
+    var resumption: Resumption?
+    /// The file that a later attempt may go on with; nil as long as that would not pay.
+    var checkpoint: PartialDownload?
+}
+
+extension TaskClaim {
+    /// Whether the origin may see the request twice.
+    var isIdempotent: Bool { options.isIdempotent ?? request.isIdempotent }
+
+    /// What a failure of an attempt means when its request may have reached the origin.
+    ///
+    /// A request that must not be sent twice is sent again only when the origin has said that it
+    /// did nothing: 425, 429 and 503 (RFC 8470 §5.2, RFC 6585 §4, RFC 9110 §15.6.4).
+    func outcome(of failure: TransferFailure, mayHaveArrived: Bool) -> TransferFailure {
+        guard !isIdempotent, failure.isRetryable, mayHaveArrived else { return failure }
+        if let status = failure.httpStatus {
+            return [425, 429, 503].contains(status) ? failure : failure.final
+        }
+        return TransferFailure(
+            .unknownOutcome,
+            "\(failure.message) The server may have acted on the \(request.method) all the same."
+        )
+    }
+}
+
+extension HTTPHeader {
+    private static let harmlessNames: Set<String> = [
+        "accept", "accept-language", "content-type", "user-agent",
+    ]
+
+    /// Whether the field says nothing about who asks, and so may follow to another origin.
+    var isHarmless: Bool { Self.harmlessNames.contains(name.lowercased()) }
+}

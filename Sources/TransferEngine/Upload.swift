@@ -1,0 +1,248 @@
+import TransferContainer
+import Curl
+import Synchronization
+import TransferModel
+
+/// One attempt of an upload: requests, redirects and the begin of the answer.
+///
+/// Called on its curl loop's thread, but for `start`, `abandon` and `progress`, which may come from
+/// anywhere; what both touch is under the mutex.
+final class Upload: CurlSink, TransferAttempt {
+    /// What an ended attempt hands over.
+    struct Ending: Sendable {
+        let claim: TaskClaim
+        let end: End
+        let metrics: AttemptMetrics
+        let bytesSent: Int64
+        /// Whether the origin may have acted on the request.
+        let mayHaveArrived: Bool
+        /// What is left of the time for the whole task.
+        let remaining: Duration
+    }
+
+    enum End: Sendable {
+        case finished(TransferResult, body: [UInt8])
+        case failed(TransferFailure)
+        case abandoned
+    }
+
+    let claim: TaskClaim
+    private let loop: CurlLoop
+    private let configuration: EngineConfiguration
+    private let onEnd: @Sendable (Ending) -> Void
+    private let bytesToSend: Int64
+    private let state: Mutex<Confined>
+
+    private struct Confined {
+        var machine: DownloadStateMachine
+        var request: TransferRequest
+        var headers: [HTTPHeader]
+        let file: UploadFile?
+        var body: [UInt8] = []
+        /// The answer went on beyond what is kept of it.
+        var isCut = false
+        var bytesReceived: Int64 = 0
+        var metrics = AttemptMetrics()
+        var mayHaveArrived = false
+        var current: CurlTransfer?
+        var isAbandoned = false
+        let startedAt = ContinuousClock.now
+    }
+
+    /// Opens the file that is sent, if it is one.
+    ///
+    /// - Throws: the failure of the attempt.
+    init(
+        _ claim: TaskClaim,
+        url: CurlURL,
+        loop: CurlLoop,
+        container: Container,
+        configuration: EngineConfiguration,
+        onEnd: @escaping @Sendable (Ending) -> Void
+    ) throws(TransferFailure) {
+        self.claim = claim
+        self.loop = loop
+        self.configuration = configuration
+        self.onEnd = onEnd
+        let file = try Self.file(claim, container)
+        if case .data(let bytes) = claim.request.upload {
+            bytesToSend = Int64(bytes.count)
+        } else {
+            bytesToSend = file?.length ?? 0
+        }
+        state = Mutex(
+            Confined(
+                machine: DownloadStateMachine(
+                    url: url,
+                    redirectsMax: claim.options.redirectsMax ?? EngineConfiguration.redirectsMax,
+                    deliversErrors: claim.options.deliversHTTPErrors ?? false
+                ),
+                request: claim.request,
+                headers: claim.headers,
+                file: file
+            )
+        )
+    }
+
+    private static func file(
+        _ claim: TaskClaim,
+        _ container: Container
+    ) throws(TransferFailure) -> UploadFile? {
+        let path: String
+        switch claim.request.upload {
+        case .file(let given): path = given
+        case .staged: path = ResultLocation.bodyPath(of: claim.task)
+        case .data, nil: return nil
+        }
+        do throws(StorageError) {
+            return try UploadFile(Container.Place(path, tenant: claim.tenant), in: container)
+        } catch {
+            throw TransferFailure(.sourceMissing, "The file to upload cannot be read.")
+        }
+    }
+
+    /// Sends the request.
+    func start(_ url: CurlURL) {
+        var (request, remaining) = state.withLock { state in
+            state.metrics.redirects = state.machine.redirects
+            var request = CurlRequest(
+                url: url.absoluteString,
+                method: state.request.method,
+                headers: state.headers.map { ($0.name, $0.value) },
+                egress: configuration.egress
+            )
+            if case .data(let bytes) = state.request.upload { request.body = bytes }
+            if state.request.upload != nil, let file = state.file {
+                // A redirect sends it from its begin.
+                _ = file.rewind()
+                request.bodySource = file
+            }
+            return (request, timeLeft(state))
+        }
+        request.isReplayable = claim.isIdempotent
+        request.inactivityTimeout = claim.timeoutForRequest
+        request.totalTimeout = max(remaining, .milliseconds(1))
+        let transfer = loop.start(request, sink: self)
+        let isAbandoned = state.withLock { state in
+            state.current = transfer
+            return state.isAbandoned
+        }
+        if isAbandoned { transfer.cancel() }
+    }
+
+    func abandon() {
+        let transfer = state.withLock { state in
+            state.machine.abandoned()
+            state.isAbandoned = true
+            return state.current
+        }
+        transfer?.cancel()
+    }
+
+    var progress: AttemptStatus {
+        state.withLock { state in
+            AttemptStatus(
+                received: state.bytesReceived,
+                sent: bytesSent(state),
+                toSend: bytesToSend
+            )
+        }
+    }
+
+    func receive(head: ResponseHead) -> SinkVerdict {
+        state.withLock { state in
+            state.metrics.httpStatus = head.status
+            state.body = []
+            state.isCut = false
+            return state.machine.received(head) == .abort ? .abort : .proceed
+        }
+    }
+
+    func receive(body: UnsafeRawBufferPointer) -> SinkVerdict {
+        state.withLock { state in
+            state.bytesReceived += Int64(body.count)
+            let room = TransferRequest.responseBodyBytesMax - state.body.count
+            state.body += body.prefix(max(0, room))
+            // What goes on beyond the bound is not waited for.
+            guard body.count <= room else {
+                state.isCut = true
+                return .abort
+            }
+            return .proceed
+        }
+    }
+
+    func finish(_ result: Result<CurlSummary, CurlError>) {
+        let (next, ending) = state.withLock { state in
+            state.metrics.note(result)
+            state.mayHaveArrived = state.mayHaveArrived || state.metrics.remoteAddress != nil
+            switch state.machine.finished(wholeEnough(result, state), bytesWritten: 0) {
+            case .follow(let url, let dropsSecrets):
+                if dropsSecrets { state.headers.removeAll { !$0.isHarmless } }
+                state.request = state.request.redirected(status: state.metrics.httpStatus ?? 0)
+                return (CurlURL?.some(url), Ending?.none)
+            case .restart:
+                return (state.machine.url, nil)
+            case .end(let end):
+                return (nil, handOver(end, state))
+            }
+        }
+        if let next { start(next) }
+        if let ending { onEnd(ending) }
+    }
+
+    /// An answer that was cut on our side is as good as a whole one.
+    private func wholeEnough(
+        _ result: Result<CurlSummary, CurlError>,
+        _ state: Confined
+    ) -> Result<CurlSummary, CurlError> {
+        guard state.isCut, case .failure(let error) = result else { return result }
+        return .success(error.summary)
+    }
+
+    private func handOver(_ end: DownloadStateMachine.End, _ state: Confined) -> Ending {
+        Ending(
+            claim: claim,
+            end: checked(end, state),
+            metrics: state.metrics,
+            bytesSent: bytesSent(state),
+            mayHaveArrived: state.mayHaveArrived,
+            remaining: timeLeft(state)
+        )
+    }
+
+    private func checked(_ end: DownloadStateMachine.End, _ state: Confined) -> End {
+        if let file = state.file, !file.isUnchanged, !state.isAbandoned {
+            return .failed(
+                TransferFailure(.sourceChanged, "The file was changed while it was sent.")
+            )
+        }
+        switch end {
+        case .finished(let result):
+            let answer = TransferResult(
+                httpStatus: result.httpStatus,
+                bytesReceived: state.bytesReceived,
+                contentType: result.contentType,
+                etag: result.etag,
+                isLengthVerified: result.isLengthVerified && !state.isCut
+            )
+            return .finished(answer, body: state.body)
+        case .failed(var failure):
+            if failure.httpStatus != nil, !state.body.isEmpty {
+                failure.responseBody = Array(
+                    state.body.prefix(TransferFailure.responseBodyBytesMax)
+                )
+            }
+            return .failed(failure)
+        case .abandoned: return .abandoned
+        }
+    }
+
+    private func bytesSent(_ state: Confined) -> Int64 {
+        state.file?.bytesRead ?? (state.mayHaveArrived ? bytesToSend : 0)
+    }
+
+    private func timeLeft(_ state: Confined) -> Duration {
+        claim.timeoutForResource - claim.elapsed - (.now - state.startedAt)
+    }
+}

@@ -1,0 +1,188 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import TransferContainer
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// `/v1/tasks/{id}/body`: the bytes of an upload that its client brings, in one request or several.
+struct BodyRoutes: Sendable {
+    let store: TransferStore
+    let container: Container
+    let bytesMax: Int64
+    let wake: @Sendable () -> Void
+    /// Where writes block, so that the threads of the sockets never do.
+    let threads: NIOThreadPool
+
+    func add(to router: Router<APIContext>) {
+        router.get("/v1/tasks/{id}/body") { _, context in
+            try await offset(of: context.taskID(), tenant: context.requireTenant())
+        }
+        router.put("/v1/tasks/{id}/body") { request, context in
+            try await put(request, of: context.taskID(), tenant: context.requireTenant())
+        }
+    }
+
+    func offset(of id: TaskID, tenant: TenantID) async throws -> Response {
+        _ = try await awaiting(id, tenant: tenant)
+        let size = try await onThread { [container] in
+            try StagedBody.size(of: id, tenant: tenant, in: container)
+        }
+        return Response(status: .noContent, headers: [.uploadOffset: "\(size)"])
+    }
+
+    func put(_ request: Request, of id: TaskID, tenant: TenantID) async throws -> Response {
+        let task = try await awaiting(id, tenant: tenant)
+        let range = try BodyRange(request.headers)
+        guard range.total ?? 0 <= bytesMax else { throw tooLarge }
+        let body = try await open(id, tenant: tenant)
+        if range.start == 0 { try await onThread { try body.clear() } }
+        guard body.size == range.start else {
+            var problem = Problem(
+                .wrongOffset,
+                "Go on at byte \(body.size), or begin again at byte 0."
+            )
+            problem.headers[.uploadOffset] = "\(body.size)"
+            throw problem
+        }
+        try await receive(request, into: body, range)
+        guard range.isComplete(at: body.size) else {
+            return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
+        }
+        try await check(body, request.headers, isWhole: range.start == 0)
+        try await onThread { try body.sync() }
+        guard let begins = try await store.completeBody(tenant: tenant, id: id) else {
+            throw Problem(.bodyNotExpected, "The task is \(task.state.rawValue).")
+        }
+        if begins { _ = try await store.resumeTask(tenant: tenant, id: id) }
+        wake()
+        guard let ready = try await store.task(tenant: tenant, id: id) else {
+            throw Problem(.unknownTask)
+        }
+        return try Response(
+            status: .ok,
+            headers: [.contentType: "application/json"],
+            body: ResponseBody(
+                byteBuffer: ByteBuffer(bytes: WireEncoder.encode(TaskDocument(ready)))
+            )
+        )
+    }
+
+    /// The task, when it still waits for bytes; one that has not begun may be given others.
+    private func awaiting(_ id: TaskID, tenant: TenantID) async throws -> TransferTask {
+        guard let task = try await store.task(tenant: tenant, id: id) else {
+            throw Problem(.unknownTask)
+        }
+        guard task.awaitsBody else {
+            throw Problem(.bodyNotExpected, "The task is \(task.state.rawValue).")
+        }
+        return task
+    }
+
+    private func open(_ id: TaskID, tenant: TenantID) async throws -> StagedBody {
+        do {
+            return try await onThread { [container] in
+                try StagedBody(of: id, tenant: tenant, in: container)
+            }
+        } catch is StagedBody.InUse {
+            throw Problem(.bodyInUse, "Another request is just bringing bytes.")
+        }
+    }
+
+    private func receive(
+        _ request: Request,
+        into body: StagedBody,
+        _ range: BodyRange
+    ) async throws {
+        let end = range.end ?? bytesMax
+        do {
+            for try await chunk in request.body {
+                guard body.size + Int64(chunk.readableBytes) <= end else {
+                    throw range.end == nil ? tooLarge : BodyRange.mismatch
+                }
+                try await onThread { try body.append(chunk) }
+            }
+        } catch let problem as Problem {
+            throw problem
+        } catch let error as HTTPParserError {
+            throw error
+        } catch let error as StorageError {
+            throw error
+        } catch {
+            // The client is gone; what has come stays for the next request.
+            throw Problem(.malformedJSON, "The body is not complete.")
+        }
+        guard range.end ?? body.size == body.size else { throw BodyRange.mismatch }
+    }
+
+    /// Holds the whole to what the client says of it (RFC 9530).
+    private func check(_ body: StagedBody, _ fields: HTTPFields, isWhole: Bool) async throws {
+        let wanted = DigestFields.checksums(
+            status: isWhole ? 200 : 206,
+            headers: fields.map { (name: $0.name.rawName, value: $0.value) }
+        )
+        guard !wanted.isEmpty else { return }
+        let found = try await onThread { try body.checksums(Set(wanted.map(\.algorithm))) }
+        guard wanted.allSatisfy(found.contains) else {
+            try await onThread { try body.clear() }
+            throw Problem(.digestMismatch, "Nothing of the body was kept; bring it again.")
+        }
+    }
+
+    private var tooLarge: Problem {
+        Problem(.bodyTooLarge, "The bytes of an upload may be \(bytesMax).")
+    }
+
+    private func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await threads.runIfActive(body)
+        } catch let error as StorageError {
+            guard error.failure.code == .storageFull else { throw error }
+            throw Problem(.storageFull)
+        }
+    }
+}
+
+/// Which bytes of the whole a request brings.
+struct BodyRange: Equatable {
+    let start: Int64
+    /// Behind the last byte; nil when only the request's end tells.
+    let end: Int64?
+    let total: Int64?
+
+    static let mismatch = Problem(
+        .validationFailed,
+        "The body has another length than was announced.",
+        errors: [
+            FieldError(parameter: "Content-Range", .invalidValue, "Must be as long as the body.")
+        ]
+    )
+
+    init(_ fields: HTTPFields) throws(Problem) {
+        let length = fields[.contentLength].flatMap { Int64($0) }
+        guard let field = fields[.contentRange] else {
+            (start, end, total) = (0, length, length)
+            return
+        }
+        guard let range = ContentRange(field), let total = range.total else {
+            throw Problem([
+                FieldError(
+                    parameter: "Content-Range",
+                    .invalidValue,
+                    "Must be `bytes first-last/total`."
+                )
+            ])
+        }
+        guard length.map({ $0 == range.range.upperBound - range.range.lowerBound }) ?? true else {
+            throw Self.mismatch
+        }
+        (start, end, self.total) = (range.range.lowerBound, range.range.upperBound, total)
+    }
+
+    func isComplete(at size: Int64) -> Bool { total.map { $0 == size } ?? true }
+}

@@ -1,0 +1,99 @@
+import Glibc
+import NIOCore
+import TransferContainer
+import TransferModel
+
+/// The bytes that a client brings for an upload, as far as they have come; locked while it is open.
+///
+/// Every call blocks on the disk: they belong on a thread pool. `@unchecked Sendable` holds because
+/// a request makes its calls one after the other.
+final class StagedBody: @unchecked Sendable {
+    /// Another request is just bringing bytes.
+    struct InUse: Error {}
+
+    private let descriptor: Int32
+    private let container: Container
+    private let place: Container.Place
+    /// How many bytes are there.
+    private(set) var size: Int64
+
+    init(of task: TaskID, tenant: TenantID, in container: Container) throws {
+        self.container = container
+        place = Container.Place(ResultLocation.bodyPath(of: task), tenant: tenant)
+        descriptor = try container.openToAppend(at: place)
+        size = 0
+        // Released by the kernel with the descriptor, also when this process dies.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw InUse() }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw StorageError(operation: "fstat", errno: errno)
+        }
+        size = Int64(status.st_size)
+    }
+
+    deinit { close(descriptor) }
+
+    /// How many bytes have come so far, also while more are coming.
+    static func size(
+        of task: TaskID,
+        tenant: TenantID,
+        in container: Container
+    ) throws(StorageError) -> Int64 {
+        let place = Container.Place(ResultLocation.bodyPath(of: task), tenant: tenant)
+        let descriptor: Int32
+        do throws(StorageError) {
+            descriptor = try container.openSource(at: place)
+        } catch  where error.errno == ENOENT {
+            return 0
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(operation: "fstat", errno: errno)
+        }
+        return Int64(status.st_size)
+    }
+
+    /// Adds bytes behind those that are there.
+    func append(_ bytes: ByteBuffer) throws(StorageError) {
+        var failure: Int32 = 0
+        bytes.withUnsafeReadableBytes { buffer in
+            var rest = buffer[...]
+            while !rest.isEmpty, failure == 0 {
+                let piece = UnsafeRawBufferPointer(rebasing: rest)
+                let count = pwrite(descriptor, piece.baseAddress, piece.count, off_t(size))
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else {
+                    failure = count == 0 ? EIO : errno
+                    return
+                }
+                size += Int64(count)
+                rest = rest.dropFirst(count)
+            }
+        }
+        guard failure == 0 else { throw StorageError(operation: "pwrite", errno: failure) }
+    }
+
+    /// Forgets what is there.
+    func clear() throws(StorageError) {
+        guard ftruncate(descriptor, 0) == 0 else {
+            throw StorageError(operation: "ftruncate", errno: errno)
+        }
+        size = 0
+    }
+
+    /// The checksums of all that is there.
+    func checksums(_ algorithms: Set<ChecksumAlgorithm>) throws(StorageError) -> [Checksum] {
+        var hasher = ContentHasher(algorithms)
+        try hasher.update(file: descriptor, range: 0..<size)
+        return hasher.finalize()
+    }
+
+    /// Makes the bytes and their name durable.
+    func sync() throws(StorageError) {
+        guard fdatasync(descriptor) == 0 else {
+            throw StorageError(operation: "fdatasync", errno: errno)
+        }
+        try container.syncDirectory(place.directory)
+    }
+}

@@ -1,0 +1,267 @@
+import Foundation
+import Glibc
+import Postgres
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Bytes that go the other way.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineUploadTests {
+    private static let body = OriginBody.random(seed: 51, size: 2_000_000)
+    private static let size = Int64(body.count)
+
+    /// Uploads `source` to `/in`, which answers as `script` says.
+    private func upload(
+        _ fixture: EngineFixture,
+        _ source: TransferRequest.UploadSource = .file(path: "out/file"),
+        method: String? = nil,
+        readsBody: Bool = true,
+        retries: Bool = false,
+        to script: @escaping LoopbackOrigin.Responder = { _ in .response(201) },
+        change: (inout TaskSubmission) -> Void = { _ in }
+    ) async throws -> TransferTask {
+        fixture.origin.when("/in", readsBody: readsBody, script)
+        let id = try await fixture.submit(fixture.origin.url("/in")) {
+            $0.request = TransferRequest(method: method, upload: source)
+            change(&$0)
+        }
+        if source == .staged {
+            try fixture.place(Self.body.bytes, at: ResultLocation.bodyPath(of: id))
+            _ = try await fixture.store.completeBody(tenant: fixture.tenant, id: id)
+            _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        }
+        return try await fixture.withEngine {
+            if !retries { $0.retryPolicy.attemptsMax = 1 }
+        } _: { _ in
+            try await fixture.ended(id)
+        }
+    }
+
+    private func sent(_ fixture: EngineFixture, _ path: String = "/in") -> [OriginRequest] {
+        fixture.origin.log.now.requests(at: path)
+    }
+
+    @Test(arguments: [TransferRequest.UploadSource.file(path: "out/file"), .staged])
+    func sendsAFile(source: TransferRequest.UploadSource) async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place(Self.body.bytes, at: "out/file")
+        let answer = OriginBody.text(#"{"id": 7}"#)
+        let task = try await upload(fixture, source) { _ in
+            .response(201, headers: [("Content-Type", "application/json")], body: answer)
+        } change: {
+            $0.headers = [HTTPHeader("X-A", "b")]
+        }
+        #expect(task.state == .completed)
+        #expect(task.kind == .upload)
+        #expect(task.bytesSent == Self.size)
+        #expect(task.bytesToSend == Self.size)
+        #expect(task.result?.httpStatus == 201)
+        #expect(task.result?.contentType == "application/json")
+        let kept = try await fixture.store.responseBody(tenant: fixture.tenant, task: task.id)
+        #expect(kept == answer.bytes)
+        let request = try #require(sent(fixture).first)
+        #expect(request.method == "PUT")
+        #expect(request.bodyCount == Self.body.count)
+        #expect(request["Content-Length"] == "\(Self.size)")
+        #expect(request["X-A"] == "b")
+        #expect(request.body == Self.body.bytes(in: 0..<request.body.count))
+        let kinds = try await fixture.events().map(\.kind)
+        #expect(kinds.suffix(2) == [.taskCompleted, .sessionEventsFinished])
+        #expect(!kinds.contains(.taskDownloadFinished))
+        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: task.id)
+        #expect(attempts?.map(\.bytesSent) == [Self.size])
+    }
+
+    @Test(arguments: [[], Array("a\u{0}b".utf8)] as [[UInt8]])
+    func sendsWhatCameWithTheTask(data: [UInt8]) async throws {
+        let fixture = try await EngineFixture()
+        let task = try await upload(fixture, .data(data), method: "PATCH")
+        #expect(task.state == .completed)
+        #expect(task.bytesSent == Int64(data.count))
+        #expect(sent(fixture).map(\.method) == ["PATCH"])
+        #expect(sent(fixture).map(\.body) == [data])
+    }
+
+    @Test func anEmptyFileIsSentAsThat() async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place([], at: "out/file")
+        let task = try await upload(fixture)
+        #expect(task.state == .completed)
+        #expect(sent(fixture).first?["Content-Length"] == "0")
+    }
+
+    @Test(arguments: ["absent", "out", "link", "pipe"])
+    func whatIsNoFileIsNotSent(path: String) async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place([1], at: "out/file")
+        symlink("/etc/passwd", "\(fixture.container)/link")
+        mkfifo("\(fixture.container)/pipe", 0o600)
+        let task = try await upload(fixture, .file(path: path), retries: true)
+        #expect(task.failure?.code == .sourceMissing)
+        #expect(task.attempt == 1)
+        #expect(sent(fixture).isEmpty)
+    }
+
+    /// Fault T17.
+    @Test(arguments: [true, false])
+    func aFileThatChangesIsNotPassedOffAsWhole(shrinks: Bool) async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place(Self.body.bytes, at: "out/file")
+        let path = "\(fixture.container)/out/file"
+        let task = try await upload(fixture, readsBody: false, retries: true) { _ in
+            if shrinks {
+                truncate(path, 100)
+            } else {
+                let handle = FileHandle(forWritingAtPath: path)
+                handle?.write(Data([1, 2, 3]))
+                try? handle?.close()
+            }
+            return .response(201)
+        }
+        #expect(task.failure?.code == .sourceChanged)
+    }
+
+    @Test func anUploadThatBreaksIsSentAgainFromItsBegin() async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place(Self.body.bytes, at: "out/file")
+        let task = try await upload(fixture, retries: true) { _ in
+            let isFirst = fixture.origin.log.now.requests(at: "/in").count == 1
+            return isFirst ? OriginScript([.reset]) : .response(200)
+        }
+        #expect(task.state == .completed)
+        #expect(task.attempt == 2)
+        #expect(sent(fixture).map(\.bodyCount) == [Self.body.count, Self.body.count])
+    }
+
+    /// Fault T16: nobody knows whether the first one was acted on.
+    @Test(arguments: [false, true])
+    func whatMustNotBeSentTwiceIsNot(isDeclaredIdempotent: Bool) async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place(Self.body.bytes, at: "out/file")
+        let task = try await upload(fixture, method: "POST", retries: true) { _ in
+            let isFirst = fixture.origin.log.now.requests(at: "/in").count == 1
+            return isFirst ? OriginScript([.reset]) : .response(200)
+        } change: {
+            if isDeclaredIdempotent { $0.options.isIdempotent = true }
+        }
+        #expect(task.failure?.code == (isDeclaredIdempotent ? nil : .unknownOutcome))
+        #expect(sent(fixture).count == (isDeclaredIdempotent ? 2 : 1))
+    }
+
+    @Test(arguments: [(503, 2), (429, 2), (500, 1), (504, 1)])
+    func whatTheOriginRefusedIsSentAgainWhereThatIsSafe(status: Int, count: Int) async throws {
+        let fixture = try await EngineFixture()
+        let task = try await upload(fixture, .data([1]), method: "POST", retries: true) { _ in
+            let isFirst = fixture.origin.log.now.requests(at: "/in").count == 1
+            return .response(isFirst ? status : 200)
+        }
+        #expect(sent(fixture).count == count)
+        #expect(task.failure?.httpStatus == (count == 1 ? status : nil))
+        #expect(task.failure?.isRetryable ?? false == false)
+    }
+
+    @Test func anEarlyAnswerEndsTheUpload() async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place(Self.body.bytes, at: "out/file")
+        let task = try await upload(fixture, readsBody: false) { _ in
+            OriginScript([
+                .head(413, [("Content-Length", "8"), ("Connection", "close")]),
+                .body(.text("too long")),
+            ])
+        }
+        #expect(task.failure?.httpStatus == 413)
+        #expect(task.failure?.responseBody == Array("too long".utf8))
+    }
+
+    @Test(arguments: [
+        (307, "PUT", "PUT"), (308, "PUT", "PUT"), (307, "POST", "POST"), (303, "POST", "GET"),
+        (302, "POST", "GET"), (301, "PUT", "PUT"),
+    ])
+    func aRedirectKeepsOrDropsTheBody(status: Int, method: String, next: String) async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place(Self.body.bytes, at: "out/file")
+        fixture.origin.when("/there", .response(200))
+        let task = try await upload(fixture, method: method) { _ in
+            .redirect(status, to: "/there")
+        }
+        #expect(task.state == .completed)
+        let request = try #require(sent(fixture, "/there").first)
+        #expect(request.method == next)
+        #expect(request.bodyCount == (next == "GET" ? 0 : Self.body.count))
+    }
+
+    @Test func aLongAnswerIsCut() async throws {
+        let fixture = try await EngineFixture()
+        let task = try await upload(fixture, .data([1])) { _ in .response(body: Self.body) }
+        #expect(task.state == .completed)
+        #expect(task.result?.isLengthVerified == false)
+        let kept = try await fixture.store.responseBody(tenant: fixture.tenant, task: task.id)
+        #expect(kept == Self.body.bytes(in: 0..<TransferRequest.responseBodyBytesMax))
+    }
+
+    @Test func cancellingStopsTheBytes() async throws {
+        let fixture = try await EngineFixture()
+        // More than the sockets' buffers take.
+        try fixture.place([UInt8](repeating: 1, count: 50_000_000), at: "out/file")
+        let gate = OriginGate()
+        fixture.origin.when("/in", readsBody: false) { _ in OriginScript([.wait(gate), .close]) }
+        let id = try await fixture.submit(fixture.origin.url("/in")) {
+            $0.request = TransferRequest(upload: .file(path: "out/file"))
+        }
+        try await fixture.withEngine { engine in
+            try await eventually("bytes are on their way") {
+                try await fixture.task(id).bytesSent > 0
+            }
+            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            engine.wake()
+            // Removed once the attempt has ended; the origin, which reads nothing, sees no end.
+            let aside = try await TestDatabase.current.connection()
+            try await eventually("the attempt has ended") {
+                try await aside.execute("SELECT 1 FROM revocation").isEmpty
+            }
+            await aside.close()
+        }
+        gate.open()
+        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: id)
+        #expect(attempts?.map(\.outcome) == [.cancelled])
+        #expect(try await fixture.task(id).state == .cancelled)
+    }
+
+    @Test func aDownloadMayUseAnotherMethod() async throws {
+        let fixture = try await EngineFixture()
+        let task = try await fixture.download(.response(body: Self.body)) {
+            $0.request = TransferRequest(method: "POST")
+        }
+        #expect(try fixture.content(task) == Self.body.bytes)
+        #expect(fixture.origin.log.now.requests.map(\.method) == ["POST"])
+    }
+
+    /// A worker that died with a request which must not be sent twice.
+    @Test(arguments: ["POST", "PUT"])
+    func anOrphanIsSentAgainOnlyIfThatDoesNoHarm(method: String) async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/in", .response(200))
+        let id = try await fixture.submit(fixture.origin.url("/in")) {
+            $0.request = TransferRequest(method: method, upload: .data([1]))
+        }
+        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
+        _ = try await fixture.store.claim(
+            TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
+            fences: dead.reserve(1)
+        )
+        let task = try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+            $0.lease = .milliseconds(500)
+        } _: { _ in
+            try await fixture.ended(id)
+        }
+        #expect(task.failure?.code == (method == "POST" ? .unknownOutcome : nil))
+        #expect(sent(fixture).count == (method == "POST" ? 0 : 1))
+    }
+}
+
+extension HTTPHeader {
+    fileprivate init(_ name: String, _ value: String) { self.init(name: name, value: value) }
+}
