@@ -1,4 +1,4 @@
-CREATE TYPE task_state AS ENUM ('suspended', 'scheduled', 'queued', 'running', 'waiting_for_retry', 'completed', 'failed', 'cancelled');
+CREATE TYPE task_state AS ENUM ('suspended', 'scheduled', 'queued', 'running', 'waiting_for_retry', 'waiting_for_connectivity', 'completed', 'failed', 'cancelled');
 
 CREATE TABLE abandoned_part (
     fence bigint NOT NULL,
@@ -71,6 +71,7 @@ CREATE TABLE delayed (
     lane bigint NOT NULL,
     priority_rank smallint NOT NULL,
     began_at timestamp with time zone,
+    awaits_host boolean NOT NULL DEFAULT false,
     CONSTRAINT delayed_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
@@ -307,6 +308,7 @@ CREATE TABLE worker (
 ) WITH (fillfactor=30);
 
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
+CREATE INDEX delayed_awaiting_host ON delayed USING btree (lane) WHERE awaits_host;
 CREATE INDEX delayed_due ON delayed USING btree (due_at);
 CREATE INDEX delivery_by_worker ON delivery USING btree (worker) WHERE (worker IS NOT NULL);
 CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);

@@ -17,6 +17,7 @@ struct Claimer {
     let logger: Logger
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
+    private let reachability: Reachability
     private let wakeSignal = WakeSignal()
 
     /// How long freed slots are gathered, so that a claim is worth its transaction.
@@ -46,6 +47,7 @@ struct Claimer {
         self.configuration = configuration
         self.logger = logger
         self.onCheckpoint = onCheckpoint
+        reachability = Reachability(configuration.connectivity)
     }
 
     /// Looks for runnable tasks now.
@@ -60,6 +62,8 @@ struct Claimer {
                 do { try await Task.sleep(for: Self.gatherInterval) } catch { return }
             }
             do throws(StoreError) {
+                let opened = reachability.takeOpened()
+                if !opened.isEmpty { try await store.release(lanes: opened) }
                 try await fill(from: &position)
             } catch {
                 // The poll comes back; until then nothing is lost, only later.
@@ -101,6 +105,15 @@ struct Claimer {
 
     private func start(_ claim: TaskClaim) {
         guard !active.postpone(claim) else { return }
+        if let wait = reachability.wait(before: claim) {
+            let failure = TransferFailure(
+                .couldNotConnect,
+                "The host cannot be reached at present."
+            )
+            let verdict = Conclusion.Verdict.waitForConnectivity(failure, after: wait)
+            submit(Conclusion(task: claim.task, fence: claim.fence, verdict: verdict))
+            return
+        }
         do throws(TransferFailure) {
             let url = try claim.parsedURL()
             switch claim.request.kind {
@@ -148,16 +161,20 @@ struct Claimer {
         let claim = ending.claim
         let verdict: Conclusion.Verdict
         switch ending.end {
-        case .finished(let result, let body): verdict = .uploaded(result, body: body)
+        case .finished(let result, let body):
+            reachability.note(claim, failure: nil, ending.metrics)
+            verdict = .uploaded(result, body: body)
         case .failed(let failure):
             let outcome = claim.outcome(of: failure, mayHaveArrived: ending.mayHaveArrived)
-            verdict = self.verdict(on: outcome, claim, remaining: ending.remaining)
+            verdict = self.verdict(on: outcome, claim, ending.metrics, remaining: ending.remaining)
         case .abandoned where ending.mayHaveArrived && !claim.isIdempotent:
             // Given back it would be sent again.
             verdict = .failed(
                 TransferFailure(.unknownOutcome, "The worker stopped while the server had it.")
             )
-        case .abandoned: verdict = .released
+        case .abandoned:
+            reachability.note(claim, failure: nil, ending.metrics)
+            verdict = .released
         }
         submit(
             Conclusion(
@@ -185,6 +202,7 @@ struct Claimer {
         if let dropped = ending.dropped { publisher.submit(.abandoned(dropped)) }
         switch ending.end {
         case .finished(let result):
+            reachability.note(ending.claim, failure: nil, ending.metrics)
             if let part = ending.part {
                 finish(ending, part, result)
             } else {
@@ -192,6 +210,7 @@ struct Claimer {
             }
         case .failed(let failure): fail(ending, failure)
         case .abandoned:
+            reachability.note(ending.claim, failure: nil, ending.metrics)
             // Refused by the fence if it was revoked; else the task is free for others at once.
             conclude(ending, .released)
         }
@@ -230,15 +249,21 @@ struct Claimer {
             of: failure,
             mayHaveArrived: ending.metrics.remoteAddress != nil
         )
-        conclude(ending, verdict(on: outcome, claim, remaining: ending.remaining))
+        conclude(
+            ending,
+            verdict(on: outcome, claim, ending.metrics, remaining: ending.remaining)
+        )
     }
 
     /// What follows a failed attempt.
     private func verdict(
         on failure: TransferFailure,
         _ claim: TaskClaim,
+        _ metrics: AttemptMetrics,
         remaining: Duration
     ) -> Conclusion.Verdict {
+        let wait = reachability.note(claim, failure: failure, metrics)
+        if let wait, wait < remaining { return .waitForConnectivity(failure, after: wait) }
         let decision = configuration.retryPolicy.overridden(by: claim.options).decision(
             after: failure,
             attempt: claim.number,

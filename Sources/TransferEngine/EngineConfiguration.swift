@@ -15,6 +15,8 @@ package struct EngineConfiguration: Sendable {
     package var fileBytesMax = fileBytesMaxDefault
     /// What follows a failed attempt.
     package var retryPolicy = RetryPolicy()
+    /// When a host counts as away.
+    var connectivity = HostConnectivity.Settings()
     /// Which addresses may be connected to.
     package var egress: EgressGuard
     /// How this instance is called in the `worker` table.

@@ -40,6 +40,7 @@ extension OptionsRequest {
             "redirects_max"
         )
         options.sizeMax = check.number(sizeMax, 0...Int64.max, "size_max")
+        options.waitsForConnectivity = waitsForConnectivity
         switch httpErrors {
         case nil: break
         case "fail": options.deliversHTTPErrors = false
@@ -129,6 +130,7 @@ extension OptionsDocument {
         httpErrors = options.deliversHTTPErrors.map { $0 ? "deliver" : "fail" }
         redirectsMax = options.redirectsMax
         sizeMax = options.sizeMax
+        waitsForConnectivity = options.waitsForConnectivity
     }
 }
 

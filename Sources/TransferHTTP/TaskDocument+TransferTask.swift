@@ -69,6 +69,9 @@ extension TransferTask {
             let cause = failure.map { " (\($0.code.rawValue))" } ?? ""
             return "Attempt \(attempt) did not succeed\(cause); the next one begins"
                 + (time.map { " at \($0)." } ?? " later.")
+        case .waitingForConnectivity:
+            return "The host cannot be reached; it is tried again"
+                + (time.map { " at \($0), or as soon as another task reaches it." } ?? " later.")
         case .running, .completed, .failed, .cancelled: return nil
         }
     }

@@ -163,6 +163,9 @@ package struct Conclusion: Sendable {
         case failed(TransferFailure)
         /// Another attempt follows after the delay.
         case retry(TransferFailure, after: Duration)
+        /// The host cannot be reached; another attempt follows after the delay, or as soon as it is
+        /// reached, and this one does not count.
+        case waitForConnectivity(TransferFailure, after: Duration)
         /// Given back unharmed, as when the worker stops; the attempt does not count.
         case released
         /// Back to the queue because the worker died with it; the attempt counts.
@@ -171,7 +174,7 @@ package struct Conclusion: Sendable {
         /// Whether another attempt goes on where this one ended.
         package var isFollowedByAnother: Bool {
             switch self {
-            case .retry, .released: true
+            case .retry, .waitForConnectivity, .released: true
             case .completed, .uploaded, .failed, .requeued: false
             }
         }

@@ -12,6 +12,8 @@ package struct TransferOptions: Equatable, Sendable {
     package var retryDelayMax: Duration?
     /// Whether an answer that is no success is delivered as the result, as URLSession does.
     package var deliversHTTPErrors: Bool?
+    /// Whether a host that cannot be reached is waited for, as long as the task's time allows.
+    package var waitsForConnectivity: Bool?
     /// Redirects followed by one attempt.
     package var redirectsMax: Int?
     /// The largest file, in bytes.
@@ -42,6 +44,7 @@ package struct TransferOptions: Equatable, Sendable {
         options.retryDelayBase = other.retryDelayBase ?? retryDelayBase
         options.retryDelayMax = other.retryDelayMax ?? retryDelayMax
         options.deliversHTTPErrors = other.deliversHTTPErrors ?? deliversHTTPErrors
+        options.waitsForConnectivity = other.waitsForConnectivity ?? waitsForConnectivity
         options.redirectsMax = other.redirectsMax ?? redirectsMax
         options.sizeMax = other.sizeMax ?? sizeMax
         return options

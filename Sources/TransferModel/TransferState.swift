@@ -1,7 +1,7 @@
 /// Where a transfer task is in its life; equal to the PostgreSQL type `task_state`.
 ///
 /// The state is the table that holds the task's hot row, so a task cannot be in two: `held`
-/// (suspended), `delayed` (scheduled, waiting for retry), `ready` (queued), `attempt` and
+/// (suspended), `delayed` (the waits), `ready` (queued), `attempt` and
 /// `publication` (running), `outcome` (the terminal states).
 package enum TransferState: String, CaseIterable, Sendable {
     /// Created with `autostart: false`, or suspended by its client; moved by that client's
@@ -17,6 +17,9 @@ package enum TransferState: String, CaseIterable, Sendable {
     case running
     /// An attempt failed in a way that may pass; the promoter moves it to `queued`.
     case waitingForRetry = "waiting_for_retry"
+    /// Its host could not be reached, which is not counted against it; the promoter moves it to
+    /// `queued` when the wait is over or the host has been reached by another task.
+    case waitingForConnectivity = "waiting_for_connectivity"
     /// The file is whole, verified, durable and under its final name. Final.
     case completed
     /// No further attempt will be made; `error` says why. Final.
@@ -28,7 +31,9 @@ package enum TransferState: String, CaseIterable, Sendable {
     package var isTerminal: Bool {
         switch self {
         case .completed, .failed, .cancelled: true
-        case .suspended, .scheduled, .queued, .running, .waitingForRetry: false
+        case .suspended, .scheduled, .queued, .running, .waitingForRetry,
+            .waitingForConnectivity:
+            false
         }
     }
 
@@ -36,7 +41,7 @@ package enum TransferState: String, CaseIterable, Sendable {
     package var urlSessionState: String {
         switch self {
         case .suspended: "suspended"
-        case .scheduled, .queued, .running, .waitingForRetry: "running"
+        case .scheduled, .queued, .running, .waitingForRetry, .waitingForConnectivity: "running"
         case .completed, .failed, .cancelled: "completed"
         }
     }
@@ -51,6 +56,7 @@ package enum TransferEvent: CaseIterable, Sendable {
     case claimed
     case released
     case retryScheduled
+    case connectivityLost
     case completed
     case failed
     case cancelled
@@ -63,20 +69,25 @@ extension TransferState {
     package func after(_ event: TransferEvent) -> TransferState? {
         switch (self, event) {
         case (.scheduled, .suspended), (.queued, .suspended), (.running, .suspended),
-            (.waitingForRetry, .suspended):
+            (.waitingForRetry, .suspended), (.waitingForConnectivity, .suspended):
             .suspended
         case (.suspended, .resumed): .queued
         case (.suspended, .scheduled): .scheduled
-        case (.scheduled, .promoted), (.waitingForRetry, .promoted): .queued
+        case (.scheduled, .promoted), (.waitingForRetry, .promoted),
+            (.waitingForConnectivity, .promoted):
+            .queued
         case (.queued, .claimed): .running
         case (.running, .released): .queued
         case (.running, .retryScheduled): .waitingForRetry
+        case (.running, .connectivityLost): .waitingForConnectivity
         case (.running, .completed): .completed
         case (.running, .failed): .failed
         case (.suspended, .cancelled), (.scheduled, .cancelled), (.queued, .cancelled),
-            (.running, .cancelled), (.waitingForRetry, .cancelled):
+            (.running, .cancelled), (.waitingForRetry, .cancelled),
+            (.waitingForConnectivity, .cancelled):
             .cancelled
         case (.suspended, _), (.scheduled, _), (.queued, _), (.running, _), (.waitingForRetry, _),
+            (.waitingForConnectivity, _),
             (.completed, _), (.failed, _), (.cancelled, _):
             nil
         }

@@ -42,7 +42,9 @@ extension TransferStore {
         switch task.state {
         case .queued: return task.earliestBeginAt.map { $0 > Date() } ?? false
         case .scheduled: return task.waitsUntil != task.earliestBeginAt
-        case .suspended, .running, .waitingForRetry, .completed, .failed, .cancelled: return false
+        case .suspended, .running, .waitingForRetry, .waitingForConnectivity, .completed, .failed,
+            .cancelled:
+            return false
         }
     }
 
@@ -90,7 +92,7 @@ extension TransferStore {
             ),
             from_delayed AS (
                 DELETE FROM delayed d USING new n WHERE d.task_id = n.id
-                RETURNING d.task_id, d.attempt, d.began_at, d.failure, n.lane, n.rank,
+                RETURNING d.task_id, d.attempt, d.began_at, d.failure, d.awaits_host, n.lane, n.rank,
                     NOT (n.begins AND d.failure IS NULL) AS waits,
                     CASE WHEN n.waits AND d.failure IS NULL
                         THEN n.earliest_begin_at ELSE d.due_at END AS due_at
@@ -103,11 +105,12 @@ extension TransferStore {
             ),
             delayed_row AS (
                 INSERT INTO delayed (
-                    task_id, due_at, attempt, failure, lane, priority_rank, began_at)
-                SELECT task_id, earliest_begin_at, attempt, NULL, lane, rank, began_at
+                    task_id, due_at, attempt, failure, lane, priority_rank, began_at,
+                    awaits_host)
+                SELECT task_id, earliest_begin_at, attempt, NULL, lane, rank, began_at, false
                 FROM from_ready WHERE waits
                 UNION ALL
-                SELECT task_id, due_at, attempt, failure, lane, rank, began_at
+                SELECT task_id, due_at, attempt, failure, lane, rank, began_at, awaits_host
                 FROM from_delayed WHERE waits
             )
             SELECT id FROM new

@@ -129,10 +129,12 @@ extension TransferStore {
             ),
             delayed_row AS (
                 INSERT INTO delayed (
-                    task_id, due_at, attempt, failure, lane, priority_rank, began_at)
-                SELECT task_id, clock_timestamp() + delay_ms * interval '1 ms', attempt, failure,
-                    lane, priority_rank, began_at
-                FROM gone WHERE verdict = 'retry'
+                    task_id, due_at, attempt, failure, lane, priority_rank, began_at,
+                    awaits_host)
+                SELECT task_id, clock_timestamp() + delay_ms * interval '1 ms',
+                    attempt - (verdict = 'offline')::int, failure, lane, priority_rank, began_at,
+                    verdict = 'offline'
+                FROM gone WHERE verdict IN ('retry', 'offline')
             ),
             ready_row AS (
                 INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
@@ -147,7 +149,7 @@ extension TransferStore {
                     connect_us, tls_us, first_byte_us, total_us, is_connection_reused,
                     http_version, remote_address, bytes_sent)
                 SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
-                        WHEN 'retry' THEN 'retried' WHEN 'requeued' THEN 'lost'
+                        WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried' WHEN 'requeued' THEN 'lost'
                         WHEN 'uploaded' THEN 'completed' ELSE g.verdict END,
                     g.started_at, greatest(0, g.bytes_received - coalesce(g.resumed_at_offset, 0)),
                     g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
@@ -176,7 +178,7 @@ extension TransferStore {
                     \(columns.partials.map(\.bootID)), \(columns.partials.map(\.bytesDurable)),
                     \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
                 ) AS k (place, part_fence, boot_id, bytes_durable, bytes_total, validator)
-                JOIN gone g USING (place) WHERE g.verdict IN ('retry', 'released')
+                JOIN gone g USING (place) WHERE g.verdict IN ('retry', 'offline', 'released')
                 \(Self.replacePartial)
             ),
             partial_gone AS (
@@ -203,7 +205,8 @@ extension TransferStore {
                     ('completed', 1, 'task.completed', true, 'completed'),
                     ('uploaded', 1, 'task.completed', true, 'completed'),
                     ('failed', 1, 'task.failed', true, 'failed'),
-                    ('retry', 1, 'task.waiting', false, 'waiting_for_retry')
+                    ('retry', 1, 'task.waiting', false, 'waiting_for_retry'),
+                    ('offline', 1, 'task.waiting', false, 'waiting_for_connectivity')
                 ) AS k (verdict, step, kind, ends, task_state) USING (verdict)
             ),
             \(Self.recordHappenings),
@@ -249,6 +252,8 @@ private struct ConclusionColumns {
                 answers.append(AnswerColumns(result, body: body, place: Int64(index + 1)))
             case .failed(let failure): try append("failed", failure)
             case .retry(let failure, let delay): try append("retry", failure, delay)
+            case .waitForConnectivity(let failure, let delay):
+                try append("offline", failure, delay)
             case .released: try append("released")
             case .requeued: try append("requeued")
             }

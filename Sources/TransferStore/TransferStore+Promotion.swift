@@ -1,6 +1,17 @@
 import Postgres
+package import TransferModel
 
 extension TransferStore {
+    /// Makes due what waits for hosts that have been reached again.
+    package func release(lanes: [Lane]) async throws(StoreError) {
+        _ = try await run(
+            """
+            UPDATE delayed SET due_at = now()
+            WHERE awaits_host AND lane = ANY (\(lanes.map(\.key))) AND due_at > now()
+            """
+        )
+    }
+
     /// Tasks promoted by one call at most.
     package static let promotionMax = 1000
 

@@ -100,11 +100,12 @@ extension TransferStore {
                 WHERE t.session_id = \(session) AND t.id > \(after)
                 ORDER BY t.id LIMIT \(limit)
                 """
-        case .scheduled, .waitingForRetry:
+        case .scheduled, .waitingForRetry, .waitingForConnectivity:
             return """
                 SELECT d.task_id FROM task t JOIN delayed d ON d.task_id = t.id
                 WHERE t.session_id = \(session) AND t.id > \(after)
                     AND (d.failure IS NULL) = \(state == .scheduled)
+                    AND d.awaits_host = \(state == .waitingForConnectivity)
                 ORDER BY t.id LIMIT \(limit)
                 """
         case .queued:
@@ -130,6 +131,7 @@ extension TransferStore {
             CASE
                 WHEN o.task_id IS NOT NULL THEN o.state::text
                 WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'
+                WHEN d.awaits_host THEN 'waiting_for_connectivity'
                 WHEN d.failure IS NOT NULL THEN 'waiting_for_retry'
                 WHEN d.task_id IS NOT NULL THEN 'scheduled'
                 WHEN h.task_id IS NOT NULL THEN 'suspended'

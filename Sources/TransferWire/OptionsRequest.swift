@@ -9,6 +9,7 @@ package struct OptionsRequest: Decodable, Sendable {
     package let httpErrors: String?
     package let redirectsMax: Int?
     package let sizeMax: Int64?
+    package let waitsForConnectivity: Bool?
 
     package enum CodingKeys: String, CodingKey {
         case retry
@@ -17,6 +18,7 @@ package struct OptionsRequest: Decodable, Sendable {
         case httpErrors = "http_errors"
         case redirectsMax = "redirects_max"
         case sizeMax = "size_max"
+        case waitsForConnectivity = "waits_for_connectivity"
     }
 }
 
@@ -50,6 +52,7 @@ package struct OptionsDocument: Codable, Sendable {
     package var httpErrors: String?
     package var redirectsMax: Int?
     package var sizeMax: Int64?
+    package var waitsForConnectivity: Bool?
 
     package init() {}
 

@@ -11,6 +11,10 @@ import TransferModel
         (.queued, .suspended, .suspended),
         (.running, .suspended, .suspended),
         (.waitingForRetry, .suspended, .suspended),
+        (.waitingForConnectivity, .suspended, .suspended),
+        (.waitingForConnectivity, .promoted, .queued),
+        (.waitingForConnectivity, .cancelled, .cancelled),
+        (.running, .connectivityLost, .waitingForConnectivity),
         (.scheduled, .promoted, .queued),
         (.scheduled, .cancelled, .cancelled),
         (.queued, .claimed, .running),
@@ -53,7 +57,8 @@ import TransferModel
             switch state {
             case .suspended: "suspended"
             case .completed, .failed, .cancelled: "completed"
-            case .scheduled, .queued, .running, .waitingForRetry: "running"
+            case .scheduled, .queued, .running, .waitingForRetry, .waitingForConnectivity:
+                "running"
             }
         #expect(state.urlSessionState == expected)
     }

@@ -38,14 +38,20 @@ package final class LoopbackOrigin: Sendable {
     /// Connections at once when a test does not say; further ones wait in the kernel's queue.
     package static let connectionsMaxDefault = 1024
 
-    /// Listens and starts accepting.
-    package init(connectionsMax: Int = LoopbackOrigin.connectionsMaxDefault) throws(ListenError) {
+    /// Listens and starts accepting; `port` is that of an origin which has stopped, if any.
+    package init(
+        connectionsMax: Int = LoopbackOrigin.connectionsMaxDefault,
+        port: UInt16 = 0
+    ) throws(ListenError) {
         self.connectionsMax = connectionsMax
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         self.listener = listener
         guard listener >= 0 else { throw ListenError(code: errno) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        var one: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, 4)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let code = withUnsafeMutablePointer(to: &address) { pointer in
@@ -54,7 +60,7 @@ package final class LoopbackOrigin: Sendable {
                     && getsockname(listener, pointer, &length) == 0 ? 0 : errno
             }
         }
-        port = UInt16(bigEndian: address.sin_port)
+        self.port = UInt16(bigEndian: address.sin_port)
         guard code == 0 else { throw ListenError(code: code) }
         startThread { [weak self, stopGate] in
             while wait(for: listener, unless: stopGate) {

@@ -1,0 +1,82 @@
+import Synchronization
+import TransferModel
+
+/// What this worker's attempts have learnt about their hosts, for the tasks that want to wait.
+final class Reachability: Sendable {
+    private struct State: ~Copyable {
+        var hosts: HostConnectivity
+        var probes: [Fence: HostConnectivity.Probe] = [:]
+        var opened: Set<Lane> = []
+    }
+
+    private let state: Mutex<State>
+    private let retryDelay: Duration
+
+    init(_ settings: HostConnectivity.Settings) {
+        state = Mutex(State(hosts: HostConnectivity(settings: settings)))
+        retryDelay = settings.retryDelay
+    }
+
+    /// How long an attempt has to wait for its host, or nil when it may begin.
+    func wait(before claim: TaskClaim) -> Duration? {
+        guard claim.options.waitsForConnectivity ?? false else { return nil }
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            switch state.hosts.admit(claim.lane, at: now) {
+            case .open: return nil
+            case .probe(let probe):
+                state.probes[claim.fence] = probe
+                return nil
+            case .wait(let until): return max(until - now, .zero)
+            }
+        }
+    }
+
+    /// Takes up what an ended attempt knows.
+    ///
+    /// - Returns: how long its task waits, when it wants to and the host was not reached.
+    @discardableResult
+    func note(
+        _ claim: TaskClaim,
+        failure: TransferFailure?,
+        _ metrics: AttemptMetrics
+    ) -> Duration? {
+        let observation = Self.observation(failure, metrics)
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            let effect = state.hosts.observe(
+                observation,
+                of: claim.lane,
+                probe: state.probes.removeValue(forKey: claim.fence),
+                at: now,
+                chance: .random(in: 0..<1)
+            )
+            if effect == .opened { state.opened.insert(claim.lane) }
+            guard observation == .unreachable, claim.options.waitsForConnectivity ?? false else {
+                return nil
+            }
+            guard case .wait(let until) = effect else { return retryDelay.jittered }
+            return max(until - now, retryDelay)
+        }
+    }
+
+    /// The hosts that have been reached again since the last call.
+    func takeOpened() -> [Lane] {
+        state.withLock { state in
+            let opened = Array(state.opened)
+            state.opened = []
+            return opened
+        }
+    }
+
+    private static func observation(
+        _ failure: TransferFailure?,
+        _ metrics: AttemptMetrics
+    ) -> HostConnectivity.Observation {
+        if metrics.remoteAddress != nil { return .reached }
+        return switch failure?.code {
+        case .couldNotConnect, .couldNotResolveHost: .unreachable
+        default: .nothing
+        }
+    }
+}

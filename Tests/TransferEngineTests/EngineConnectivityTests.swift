@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferEngine
+
+/// Hosts that cannot be reached, and tasks that wait for them.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineConnectivityTests {
+    private static let body = OriginBody.text("back again")
+
+    /// The address of a host that refuses connections, until an origin takes its port.
+    private func silentPort() throws -> UInt16 {
+        let origin = try LoopbackOrigin()
+        origin.stop()
+        return origin.port
+    }
+
+    private func submit(
+        _ fixture: EngineFixture,
+        _ port: UInt16,
+        waits: Bool = true,
+        _ change: (inout TaskSubmission) -> Void = { _ in }
+    ) async throws -> TaskID {
+        try await fixture.submit("http://127.0.0.1:\(port)/file") {
+            $0.options.waitsForConnectivity = waits
+            change(&$0)
+        }
+    }
+
+    private static func hurry(_ configuration: inout EngineConfiguration) {
+        configuration.connectivity.retryDelay = .milliseconds(20)
+        configuration.connectivity.failuresMin = 3
+        configuration.connectivity.silenceMin = .zero
+        configuration.connectivity.probeDelayBase = .milliseconds(100)
+        configuration.connectivity.probeDelayMax = .milliseconds(200)
+    }
+
+    @Test func aTaskWaitsForItsHostWithoutUsingUpAttempts() async throws {
+        let fixture = try await EngineFixture()
+        let port = try silentPort()
+        var ids: [TaskID] = []
+        for _ in 0..<5 { ids.append(try await submit(fixture, port)) }
+        try await fixture.withEngine(Self.hurry) { [ids] engine in
+            for id in ids {
+                try await eventually("it waits") {
+                    try await fixture.task(id).state == .waitingForConnectivity
+                }
+            }
+            let waiting = try await fixture.task(ids[0])
+            #expect(waiting.attempt == 0)
+            #expect(waiting.failure?.code == .couldNotConnect)
+            #expect(waiting.waitsUntil != nil)
+            let origin = try LoopbackOrigin(port: port)
+            defer { origin.stop() }
+            origin.when("/file", .response(body: Self.body))
+            for id in ids {
+                try await eventually("it has ended") { try await fixture.task(id).state.isTerminal }
+                let task = try await fixture.task(id)
+                #expect(task.state == .completed)
+                #expect(task.attempt == 1)
+            }
+        }
+        let told = try await fixture.events().filter { $0.kind == .taskWaiting }
+        #expect(told.allSatisfy { $0.task?.state == .waitingForConnectivity })
+        #expect(Set(told.compactMap(\.task?.id)) == Set(ids))
+    }
+
+    /// Whoever reaches the host opens it for all that wait, however long they would have waited.
+    @Test func aTaskThatReachesTheHostReleasesTheOthers() async throws {
+        let fixture = try await EngineFixture()
+        let port = try silentPort()
+        let waiting = try await submit(fixture, port)
+        try await fixture.withEngine {
+            $0.connectivity.retryDelay = .milliseconds(10)
+            $0.connectivity.failuresMin = 2
+            $0.connectivity.silenceMin = .zero
+            $0.connectivity.probeDelayBase = .seconds(3600)
+            $0.connectivity.probeDelayMax = .seconds(3600)
+        } _: { engine in
+            try await eventually("the host counts as away") {
+                let task = try await fixture.task(waiting)
+                return task.waitsUntil.map { $0.timeIntervalSinceNow > 600 } ?? false
+            }
+            let origin = try LoopbackOrigin(port: port)
+            defer { origin.stop() }
+            origin.when("/file", .response(body: Self.body))
+            let bold = try await submit(fixture, port, waits: false)
+            engine.wake()
+            try await eventually("both have ended") {
+                let states = [
+                    try await fixture.task(bold).state, try await fixture.task(waiting).state,
+                ]
+                return states == [.completed, .completed]
+            }
+        }
+    }
+
+    @Test func whoDoesNotWaitFailsByItsRetries() async throws {
+        let fixture = try await EngineFixture()
+        let port = try silentPort()
+        let id = try await submit(fixture, port, waits: false)
+        let task = try await fixture.withEngine(Self.hurry) { _ in try await fixture.ended(id) }
+        #expect(task.failure?.code == .couldNotConnect)
+        #expect(task.attempt == 3)
+    }
+
+    @Test func noTaskWaitsBeyondItsTime() async throws {
+        let fixture = try await EngineFixture()
+        let port = try silentPort()
+        let id = try await submit(fixture, port) {
+            $0.options.timeoutForResource = .milliseconds(500)
+            $0.options.attemptsMax = 1
+        }
+        let task = try await fixture.withEngine(Self.hurry) { _ in try await fixture.ended(id) }
+        #expect(task.state == .failed)
+    }
+}
