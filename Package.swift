@@ -164,7 +164,15 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         testTarget("EventLoop"),
-        testTarget("Curl", "EventLoop"),
+        // A TCP proxy that delays, limits and breaks connections.
+        .target(
+            name: "FaultProxy",
+            dependencies: ["EventLoop"],
+            path: "Tests/FaultProxy",
+            swiftSettings: swiftSettings
+        ),
+        testTarget("Curl", "EventLoop", "FaultProxy"),
+        testTarget("FaultProxy", "Curl"),
         testTarget("Postgres", "EventLoop"),
         testTarget("EmbeddedPostgres", "Postgres", "EventLoop", logging),
         testTarget("TransferModel"),

@@ -44,7 +44,11 @@ private func writeCallback(
 ) -> Int {
     let body = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
     guard let transfer = unsafe ActiveTransfer.at(context) else { return abortedWrite }
-    return unsafe transfer.receive(body: body) ? body.count : abortedWrite
+    return switch unsafe transfer.receive(body: body) {
+    case .taken: body.count
+    case .paused: Int(CURL_WRITEFUNC_PAUSE)
+    case .ended: abortedWrite
+    }
 }
 
 /// More than any buffer holds, and so never taken for success, not even of an empty write.
@@ -74,11 +78,11 @@ private func seekCallback(
 private func progressCallback(
     _ context: UnsafeMutableRawPointer?,
     _: curl_off_t,
-    _ received: curl_off_t,
+    _: curl_off_t,
     _: curl_off_t,
     _ sent: curl_off_t
 ) -> Int32 {
-    unsafe ActiveTransfer.at(context)?.noteProgress(bytesMoved: Int64(received + sent))
+    unsafe ActiveTransfer.at(context)?.noteProgress(bytesSent: Int64(sent))
     return 0
 }
 

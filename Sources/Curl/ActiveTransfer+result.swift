@@ -54,13 +54,47 @@ extension ActiveTransfer {
         summary.timings.nameLookup = .microseconds(easy.offset(CURLINFO_NAMELOOKUP_TIME_T))
         summary.timings.connect = .microseconds(easy.offset(CURLINFO_CONNECT_TIME_T))
         summary.timings.tls = .microseconds(easy.offset(CURLINFO_APPCONNECT_TIME_T))
-        summary.timings.firstByte = .microseconds(easy.offset(CURLINFO_STARTTRANSFER_TIME_T))
-        summary.timings.total = ContinuousClock.now - bounds.startedAt
-        let address = easy.string(CURLINFO_PRIMARY_IP) ?? ""
-        summary.primaryAddress = address.isEmpty ? nil : address
+        addOwnTimes(to: &summary.timings)
+        summary.requestHeaderBytes = requestHeaderBytes(bytesSent: summary.bytesSent)
+        summary.responseHeaderBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
+        (summary.primaryAddress, summary.primaryPort) = end(
+            CURLINFO_PRIMARY_IP,
+            CURLINFO_PRIMARY_PORT
+        )
+        (summary.localAddress, summary.localPort) = end(CURLINFO_LOCAL_IP, CURLINFO_LOCAL_PORT)
         summary.httpVersion = head?.httpVersion
         summary.isConnectionReused =
             summary.primaryAddress != nil && easy.long(CURLINFO_NUM_CONNECTS) == 0
         return summary
+    }
+
+    private func addOwnTimes(to timings: inout CurlSummary.Timings) {
+        func time(_ instant: ContinuousClock.Instant?) -> Duration {
+            instant.map { $0 - bounds.startedAt } ?? .zero
+        }
+        timings.requestStart = time(firstByte.requestStart)
+        // We are asked before the head is sent; libcurl takes this time after.
+        let headSent = Duration.microseconds(easy.offset(CURLINFO_PRETRANSFER_TIME_T))
+        timings.requestEnd =
+            firstByte.requestEnd == nil ? .zero : max(headSent, time(firstByte.requestEnd))
+        timings.firstByte = time(firstByte.responseStart)
+        timings.total = time(.now)
+    }
+
+    /// libcurl's count, without the part of the body in it.
+    ///
+    /// That is a small body sent with its head before 8.7.0 (`Curl_buffer_send` in lib/http.c of
+    /// 7.88.1), and all of it in versions since; some of those count nothing.
+    private func requestHeaderBytes(bytesSent: Int64) -> Int64 {
+        let countsBody =
+            CurlLoop.libraryVersion.number >= CurlLibrary.Version(8, 7, 0)
+            || (bounds.hasSmallBody && head?.httpVersion != "2")
+        return max(0, Int64(easy.long(CURLINFO_REQUEST_SIZE)) - (countsBody ? bytesSent : 0))
+    }
+
+    /// One end of the connection: nothing, or an address and a port.
+    private func end(_ address: CURLINFO, _ port: CURLINFO) -> (String?, UInt16?) {
+        guard let text = easy.string(address), !text.isEmpty else { return (nil, nil) }
+        return (text, UInt16(exactly: easy.long(port)))
     }
 }

@@ -14,13 +14,17 @@ final class ActiveTransfer {
 
     /// Why we end the transfer, when it is not libcurl that does.
     private(set) var cause: CurlError.Code?
-    private(set) var lastActivity: ContinuousClock.Instant
+    var lastActivity: ContinuousClock.Instant
     private(set) var head: ResponseHead?
     private(set) var bytesReceived: Int64 = 0
     private var headParser: HeadParser
     private var addressesAllowed = 0
     private var addressesDenied = 0
-    private var bytesMoved: Int64 = 0
+    /// How long the origin takes to answer.
+    private(set) var firstByte: FirstByteWatch
+    /// What holds each direction to its rate, and which of them it has paused.
+    var pacing: Pacing
+    private var upload: Upload
 
     /// The numbers of a request that are still needed while it runs.
     struct Bounds {
@@ -29,9 +33,23 @@ final class ActiveTransfer {
         let totalTimeout: Duration?
         let bodyBytesMax: Int64
         let isHead: Bool
+        /// Whether libcurl before 8.7 sends the body together with an HTTP/1.1 head.
+        let hasSmallBody: Bool
     }
 
-    init(id: UInt64, request: CurlRequest, easy: EasyHandle, sink: any CurlSink) {
+    /// - Parameters:
+    ///   - id: names the transfer within its loop.
+    ///   - request: what was asked for.
+    ///   - easy: configured by the caller.
+    ///   - sink: where the response goes.
+    ///   - debtors: where the transfer enters itself when it must pause.
+    init(
+        id: UInt64,
+        request: CurlRequest,
+        easy: EasyHandle,
+        sink: any CurlSink,
+        debtors: Debtors
+    ) {
         self.id = id
         self.easy = easy
         self.sink = sink
@@ -44,23 +62,32 @@ final class ActiveTransfer {
             inactivityTimeout: request.inactivityTimeout,
             totalTimeout: request.totalTimeout,
             bodyBytesMax: request.bodyBytesMax,
-            isHead: request.method == "HEAD"
+            isHead: request.method == "HEAD",
+            hasSmallBody: (request.body?.count ?? .max) < 64 * 1024
         )
+        firstByte = FirstByteWatch(timeout: request.firstByteTimeout)
+        pacing = Pacing(request, debtors: debtors, at: now)
+        upload = Upload(request)
+        canBePaused = !request.offersHTTP2 || CurlLoop.libraryVersion.isHTTP2Sound
         headParser = HeadParser(bytesMax: request.headerBytesMax, linesMax: request.headerLinesMax)
     }
 
     /// Which time has run out, if any.
     func timeout(at now: ContinuousClock.Instant) -> CurlError.Timeout? {
         if let total = bounds.totalTimeout, bounds.startedAt + total <= now { return .total }
+        if firstByte.isOverdue(at: now) { return .firstByte }
         return lastActivity + bounds.inactivityTimeout <= now ? .inactivity : nil
     }
 
-    /// When a time would next run out if nothing happened.
-    var deadline: ContinuousClock.Instant {
-        let inactive = lastActivity + bounds.inactivityTimeout
-        guard let total = bounds.totalTimeout else { return inactive }
-        return min(inactive, bounds.startedAt + total)
+    /// When a time would next run out if nothing happened, or may have begun to run.
+    func deadline(at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+        var deadline = lastActivity + bounds.inactivityTimeout
+        if let total = bounds.totalTimeout { deadline = min(deadline, bounds.startedAt + total) }
+        return firstByte.deadline(at: now).map { min(deadline, $0) } ?? deadline
     }
+
+    /// Whether streams of a response with this version may rest; see ``CurlRequest/HTTPVersion``.
+    let canBePaused: Bool
 
     /// Whether no address was allowed at all, which is another failure than a refused connection.
     var isEgressDenied: Bool { addressesDenied > 0 && addressesAllowed == 0 }
@@ -68,8 +95,11 @@ final class ActiveTransfer {
     // MARK: What the callbacks do
 
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
-        lastActivity = .now
-        switch unsafe headParser.consume(line) {
+        let now = ContinuousClock.now
+        lastActivity = now
+        let step = unsafe headParser.consume(line)
+        if headParser.hasFinalStatus { firstByte.answered(at: now) }
+        switch step {
         case .more:
             return true
         case .rejected:
@@ -83,13 +113,28 @@ final class ActiveTransfer {
         }
     }
 
-    func receive(body: UnsafeRawBufferPointer) -> Bool {
-        lastActivity = .now
+    /// What becomes of a piece of the body.
+    enum PieceOutcome {
+        case taken
+        /// libcurl keeps the piece, pauses, and brings it again when resumed.
+        case paused
+        case ended
+    }
+
+    func receive(body: UnsafeRawBufferPointer) -> PieceOutcome {
+        let now = ContinuousClock.now
+        lastActivity = now
+        guard pacing.mayReceive(self, at: now) else { return .paused }
+        return unsafe take(body, at: now) ? .taken : .ended
+    }
+
+    private func take(_ body: UnsafeRawBufferPointer, at now: ContinuousClock.Instant) -> Bool {
         guard head != nil else { return end(.badResponse) }
         guard Int64(body.count) <= bounds.bodyBytesMax - bytesReceived else {
             return end(.bodyTooLarge)
         }
         bytesReceived += Int64(body.count)
+        pacing.received(Int64(body.count), at: now)
         return unsafe sink.receive(body: body) == .proceed || end(.aborted)
     }
 
@@ -99,16 +144,26 @@ final class ActiveTransfer {
             _ = end(.bodySourceFailed)
             return Int(CURL_READFUNC_ABORT)
         }
+        upload.read(count)
         return count
     }
 
-    func rewind() -> Bool { bodySource?.rewind() ?? false }
+    func rewind() -> Bool {
+        upload.restart()
+        return bodySource?.rewind() ?? false
+    }
 
     /// Notes bytes that were sent, for which libcurl has no callback of its own.
-    func noteProgress(bytesMoved: Int64) {
-        guard bytesMoved != self.bytesMoved else { return }
-        self.bytesMoved = bytesMoved
-        lastActivity = .now
+    func noteProgress(bytesSent: Int64) {
+        let count = upload.send(upTo: bytesSent)
+        guard count > 0 else { return }
+        let now = ContinuousClock.now
+        lastActivity = now
+        if upload.isWhole {
+            firstByte.bodySent(at: now)
+        } else {
+            pacing.sent(count, by: self, at: now)
+        }
     }
 
     func allowsConnection(to address: SocketAddress?) -> Bool {
@@ -123,6 +178,9 @@ final class ActiveTransfer {
     /// Judges the connection that the request is about to use, new or kept.
     func allowsRequest(to address: SocketAddress?) -> Bool {
         guard let address, egress.allows(address) else { return end(.egressDenied) }
+        // The same request may begin anew when a kept connection turns out to be dead.
+        upload.restart()
+        firstByte.begin(at: .now, sendsBody: !upload.isWhole)
         return true
     }
 

@@ -24,7 +24,7 @@ extension CurlError.Code {
         case CURLE_SSL_CONNECT_ERROR:
             self = .tlsHandshake
         case CURLE_OPERATION_TIMEDOUT:
-            // libcurl is given the connect timeout only; the other two are ours.
+            // libcurl is given the connect timeout only; the others are ours.
             self = .timedOut(.connect)
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2,
             CURLE_HTTP2_STREAM, CURLE_SSL_SHUTDOWN_FAILED:

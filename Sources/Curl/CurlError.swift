@@ -4,6 +4,8 @@ package struct CurlError: Error, Sendable {
     package enum Timeout: String, Sendable, CaseIterable {
         /// ``CurlRequest/connectTimeout``.
         case connect
+        /// ``CurlRequest/firstByteTimeout``.
+        case firstByte
         /// ``CurlRequest/inactivityTimeout``.
         case inactivity
         /// ``CurlRequest/totalTimeout``.
@@ -20,9 +22,10 @@ package struct CurlError: Error, Sendable {
         case couldNotResolve
         /// No address took the connection: try later.
         case couldNotConnect
-        /// The certificate or its name is not trusted: trying again does not help.
+        /// The certificate or its name is not trusted, or our own certificates are not usable:
+        /// trying again does not help.
         case tlsFailure
-        /// The TLS handshake broke off: try later.
+        /// The TLS handshake broke off, or there is no common version: try later, not for long.
         case tlsHandshake
         /// A time ran out: try later.
         case timedOut(Timeout)

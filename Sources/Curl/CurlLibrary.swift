@@ -2,6 +2,33 @@ import CCurl
 
 /// What the linked libcurl is and can do.
 package struct CurlLibrary: Sendable {
+    /// Three numbers that compare as versions do: 8.10.0 is newer than 8.9.1.
+    package struct Version: Sendable, Hashable, Comparable {
+        /// Changes when the interface does.
+        package let major: Int
+        /// Changes with each release.
+        package let minor: Int
+        /// Changes with corrections of a release.
+        package let patch: Int
+
+        /// Creates a version.
+        package init(_ major: Int, _ minor: Int, _ patch: Int) {
+            (self.major, self.minor, self.patch) = (major, minor, patch)
+        }
+
+        /// Reads `version_num` of curl_version_info(3): eight bits for each number.
+        init(packed number: UInt32) {
+            self.init(Int(number >> 16 & 0xFF), Int(number >> 8 & 0xFF), Int(number & 0xFF))
+        }
+
+        /// Compares the first number that differs.
+        package static func < (left: Version, right: Version) -> Bool {
+            (left.major, left.minor, left.patch) < (right.major, right.minor, right.patch)
+        }
+    }
+
+    /// For example 7.88.1; 0.0.0 when the library does not say.
+    package let number: Version
     /// For example `7.88.1`.
     package let version: String
     /// The TLS library, for example `OpenSSL/3.0.19`, or nil without one.
@@ -11,15 +38,27 @@ package struct CurlLibrary: Sendable {
     /// Names such as `HTTP2`, `AsynchDNS` and `threadsafe`.
     package let features: [String]
 
+    /// Whether a body over HTTP/2 can be relied on: not cut unnoticed, and safe to pause.
+    ///
+    /// The corrections came with 8.0.0 (48cd032623, 544a7f804d) and 8.1.0 (5622e431ed); what they
+    /// broke in turn was mended by 8.2.0. Versions with corrections of a distribution count as
+    /// what they call themselves.
+    package var isHTTP2Sound: Bool { Self.isHTTP2Sound(number) }
+
+    /// The same for any version.
+    static func isHTTP2Sound(_ version: Version) -> Bool { version >= Version(8, 2, 0) }
+
     /// Whether libcurl's process-wide initialisation, done on first use, has succeeded.
     static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
     /// Asks the library.
     init() {
         guard let info = unsafe curl_version_info(CURLVERSION_ELEVENTH) else {
+            number = Version(0, 0, 0)
             (version, tlsVersion, protocols, features) = ("", nil, [], [])
             return
         }
+        number = unsafe Version(packed: info.pointee.version_num)
         version = unsafe Self.text(info.pointee.version) ?? ""
         tlsVersion = unsafe Self.text(info.pointee.ssl_version)
         protocols = unsafe Self.texts(info.pointee.protocols)

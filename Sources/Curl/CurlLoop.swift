@@ -19,7 +19,8 @@ package final class CurlLoop: Sendable {
     /// - Parameters:
     ///   - name: the thread's name in tools such as `top -H`.
     ///   - connectionsMax: the most transfers at once; one more fails with `tooManyTransfers`.
-    ///   - certificateFile: a PEM file of trusted authorities instead of the system's.
+    ///   - certificateFile: a PEM file of trusted authorities instead of the system's. What was
+    ///     read of either is used for a day (CURLOPT_CA_CACHE_TIMEOUT(3)).
     /// - Throws: ``CurlError`` when the process has no descriptor, thread or memory left.
     package init(
         name: String,
@@ -71,6 +72,10 @@ package final class CurlLoop: Sendable {
         }
     }
 
+    fileprivate func limit(_ id: UInt64, receiveRate: Int64?, sendRate: Int64?) {
+        post { [driver] in driver.limit(id, receiveRate: receiveRate, sendRate: sendRate) }
+    }
+
     fileprivate func cancel(_ id: UInt64) {
         post { [driver] in driver.cancel(id) }
     }
@@ -100,6 +105,21 @@ package struct CurlTransfer: Sendable, Hashable {
     /// The sink's `finish` follows with `cancelled`, unless the transfer has ended by itself; in
     /// either case it is called exactly once.
     package func cancel() { loop.cancel(id) }
+
+    /// Changes the rates from any thread, in place of ``CurlRequest/receiveRateMax`` and
+    /// ``CurlRequest/sendRateMax``; without effect once the transfer has ended.
+    ///
+    /// The new rates hold at once: a pause that was for an old rate is made longer or shorter. A
+    /// transfer that began with HTTP/2 on offer is left alone where pausing it is not sound
+    /// (``CurlLibrary/isHTTP2Sound``).
+    ///
+    /// - Parameters:
+    ///   - receiveRate: the most body bytes to receive per second, above zero, or nil for any.
+    ///   - sendRate: the most body bytes to send per second, above zero, or nil for any.
+    package func limit(receiveRate: Int64?, sendRate: Int64?) {
+        precondition(receiveRate ?? 1 > 0 && sendRate ?? 1 > 0, "a rate must be above zero")
+        loop.limit(id, receiveRate: receiveRate, sendRate: sendRate)
+    }
 
     package static func == (left: CurlTransfer, right: CurlTransfer) -> Bool {
         left.id == right.id && left.loop === right.loop

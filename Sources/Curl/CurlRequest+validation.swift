@@ -11,7 +11,8 @@ extension CurlRequest {
         guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte),
             body == nil || bodySource == nil,
             method != "HEAD" || (body == nil && bodySource == nil),
-            headers.allSatisfy(Self.isSendable)
+            headers.allSatisfy(Self.isSendable),
+            receiveRateMax ?? 1 > 0, sendRateMax ?? 1 > 0
         else { throw CurlError(.invalidRequest) }
         return try CurlURL(url)
     }

@@ -5,6 +5,9 @@ package struct CurlRequest: Sendable {
         /// HTTP/1.1 only: libcurl before 8.2 may take a cut HTTP/2 body for a whole one.
         case http1
         /// HTTP/2 where the origin offers it over TLS, else HTTP/1.1.
+        ///
+        /// For small bodies only unless ``CurlLibrary/isHTTP2Sound``: older versions may also
+        /// hang when a stream is paused, so that a request with a rate uses HTTP/1.1 there.
         case negotiated
     }
 
@@ -20,7 +23,14 @@ package struct CurlRequest: Sendable {
     package var bodySource: (any CurlBodySource)?
     /// The longest time for resolving, connecting and the TLS handshake together.
     package var connectTimeout: Duration = Self.connectTimeoutDefault
+    /// The longest time until the first line of the final response, or nil for any.
+    ///
+    /// Counted from the end of connecting or, with a body, from its last byte given to the
+    /// kernel; on a kept connection from the request. Informational responses do not count.
+    package var firstByteTimeout: Duration?
     /// The longest time without a byte in either direction, counted from the start.
+    ///
+    /// Pauses that a rate demands do not count.
     package var inactivityTimeout: Duration = Self.inactivityTimeoutDefault
     /// The longest time for the whole transfer, or nil for any.
     package var totalTimeout: Duration?
@@ -30,6 +40,15 @@ package struct CurlRequest: Sendable {
     package var headerLinesMax = Self.headerLinesMaxDefault
     /// The most body bytes; a longer announced or real body fails with `bodyTooLarge`.
     package var bodyBytesMax = Int64.max
+    /// The most body bytes to receive per second, above zero, or nil for any.
+    ///
+    /// Kept on average: bytes come in pieces of up to 16 KiB and pauses of some milliseconds. See
+    /// ``CurlTransfer/limit(receiveRate:sendRate:)``.
+    package var receiveRateMax: Int64?
+    /// The most body bytes to send per second, above zero, or nil for any; as for receiving.
+    package var sendRateMax: Int64?
+    /// What to ask of TLS; without effect on `http` URLs.
+    package var tls = TLSSettings()
     /// The versions to offer.
     package var httpVersion = HTTPVersion.http1
     /// Whether an origin may see the request twice.

@@ -37,6 +37,19 @@ import CCurl
         try check(unsafe ccurl_set_string(raw, option, value))
     }
 
+    /// Takes an option's text away, also one that it has by default.
+    func clear(_ option: CURLoption) throws(CurlError) {
+        try check(unsafe ccurl_set_string(raw, option, nil))
+    }
+
+    /// Sets bytes, of which libcurl takes a copy.
+    func set(_ option: CURLoption, blob bytes: [UInt8]) throws(CurlError) {
+        let code = unsafe bytes.withUnsafeBytes { buffer in
+            unsafe ccurl_set_blob(raw, option, buffer.baseAddress, buffer.count)
+        }
+        try check(code)
+    }
+
     /// Sends `bytes`, of which libcurl takes a copy, as the request's body.
     func set(body bytes: [UInt8]) throws(CurlError) {
         // The size must come first, or libcurl would copy up to the first NUL.

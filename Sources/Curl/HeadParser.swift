@@ -22,6 +22,15 @@ struct HeadParser {
         case done
     }
 
+    /// Whether the status line of the final response was read.
+    var hasFinalStatus: Bool {
+        switch state {
+        case .idle: false
+        case .fields(let status, _): status >= 200
+        case .done: true
+        }
+    }
+
     private let bytesMax: Int
     private let linesMax: Int
     private var state = State.idle

@@ -13,6 +13,8 @@ import EventLoop
     private let certificateFile: String?
     private var transfers: [UInt64: ActiveTransfer] = [:]
     private var timers: [UInt64: EventLoop.Timer] = [:]
+    private var pauseTimers: [UInt64: EventLoop.Timer] = [:]
+    private let debtors = Debtors()
     private var idleHandles: [EasyHandle] = []
     private var wakeup: (timer: EventLoop.Timer, instant: ContinuousClock.Instant)?
     private var curlDeadline: ContinuousClock.Instant?
@@ -46,7 +48,13 @@ import EventLoop
             guard transfers.count < transfersMax else { throw CurlError(.tooManyTransfers) }
             let url = try request.validated()
             let easy = try takeHandle()
-            let transfer = ActiveTransfer(id: id, request: request, easy: easy, sink: sink)
+            let transfer = ActiveTransfer(
+                id: id,
+                request: request,
+                easy: easy,
+                sink: sink,
+                debtors: debtors
+            )
             try easy.configure(request, url: url, certificateFile: certificateFile)
             try transfer.installCallbacks(
                 sendsBody: request.bodySource != nil || request.body != nil
@@ -66,6 +74,13 @@ import EventLoop
     func cancel(_ id: UInt64) {
         guard let transfer = transfers[id] else { return }
         end(transfer, nil, reason: .cancelled)
+    }
+
+    func limit(_ id: UInt64, receiveRate: Int64?, sendRate: Int64?) {
+        guard let transfer = transfers[id], transfer.canBePaused else { return }
+        transfer.pacing.limit(receiveRate: receiveRate, sendRate: sendRate, at: .now)
+        pace(transfer)
+        pauseDebtors()
     }
 
     /// Ends all transfers and gives the multi handle back.
@@ -142,13 +157,51 @@ import EventLoop
             else { continue }
             end(transfer, unsafe message.pointee.data.result)
         }
+        pauseDebtors()
+    }
+
+    // MARK: Rates
+
+    private func pauseDebtors() {
+        for transfer in debtors.take() where transfers[transfer.id] != nil { pace(transfer) }
+    }
+
+    /// Pauses and resumes the directions of a transfer as its rates demand, and looks again when
+    /// the first pause is over.
+    private func pace(_ transfer: ActiveTransfer) {
+        let id = transfer.id
+        if let timer = pauseTimers.removeValue(forKey: id) { loop.cancel(timer) }
+        let now = ContinuousClock.now
+        let before = transfer.pacing.rest
+        let rest = transfer.pacing.update(at: now)
+        // A pause that we want is no inactivity of the origin.
+        if before.end != nil || rest.end != nil { transfer.lastActivity = rest.end ?? now }
+        if let end = rest.end {
+            pauseTimers[id] = loop.schedule(after: end - now) { [unowned self] in
+                pauseIsOver(id)
+            }
+        }
+        guard rest.curlBits != before.curlBits else { return }
+        let code = unsafe curl_easy_pause(transfer.easy.raw, rest.curlBits)
+        // Without a connection there is nothing to pause, and no bytes either; any other error is
+        // of the sink, which was given bytes that libcurl had kept back.
+        guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
+        end(transfer, code)
+    }
+
+    private func pauseIsOver(_ id: UInt64) {
+        pauseTimers[id] = nil
+        guard let transfer = transfers[id] else { return }
+        pace(transfer)
+        pauseDebtors()
     }
 
     // MARK: Transfers
 
     private func arm(_ transfer: ActiveTransfer) {
         let id = transfer.id
-        timers[id] = loop.schedule(after: transfer.deadline - .now) { [unowned self] in
+        let now = ContinuousClock.now
+        timers[id] = loop.schedule(after: transfer.deadline(at: now) - now) { [unowned self] in
             checkTimeout(id)
         }
     }
@@ -167,6 +220,7 @@ import EventLoop
     ) {
         guard transfers.removeValue(forKey: transfer.id) != nil else { return }
         if let timer = timers.removeValue(forKey: transfer.id) { loop.cancel(timer) }
+        if let timer = pauseTimers.removeValue(forKey: transfer.id) { loop.cancel(timer) }
         let outcome = transfer.outcome(result, reason: reason)
         unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
         transfer.easy.reset()

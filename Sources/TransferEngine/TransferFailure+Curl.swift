@@ -18,6 +18,8 @@ extension TransferFailure {
             self.init(.connectionLost, "The TLS handshake broke off.")
         case .timedOut(.connect):
             self.init(.timedOut, "The connection was not made in time.")
+        case .timedOut(.firstByte):
+            self.init(.timedOut, "The server did not begin its answer in time.")
         case .timedOut(.inactivity):
             self.init(.timedOut, "No byte arrived for the session's timeout_for_request.")
         case .timedOut(.total):

@@ -7,8 +7,9 @@ struct CurlCancellationTests {
     @Test func cancelsBeforeRequestArrives() async throws {
         let exchange = try Exchange()
         exchange.origin.when("/", .response())
+        exchange.origin.when("/never", OriginScript([.wait(OriginGate())]))
         let sink = RecordingSink()
-        let transfer = exchange.loop.start(exchange.request("/"), sink: sink)
+        let transfer = exchange.loop.start(exchange.request("/never"), sink: sink)
         transfer.cancel()
         transfer.cancel()
         #expect(await sink.result?.code == .cancelled)

@@ -8,8 +8,8 @@ final class DripSource: CurlBodySource {
     private let pause: Duration
     private let left: Mutex<Int>
 
-    init(count: Int, pause: Duration) {
-        length = Int64(count)
+    init(count: Int, pause: Duration, hasLength: Bool = true) {
+        length = hasLength ? Int64(count) : nil
         self.pause = pause
         left = Mutex(count)
     }

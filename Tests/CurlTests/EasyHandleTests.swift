@@ -29,6 +29,9 @@ struct EasyHandleTests {
         var request = CurlRequest(url: "https://example.com/", egress: .everywhere)
         request.bodyBytesMax = 10
         request.connectTimeout = .seconds(Int64.max)
+        request.tls.certificateAuthorities = [1]
+        request.tls.clientCertificate = .init(certificate: [2], key: [3])
+        request.tls.minimumVersion = .v1_3
         try easy.configure(request, url: try request.validated(), certificateFile: "/none")
     }
 

@@ -151,7 +151,7 @@ func wait(for descriptor: Int32, unless gate: OriginGate) -> Bool {
 }
 
 /// Runs `body` on a thread with a small stack: there can be a thousand of them.
-private func startThread(_ body: @escaping @Sendable () -> Void) {
+func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Box: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }

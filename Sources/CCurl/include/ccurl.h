@@ -27,6 +27,13 @@ static inline CURLcode ccurl_set_bytes(CURL *easy, CURLoption option, const void
     return (curl_easy_setopt)(easy, option, value);
 }
 
+// The data is only read: libcurl takes a copy.
+static inline CURLcode ccurl_set_blob(
+    CURL *easy, CURLoption option, const void *data, size_t length) {
+    struct curl_blob blob = {(void *)data, length, CURL_BLOB_COPY};
+    return (curl_easy_setopt)(easy, option, &blob);
+}
+
 static inline CURLcode ccurl_set_list(CURL *easy, CURLoption option, struct curl_slist *value) {
     return (curl_easy_setopt)(easy, option, value);
 }

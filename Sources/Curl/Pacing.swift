@@ -1,0 +1,92 @@
+import CCurl
+
+/// The transfers of a loop that owe a pause; confined to the loop's thread.
+final class Debtors {
+    private var transfers: [ActiveTransfer] = []
+
+    /// Enters a transfer, from within libcurl's callbacks, where it cannot be paused.
+    func add(_ transfer: ActiveTransfer) { transfers.append(transfer) }
+
+    /// Returns the transfers entered since the last call.
+    func take() -> [ActiveTransfer] {
+        guard !transfers.isEmpty else { return [] }
+        defer { transfers.removeAll(keepingCapacity: true) }
+        return transfers
+    }
+}
+
+/// Both directions' pacers of one transfer, and what is paused.
+///
+/// Receiving is paused by refusing a piece of the body, which libcurl then keeps: one call of it may
+/// bring a hundred buffers, and a pause demanded after that call would come too late. Sending has no
+/// such place, for a body in memory is read without asking us, and no such haste: one call sends one
+/// buffer.
+struct Pacing {
+    typealias Instant = ContinuousClock.Instant
+
+    /// Which directions rest, and until when the first of them does.
+    struct Rest {
+        var receiving = false
+        var sending = false
+        var end: Instant?
+
+        /// The same in bits for curl_easy_pause(3).
+        var curlBits: Int32 { (receiving ? CURLPAUSE_RECV : 0) | (sending ? CURLPAUSE_SEND : 0) }
+    }
+
+    /// What libcurl was told last.
+    private(set) var rest = Rest()
+    private var receiver: Pacer
+    private var sender: Pacer
+    private let debtors: Debtors
+    private var isEntered = false
+
+    /// Starts with the rates of the request.
+    init(_ request: CurlRequest, debtors: Debtors, at now: Instant) {
+        receiver = Pacer(rate: request.receiveRateMax, at: now)
+        sender = Pacer(rate: request.sendRateMax, at: now)
+        self.debtors = debtors
+    }
+
+    /// Whether a piece may be taken; if not, receiving rests from now on.
+    mutating func mayReceive(_ transfer: ActiveTransfer, at now: Instant) -> Bool {
+        guard receiver.pauseEnd(at: now, isPaused: rest.receiving) != nil else { return true }
+        rest.receiving = true
+        enter(transfer)
+        return false
+    }
+
+    /// Notes received bytes.
+    mutating func received(_ count: Int64, at now: Instant) { receiver.move(count, at: now) }
+
+    /// Notes sent bytes, and enters the transfer as a debtor when they were too many.
+    mutating func sent(_ count: Int64, by transfer: ActiveTransfer, at now: Instant) {
+        sender.move(count, at: now)
+        if sender.pauseEnd(at: now, isPaused: rest.sending) != nil { enter(transfer) }
+    }
+
+    /// Changes both rates; the pauses follow with the next ``update(at:)``.
+    mutating func limit(receiveRate: Int64?, sendRate: Int64?, at now: Instant) {
+        receiver.limit(to: receiveRate, at: now)
+        sender.limit(to: sendRate, at: now)
+    }
+
+    /// Decides anew what rests from now on.
+    mutating func update(at now: Instant) -> Rest {
+        isEntered = false
+        let receiving = rest.receiving ? receiver.pauseEnd(at: now, isPaused: true) : nil
+        let sending = sender.pauseEnd(at: now, isPaused: rest.sending)
+        rest = Rest(
+            receiving: receiving != nil,
+            sending: sending != nil,
+            end: [receiving, sending].compactMap(\.self).min()
+        )
+        return rest
+    }
+
+    private mutating func enter(_ transfer: ActiveTransfer) {
+        guard !isEntered else { return }
+        isEntered = true
+        debtors.add(transfer)
+    }
+}

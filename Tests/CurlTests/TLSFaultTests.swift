@@ -1,0 +1,127 @@
+import Curl
+import FaultProxy
+import Testing
+import TransferTestSupport
+
+/// Fault T12: what is wrong with a certificate is for good, what is wrong with the line is not.
+@Suite(.timeLimit(.minutes(5)))
+struct TLSFaultTests {
+    private let authority: TestAuthority
+    private let loop: CurlLoop
+
+    init() async throws {
+        authority = try await TestAuthority()
+        loop = try CurlLoop(name: "curl-test")
+    }
+
+    @Test func takesResponseOfTrustedServer() async throws {
+        let server = try await TLSServer(authority.issue(), of: authority)
+        let response = try await loop.fetch(request(server.url()), bodyMax: 10)
+        #expect(response.body == Array("ok".utf8))
+        #expect(response.summary.timings.tls > .zero)
+    }
+
+    @Test func refusesExpiredCertificate() async throws {
+        #expect(try await outcome(authority.issue(days: -1)) == .tlsFailure)
+    }
+
+    @Test func refusesCertificateOfAnotherHost() async throws {
+        #expect(try await outcome(authority.issue(names: "DNS:example.com")) == .tlsFailure)
+    }
+
+    @Test func refusesSelfSignedCertificate() async throws {
+        #expect(try await outcome(authority.issue(isSelfSigned: true)) == .tlsFailure)
+    }
+
+    @Test func refusesUnknownAuthority() async throws {
+        let server = try await TLSServer(authority.issue(), of: authority)
+        var request = request(server.url())
+        request.tls.certificateAuthorities = try await TestAuthority().certificate
+        #expect(await outcome(request) == .tlsFailure)
+        // And the system's authorities know nothing of it either.
+        request.tls.certificateAuthorities = nil
+        #expect(await outcome(request) == .tlsFailure)
+    }
+
+    @Test func refusesServerWithoutModernVersion() async throws {
+        let old = ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]
+        #expect(try await outcome(authority.issue(), options: old) == .tlsHandshake)
+    }
+
+    /// Nothing of the server's part arrives, or only its beginning.
+    @Test(arguments: [0, 200])
+    func givesUpHandshakeThatStalls(bytes: Int) async throws {
+        let server = try await TLSServer(authority.issue(), of: authority)
+        let proxy = try FaultProxy(to: server.port, .down(.stall(after: bytes)))
+        var request = request("https://127.0.0.1:\(proxy.port)/response")
+        request.connectTimeout = .milliseconds(200)
+        #expect(await outcome(request) == .timedOut(.connect))
+    }
+
+    @Test func handshakeThatIsResetIsWorthAnotherTry() async throws {
+        let server = try await TLSServer(authority.issue(), of: authority)
+        let proxy = try FaultProxy(to: server.port, .down(.reset(after: 200)))
+        let code = await outcome(request("https://127.0.0.1:\(proxy.port)/response"))
+        #expect(code == .tlsHandshake)
+    }
+
+    /// Without the TLS alert that ends a connection anybody on the way may have cut it.
+    @Test(arguments: [
+        "Content-Length: 200000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n30d40\r\n",
+    ])
+    func connectionClosedWithoutAlertIsNoEndOfFramedBody(framing: String) async throws {
+        let (code, record) = try await cut(framing)
+        #expect(code == .truncated)
+        #expect(record.heads.map(\.status) == [200])
+        #expect(record.body.count < 200_000)
+    }
+
+    /// libcurl tells OpenSSL 3 to take the cut for an end (`SSL_OP_IGNORE_UNEXPECTED_EOF` in
+    /// lib/vtls/openssl.c of 7.88.1), for many servers end so: only the summary tells.
+    @Test func connectionClosedWithoutAlertEndsUnframedBodyUnverified() async throws {
+        let (code, record) = try await cut("\r\n")
+        #expect(code == nil)
+        #expect(try record.results.first?.get().isLengthVerified == false)
+    }
+
+    private func cut(
+        _ framing: String
+    ) async throws -> (code: CurlError.Code?, record: RecordingSink.Record) {
+        let head = Array("HTTP/1.1 200 OK\r\n\(framing)".utf8)
+        let body = [UInt8](repeating: 0x61, count: 200_000) + Array("\r\n0\r\n\r\n".utf8)
+        let server = try await TLSServer(authority.issue(), of: authority, .answer(head + body))
+        let proxy = try FaultProxy(to: server.port, .down(.close(after: 100_000)))
+        let sink = RecordingSink()
+        loop.start(request("https://127.0.0.1:\(proxy.port)/response"), sink: sink)
+        return (await sink.result?.code, sink.record)
+    }
+
+    @Test func bodyClosedWithAlertIsWhole() async throws {
+        let response = Array("HTTP/1.1 200 OK\r\n\r\nwhole".utf8)
+        let server = try await TLSServer(authority.issue(), of: authority, .answer(response))
+        let fetched = try await loop.fetch(request(server.url()), bodyMax: 10)
+        #expect(fetched.body == Array("whole".utf8))
+        #expect(!fetched.summary.isLengthVerified)
+    }
+
+    private func request(_ url: String) -> CurlRequest {
+        var request = CurlRequest(url: url, egress: .everywhere)
+        request.tls.certificateAuthorities = authority.certificate
+        return request
+    }
+
+    private func outcome(_ request: CurlRequest) async -> CurlError.Code? {
+        let sink = RecordingSink()
+        loop.start(request, sink: sink)
+        return await sink.result?.code
+    }
+
+    /// The failure of a request to a server with the certificate.
+    private func outcome(
+        _ certificate: TestAuthority.Certificate,
+        options: [String] = []
+    ) async throws -> CurlError.Code? {
+        let server = try await TLSServer(certificate, of: authority, options: options)
+        return await outcome(request(server.url()))
+    }
+}

@@ -1,0 +1,148 @@
+import EventLoop
+import Glibc
+import Synchronization
+
+/// A TCP proxy on 127.0.0.1 in front of a port there, which does to connections what bad networks
+/// do.
+///
+/// All connections share one thread. It needs nothing but the event loop, so that tests and
+/// benchmarks can both use it.
+package final class FaultProxy: Sendable {
+    /// Decides about a connection by its number, counted from 1; called on the proxy's thread.
+    package typealias Plan = @Sendable (_ connection: Int) -> Faults
+
+    /// What was passed on so far.
+    package struct Counts: Sendable {
+        /// Connections accepted.
+        package fileprivate(set) var connections = 0
+        /// Connections that are open now.
+        package fileprivate(set) var connectionsOpen = 0
+        /// Bytes written towards the origin.
+        package fileprivate(set) var bytesUp = 0
+        /// Bytes written towards clients.
+        package fileprivate(set) var bytesDown = 0
+    }
+
+    /// The system call that failed when there is no socket to listen on.
+    package struct ListenError: Error {
+        /// `errno`.
+        package let code: Int32
+    }
+
+    /// The port to connect to, chosen by the system.
+    package let port: UInt16
+    private let loop: EventLoop
+    private let board: FaultProxyBoard
+
+    /// Listens and starts its thread.
+    ///
+    /// - Parameters:
+    ///   - originPort: the port on 127.0.0.1 that gets every connection.
+    ///   - plan: what happens to each.
+    /// - Throws: ``ListenError`` or `EventLoopError` when the process has no descriptor or thread.
+    package init(to originPort: UInt16, _ plan: @escaping Plan) throws {
+        let listener = try Loopback.listen()
+        port = listener.port
+        do {
+            loop = try EventLoop(name: "fault-proxy")
+        } catch {
+            close(listener.descriptor)
+            throw error
+        }
+        board = FaultProxyBoard(
+            loop: loop,
+            listener: listener.descriptor,
+            originPort: originPort,
+            plan: plan
+        )
+        loop.execute { [board] in board.start() }
+    }
+
+    /// The same faults for every connection.
+    package convenience init(to originPort: UInt16, _ faults: Faults = Faults()) throws {
+        try self.init(to: originPort) { _ in faults }
+    }
+
+    deinit { stop() }
+
+    /// What was passed on so far.
+    package var counts: Counts { board.counts.withLock { $0 } }
+
+    /// Ends all connections and stops listening; a second call does nothing.
+    package func stop() {
+        loop.execute { [board] in board.stop() }
+        loop.stop()
+    }
+}
+
+/// The listener and its connections.
+///
+/// `@unchecked Sendable` holds because everything but `counts` is touched only in closures that
+/// the loop executes.
+final class FaultProxyBoard: @unchecked Sendable {
+    let loop: EventLoop
+    let counts = Mutex(FaultProxy.Counts())
+    private let listener: Int32
+    private let originPort: UInt16
+    private let plan: FaultProxy.Plan
+    private var connections: [Int: FaultConnection] = [:]
+    private var isStopped = false
+
+    init(loop: EventLoop, listener: Int32, originPort: UInt16, plan: @escaping FaultProxy.Plan) {
+        self.loop = loop
+        self.listener = listener
+        self.originPort = originPort
+        self.plan = plan
+    }
+
+    func start() {
+        do {
+            try loop.register(listener, for: .readable) { [unowned self] _ in accept() }
+        } catch {
+            // Without a watch nobody is ever accepted, which the test under way will tell.
+        }
+    }
+
+    func stop() {
+        guard !isStopped else { return }
+        isStopped = true
+        loop.deregister(listener)
+        close(listener)
+        for connection in connections.values { connection.abort() }
+    }
+
+    func forget(_ number: Int) {
+        connections[number] = nil
+        counts.withLock { $0.connectionsOpen -= 1 }
+    }
+
+    func count(_ bytes: Int, isDown: Bool) {
+        counts.withLock { counts in
+            if isDown { counts.bytesDown += bytes } else { counts.bytesUp += bytes }
+        }
+    }
+
+    private func accept() {
+        while case let client = Loopback.accept(listener), client >= 0 {
+            let number = counts.withLock { counts in
+                counts.connections += 1
+                return counts.connections
+            }
+            let origin = Loopback.connect(originPort)
+            guard origin >= 0 else {
+                Loopback.reset(client)
+                continue
+            }
+            let connection = FaultConnection(
+                number,
+                client: client,
+                origin: origin,
+                faults: plan(number),
+                board: self
+            )
+            connections[number] = connection
+            counts.withLock { $0.connectionsOpen += 1 }
+            connection.advance()
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+
+/// A certificate authority of one test, made by the `openssl` command.
+///
+/// Its files live in a folder of their own, which is removed with it.
+package final class TestAuthority: Sendable {
+    /// A certificate and its key, as files and in PEM.
+    package struct Certificate: Sendable {
+        /// The certificate's path.
+        package let certificatePath: String
+        /// The key's path.
+        package let keyPath: String
+        /// The certificate's bytes.
+        package let certificate: [UInt8]
+        /// The key's bytes.
+        package let key: [UInt8]
+    }
+
+    /// The `openssl` command has failed.
+    package struct Failure: Error, CustomStringConvertible {
+        /// The command and its status.
+        package let description: String
+    }
+
+    /// Where the files are; servers may be given theirs here, too.
+    let folder: URL
+    /// The authority's own certificate in PEM.
+    package let certificate: [UInt8]
+
+    /// The path of the authority's own certificate.
+    package var certificatePath: String { folder.appending(path: "authority.pem").path }
+
+    /// Makes the authority's key and certificate.
+    package init() async throws {
+        folder = FileManager.default.temporaryDirectory
+            .appending(path: "transferd-authority-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        // The command's own configuration differs between systems.
+        try Data("[req]\ndistinguished_name=dn\n[dn]\n".utf8).write(
+            to: folder.appending(path: "openssl.cnf")
+        )
+        try await Self.openssl(
+            in: folder,
+            ["req", "-x509", "-subj", "/CN=Test Authority", "-days", "2"] + Self.newKey
+                + ["-keyout", "authority.key", "-out", "authority.pem"]
+                + ["-addext", "basicConstraints=critical,CA:TRUE"]
+        )
+        certificate = try Self.bytes(folder.appending(path: "authority.pem"))
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// Issues a certificate.
+    ///
+    /// - Parameters:
+    ///   - names: subject alternative names as `openssl` writes them, such as `DNS:localhost`.
+    ///   - days: until it expires; negative for one that has.
+    ///   - isSelfSigned: whether it is signed by itself rather than by the authority.
+    /// - Returns: the certificate and a new key.
+    /// - Throws: ``Failure``, or an error of the file system.
+    package func issue(
+        names: String = "IP:127.0.0.1,DNS:localhost",
+        days: Int = 2,
+        isSelfSigned: Bool = false
+    ) async throws -> Certificate {
+        let stem = UUID().uuidString
+        let (request, key, pem) = ("\(stem).csr", "\(stem).key", "\(stem).pem")
+        try await Self.openssl(
+            in: folder,
+            ["req", "-new", "-subj", "/CN=Test", "-keyout", key, "-out", request] + Self.newKey
+        )
+        try Data("subjectAltName=\(names)\n".utf8).write(
+            to: folder.appending(path: "\(stem).ext")
+        )
+        let signer =
+            isSelfSigned
+            ? ["-signkey", key]
+            : ["-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial"]
+        try await Self.openssl(
+            in: folder,
+            ["x509", "-req", "-in", request, "-out", pem, "-days", String(days)] + signer
+                + ["-extfile", "\(stem).ext"]
+        )
+        let (certificateURL, keyURL) = (folder.appending(path: pem), folder.appending(path: key))
+        return Certificate(
+            certificatePath: certificateURL.path,
+            keyPath: keyURL.path,
+            certificate: try Self.bytes(certificateURL),
+            key: try Self.bytes(keyURL)
+        )
+    }
+
+    /// The environment of `openssl`, with as little of ours as possible.
+    static func environment(_ folder: URL) -> [String: String] {
+        [
+            "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
+            "OPENSSL_CONF": folder.appending(path: "openssl.cnf").path,
+        ]
+    }
+
+    private static let newKey = [
+        "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+    ]
+
+    private static func openssl(in folder: URL, _ arguments: [String]) async throws {
+        let program = try SpawnedProgram(
+            ["openssl"] + arguments,
+            in: folder.path,
+            environment: environment(folder),
+            descriptors: [nil, nil, nil]
+        )
+        let status = await program.waitUntilExit()
+        guard status == 0 else {
+            throw Failure(description: "openssl \(arguments.joined(separator: " ")): \(status)")
+        }
+    }
+
+    private static func bytes(_ url: URL) throws -> [UInt8] { Array(try Data(contentsOf: url)) }
+}
