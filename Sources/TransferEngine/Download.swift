@@ -154,8 +154,7 @@ final class Download: CurlSink, TransferAttempt {
                 ("Range", "bytes=\(point.offset)-"), ("If-Range", point.validator.value),
             ]
         }
-        request.inactivityTimeout = claim.timeoutForRequest
-        request.totalTimeout = max(remaining, .milliseconds(1))
+        request.apply(claim, remaining: remaining)
         request.bodyBytesMax =
             min(configuration.fileBytesMax, claim.options.sizeMax ?? .max) - (point?.offset ?? 0)
         let transfer = loop.start(request, sink: self)

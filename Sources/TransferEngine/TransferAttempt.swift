@@ -1,3 +1,4 @@
+import Curl
 import TransferModel
 
 /// A running attempt, whichever way its bytes go.
@@ -48,4 +49,17 @@ extension HTTPHeader {
 
     /// Whether the field says nothing about who asks, and so may follow to another origin.
     var isHarmless: Bool { Self.harmlessNames.contains(name.lowercased()) }
+}
+
+extension CurlRequest {
+    /// Takes over what a claim says of timing, speed and TLS.
+    mutating func apply(_ claim: TaskClaim, remaining: Duration) {
+        inactivityTimeout = claim.timeoutForRequest
+        totalTimeout = max(remaining, .milliseconds(1))
+        firstByteTimeout = claim.options.timeoutForFirstByte
+        receiveRateMax = claim.options.bytesPerSecondMax
+        sendRateMax = claim.options.bytesPerSecondMax
+        tls.certificateAuthorities = claim.options.certificateAuthorities
+        tls.minimumVersion = claim.options.requiresTLS13 ?? false ? .v1_3 : .v1_2
+    }
 }

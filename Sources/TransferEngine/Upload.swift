@@ -120,8 +120,7 @@ final class Upload: CurlSink, TransferAttempt {
             return (request, timeLeft(state))
         }
         request.isReplayable = claim.isIdempotent
-        request.inactivityTimeout = claim.timeoutForRequest
-        request.totalTimeout = max(remaining, .milliseconds(1))
+        request.apply(claim, remaining: remaining)
         let transfer = loop.start(request, sink: self)
         let isAbandoned = state.withLock { state in
             state.current = transfer

@@ -19,6 +19,36 @@ extension OptionsRequest {
             Self.timeoutSeconds,
             "timeout_for_resource"
         )
+        options.timeoutForFirstByte = check.seconds(
+            timeoutForFirstByte,
+            Self.timeoutSeconds,
+            "timeout_for_first_byte"
+        )
+        options.bytesPerSecondMax = check.number(
+            bytesPerSecondMax,
+            TransferOptions.bytesPerSecondRange,
+            "bytes_per_second_max"
+        )
+        switch tls?.minimumVersion {
+        case nil: break
+        case "1.2": options.requiresTLS13 = false
+        case "1.3": options.requiresTLS13 = true
+        default: check.refuse("tls/minimum_version", "Must be `1.2` or `1.3`.")
+        }
+        if let authorities = tls?.certificateAuthorities.map({ Array($0.utf8) }) {
+            let isPEM = authorities.starts(with: "-----BEGIN CERTIFICATE-----\n".utf8)
+            if isPEM, !authorities.contains(0),
+                authorities.count <= TransferOptions.authoritiesBytesMax
+            {
+                options.certificateAuthorities = authorities
+            } else {
+                check.refuse(
+                    "tls/certificate_authorities",
+                    "Must be certificates in PEM, at most "
+                        + "\(TransferOptions.authoritiesBytesMax) bytes."
+                )
+            }
+        }
         options.attemptsMax = check.number(
             retry?.attemptsMax,
             TransferOptions.attemptsRange,
@@ -131,6 +161,15 @@ extension OptionsDocument {
         redirectsMax = options.redirectsMax
         sizeMax = options.sizeMax
         waitsForConnectivity = options.waitsForConnectivity
+        timeoutForFirstByte = options.timeoutForFirstByte?.seconds
+        bytesPerSecondMax = options.bytesPerSecondMax
+        if options.requiresTLS13 != nil || options.certificateAuthorities != nil {
+            tls = TLS(
+                minimumVersion: options.requiresTLS13.map { $0 ? "1.3" : "1.2" },
+                certificateAuthorities: options.certificateAuthorities
+                    .map { String(decoding: $0, as: UTF8.self) }
+            )
+        }
     }
 }
 

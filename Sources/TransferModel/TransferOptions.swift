@@ -4,6 +4,14 @@ package struct TransferOptions: Equatable, Sendable {
     package var timeoutForRequest: Duration?
     /// Longest time for the task, over all attempts.
     package var timeoutForResource: Duration?
+    /// Longest time from the request to the begin of its answer.
+    package var timeoutForFirstByte: Duration?
+    /// The most bytes in a second, either way.
+    package var bytesPerSecondMax: Int64?
+    /// Whether TLS 1.2 is refused too.
+    package var requiresTLS13: Bool?
+    /// Certificates in PEM that are trusted instead of the system's.
+    package var certificateAuthorities: [UInt8]?
     /// Attempts, the first included.
     package var attemptsMax: Int?
     /// The wait after the first failure; doubled after each further one.
@@ -29,6 +37,9 @@ package struct TransferOptions: Equatable, Sendable {
     package static let attemptsRange = 1...100
     package static let retryDelaySeconds: ClosedRange<Double> = 0.1...86_400
     package static let redirectsRange = 0...10
+    package static let bytesPerSecondRange: ClosedRange<Int64> = 1024...(1 << 40)
+    /// The most bytes of ``certificateAuthorities``.
+    package static let authoritiesBytesMax = 64 * 1024
 
     package init() {}
 
@@ -40,6 +51,10 @@ package struct TransferOptions: Equatable, Sendable {
         var options = other
         options.timeoutForRequest = other.timeoutForRequest ?? timeoutForRequest
         options.timeoutForResource = other.timeoutForResource ?? timeoutForResource
+        options.timeoutForFirstByte = other.timeoutForFirstByte ?? timeoutForFirstByte
+        options.bytesPerSecondMax = other.bytesPerSecondMax ?? bytesPerSecondMax
+        options.requiresTLS13 = other.requiresTLS13 ?? requiresTLS13
+        options.certificateAuthorities = other.certificateAuthorities ?? certificateAuthorities
         options.attemptsMax = other.attemptsMax ?? attemptsMax
         options.retryDelayBase = other.retryDelayBase ?? retryDelayBase
         options.retryDelayMax = other.retryDelayMax ?? retryDelayMax

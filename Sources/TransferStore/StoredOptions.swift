@@ -5,6 +5,10 @@ import TransferModel
 private struct StoredOptions: Codable {
     var timeout_for_request_ms: Int64?
     var timeout_for_resource_ms: Int64?
+    var timeout_for_first_byte_ms: Int64?
+    var bytes_per_second_max: Int64?
+    var requires_tls_13: Bool?
+    var certificate_authorities: String?
     var attempts_max: Int?
     var retry_delay_base_ms: Int64?
     var retry_delay_max_ms: Int64?
@@ -26,6 +30,11 @@ extension StoredJSON {
             StoredOptions(
                 timeout_for_request_ms: options.timeoutForRequest?.milliseconds,
                 timeout_for_resource_ms: options.timeoutForResource?.milliseconds,
+                timeout_for_first_byte_ms: options.timeoutForFirstByte?.milliseconds,
+                bytes_per_second_max: options.bytesPerSecondMax,
+                requires_tls_13: options.requiresTLS13,
+                certificate_authorities: options.certificateAuthorities
+                    .map { String(decoding: $0, as: UTF8.self) },
                 attempts_max: options.attemptsMax,
                 retry_delay_base_ms: options.retryDelayBase?.milliseconds,
                 retry_delay_max_ms: options.retryDelayMax?.milliseconds,
@@ -46,6 +55,10 @@ extension StoredJSON {
         var options = TransferOptions()
         options.timeoutForRequest = stored.timeout_for_request_ms.map { .milliseconds($0) }
         options.timeoutForResource = stored.timeout_for_resource_ms.map { .milliseconds($0) }
+        options.timeoutForFirstByte = stored.timeout_for_first_byte_ms.map { .milliseconds($0) }
+        options.bytesPerSecondMax = stored.bytes_per_second_max
+        options.requiresTLS13 = stored.requires_tls_13
+        options.certificateAuthorities = stored.certificate_authorities.map { Array($0.utf8) }
         options.attemptsMax = stored.attempts_max
         options.retryDelayBase = stored.retry_delay_base_ms.map { .milliseconds($0) }
         options.retryDelayMax = stored.retry_delay_max_ms.map { .milliseconds($0) }

@@ -10,15 +10,42 @@ package struct OptionsRequest: Decodable, Sendable {
     package let redirectsMax: Int?
     package let sizeMax: Int64?
     package let waitsForConnectivity: Bool?
+    /// Seconds to the begin of an answer.
+    package let timeoutForFirstByte: Double?
+    package let bytesPerSecondMax: Int64?
+    package let tls: TLSRequest?
 
     package enum CodingKeys: String, CodingKey {
-        case retry
+        case retry, tls
+        case timeoutForFirstByte = "timeout_for_first_byte"
+        case bytesPerSecondMax = "bytes_per_second_max"
         case timeoutForRequest = "timeout_for_request"
         case timeoutForResource = "timeout_for_resource"
         case httpErrors = "http_errors"
         case redirectsMax = "redirects_max"
         case sizeMax = "size_max"
         case waitsForConnectivity = "waits_for_connectivity"
+    }
+}
+
+/// What is asked of TLS, besides the verification that is always on.
+package struct TLSRequest: Decodable, Sendable {
+    package let minimumVersion: String?
+    /// In PEM.
+    package let certificateAuthorities: String?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        minimumVersion = try container.decodeIfPresent(String.self, forKey: .minimumVersion)
+        certificateAuthorities = try container.decodeIfPresent(
+            String.self,
+            forKey: .certificateAuthorities
+        )
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case minimumVersion = "minimum_version"
+        case certificateAuthorities = "certificate_authorities"
     }
 }
 
@@ -53,10 +80,28 @@ package struct OptionsDocument: Codable, Sendable {
     package var redirectsMax: Int?
     package var sizeMax: Int64?
     package var waitsForConnectivity: Bool?
+    package var timeoutForFirstByte: Double?
+    package var bytesPerSecondMax: Int64?
+    package var tls: TLS?
 
     package init() {}
 
     private typealias CodingKeys = OptionsRequest.CodingKeys
+
+    package struct TLS: Codable, Sendable {
+        package let minimumVersion: String?
+        package let certificateAuthorities: String?
+
+        package init(minimumVersion: String?, certificateAuthorities: String?) {
+            self.minimumVersion = minimumVersion
+            self.certificateAuthorities = certificateAuthorities
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case minimumVersion = "minimum_version"
+            case certificateAuthorities = "certificate_authorities"
+        }
+    }
 
     package struct Retry: Codable, Sendable {
         package let attemptsMax: Int?

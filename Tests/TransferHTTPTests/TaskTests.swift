@@ -139,6 +139,8 @@ import TransferWire
                 "/v1/sessions/photos",
                 #"""
                 {"configuration": {"timeout_for_request": 5, "size_max": 1000, "redirects_max": 0,
+                 "timeout_for_first_byte": 2.5, "bytes_per_second_max": 4096,
+                 "waits_for_connectivity": true, "tls": {"minimum_version": "1.3"},
                  "http_errors": "deliver", "retry": {"attempts_max": 7, "delay_base": 0.5}}}
                 """#
             )
@@ -148,6 +150,10 @@ import TransferWire
             #expect(configuration.options.sizeMax == 1000)
             #expect(configuration.options.redirectsMax == 0)
             #expect(configuration.options.httpErrors == "deliver")
+            #expect(configuration.options.timeoutForFirstByte == 2.5)
+            #expect(configuration.options.bytesPerSecondMax == 4096)
+            #expect(configuration.options.waitsForConnectivity == true)
+            #expect(configuration.options.tls?.minimumVersion == "1.3")
             #expect(configuration.options.retry?.attemptsMax == 7)
             #expect(configuration.options.retry?.delayBase == 0.5)
             #expect(configuration.options.retry?.delayMax == nil)
@@ -165,6 +171,9 @@ import TransferWire
             #expect(claim.timeoutForRequest == .seconds(7))
             #expect(claim.options.sizeMax == 1000)
             #expect(claim.options.deliversHTTPErrors == true)
+            #expect(claim.options.requiresTLS13 == true)
+            #expect(claim.options.waitsForConnectivity == true)
+            #expect(claim.options.timeoutForFirstByte == .milliseconds(2500))
             #expect(claim.options.checksums.count == 2)
         }
     }
@@ -178,6 +187,8 @@ import TransferWire
                 #"""
                 {"url": "http://origin.example/", "expected_size": -1, "size_max": -1,
                  "timeout_for_request": 0, "timeout_for_resource": 1e9, "redirects_max": 11,
+                 "timeout_for_first_byte": 0, "bytes_per_second_max": 1,
+                 "tls": {"minimum_version": "1.1", "certificate_authorities": "none"},
                  "http_errors": "ignore", "retry": {"attempts_max": 0, "delay_max": 0.01},
                  "checksums": {"sha-1": "00", "md5": "zz", "crc32c": "0"}}
                 """#
@@ -187,6 +198,9 @@ import TransferWire
                     "/expected_size invalid_value", "/size_max invalid_value",
                     "/timeout_for_request invalid_value", "/timeout_for_resource invalid_value",
                     "/redirects_max invalid_value", "/http_errors invalid_value",
+                    "/timeout_for_first_byte invalid_value", "/bytes_per_second_max invalid_value",
+                    "/tls/minimum_version invalid_value",
+                    "/tls/certificate_authorities invalid_value",
                     "/retry/attempts_max invalid_value", "/retry/delay_max invalid_value",
                     "/checksums/sha-1 invalid_value", "/checksums/md5 invalid_value",
                     "/checksums/crc32c invalid_value",

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What a session or task asks of timing, speed and TLS, as far as the request carries it.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineRequestTests {
+    private static let body = OriginBody.random(seed: 61, size: 400_000)
+
+    @Test func anAnswerThatDoesNotBeginIsNotWaitedFor() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        let silent = OriginScript([.wait(gate), .head(200, [("Content-Length", "0")])])
+        let task = try await fixture.download(silent) {
+            $0.options.timeoutForFirstByte = .milliseconds(200)
+        }
+        #expect(task.failure?.code == .timedOut)
+        #expect(task.failure?.message.contains("begin its answer") == true)
+    }
+
+    /// A slow machine only makes it slower.
+    @Test(arguments: [true, false])
+    func bytesComeAndGoNoFasterThanTheTaskAllows(isUpload: Bool) async throws {
+        let fixture = try await EngineFixture()
+        try fixture.place(Self.body.bytes, at: "out/file")
+        let started = ContinuousClock.now
+        let task = try await fixture.download(.response(body: isUpload ? .empty : Self.body)) {
+            $0.options.bytesPerSecondMax = 400_000
+            if isUpload { $0.request = TransferRequest(upload: .file(path: "out/file")) }
+        }
+        #expect(task.state == .completed)
+        // What is on its way when the pace is first looked at comes on top.
+        #expect(ContinuousClock.now - started >= .milliseconds(500))
+    }
+
+    @Test func aPrivateAuthorityIsTrustedOnlyWhereItIsNamed() async throws {
+        let fixture = try await EngineFixture()
+        let authority = try await TestAuthority()
+        let server = try await TLSServer(authority.issue(), of: authority)
+        func download(
+            _ change: (inout TaskSubmission) -> Void
+        ) async throws -> TransferTask {
+            let id = try await fixture.submit(server.url(), change)
+            return try await fixture.withEngine {
+                $0.retryPolicy.attemptsMax = 1
+            } _: { _ in
+                try await fixture.ended(id)
+            }
+        }
+        let trusted = try await download {
+            $0.options.certificateAuthorities = authority.certificate
+        }
+        #expect(trusted.state == .completed)
+        #expect(try fixture.content(trusted) == Array("ok".utf8))
+        let unknown = try await download { _ in }
+        #expect(unknown.failure?.code == .tlsFailure)
+        #expect(unknown.failure?.isRetryable == false)
+        let other = try await TestAuthority().certificate
+        let foreign = try await download { $0.options.certificateAuthorities = other }
+        #expect(foreign.failure?.code == .tlsFailure)
+    }
+
+    @Test func anOldVersionOfTLSIsRefusedWhereItIsNotWanted() async throws {
+        let fixture = try await EngineFixture()
+        let authority = try await TestAuthority()
+        let server = try await TLSServer(authority.issue(), of: authority, options: ["-tls1_2"])
+        for (requiresTLS13, code) in [(true, TransferFailure.Code.connectionLost), (false, nil)] {
+            let id = try await fixture.submit(server.url()) {
+                $0.options.certificateAuthorities = authority.certificate
+                $0.options.requiresTLS13 = requiresTLS13
+            }
+            let task = try await fixture.withEngine {
+                $0.retryPolicy.attemptsMax = 1
+            } _: { _ in
+                try await fixture.ended(id)
+            }
+            #expect(task.failure?.code == code)
+        }
+    }
+}
