@@ -127,7 +127,8 @@ let package = Package(
         .executableTarget(
             name: "transferd",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferContainer", "TransferEngine",
+                "TransferModel", "TransferStore", "TransferWire", "TransferContainer",
+                "TransferEngine",
                 "TransferWebhooks",
                 "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "EventLoop", argumentParser,
                 hummingbird, lifecycle, logging, unixSignals,

@@ -1,3 +1,5 @@
+package import TransferWire
+
 /// Whether the service can take work now.
 package enum Readiness: Equatable, Sendable {
     case ready
@@ -9,8 +11,7 @@ package enum Readiness: Equatable, Sendable {
 package struct HealthReport: Sendable {
     /// Of the program.
     package let version: String
-    /// As libcurl names itself.
-    package let libcurl: String
+    package let libcurl: HealthDocument.Library
     package let isDatabaseUp: Bool
     /// Registered and alive; nil while the database does not tell.
     package let workers: Int?
@@ -18,7 +19,7 @@ package struct HealthReport: Sendable {
 
     package init(
         version: String,
-        libcurl: String,
+        libcurl: HealthDocument.Library,
         isDatabaseUp: Bool,
         workers: Int?,
         uptime: Duration

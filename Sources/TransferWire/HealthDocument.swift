@@ -3,7 +3,7 @@ package struct HealthDocument: Codable, Sendable {
     /// `pass` or `fail`.
     package let status: String
     package let version: String
-    package let libcurl: String
+    package let libcurl: Library
     package let database: Component
     package let workers: Int?
     package let uptimeSeconds: Int
@@ -11,7 +11,7 @@ package struct HealthDocument: Codable, Sendable {
     package init(
         status: String,
         version: String,
-        libcurl: String,
+        libcurl: Library,
         database: Component,
         workers: Int?,
         uptimeSeconds: Int
@@ -27,6 +27,29 @@ package struct HealthDocument: Codable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case status, version, libcurl, database, workers
         case uptimeSeconds = "uptime_seconds"
+    }
+
+    /// The linked libcurl.
+    package struct Library: Codable, Sendable {
+        package let version: String
+        /// For example `OpenSSL/3.0.19`; nil without TLS.
+        package let tls: String?
+        /// As libcurl names them.
+        package let features: [String]
+        /// Whether its HTTP/2 is relied on.
+        package let isHTTP2Sound: Bool
+
+        package init(version: String, tls: String?, features: [String], isHTTP2Sound: Bool) {
+            self.version = version
+            self.tls = tls
+            self.features = features
+            self.isHTTP2Sound = isHTTP2Sound
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case version, tls, features
+            case isHTTP2Sound = "is_http2_sound"
+        }
     }
 
     /// One thing the service needs.

@@ -3,6 +3,7 @@ import ServiceLifecycle
 import Synchronization
 import TransferHTTP
 import TransferStore
+import TransferWire
 
 /// Knows whether the service can work, by asking the database all the time: health questions are
 /// answered from memory, at once and at a constant cost, whatever is broken.
@@ -44,7 +45,7 @@ final class HealthMonitor: Service {
         }
     }
 
-    func report(version: String, libcurl: String) -> HealthReport {
+    func report(version: String, libcurl: HealthDocument.Library) -> HealthReport {
         state.withLock { state in
             let isDatabaseUp = Self.isFresh(state)
             return HealthReport(

@@ -12,6 +12,7 @@ import TransferHTTP
 import TransferModel
 import TransferStore
 import TransferWebhooks
+import TransferWire
 import UnixSignals
 
 /// `transferd serve`: puts all parts together and runs them.
@@ -69,7 +70,7 @@ struct Serve: AsyncParsableCommand {
                 report: {
                     monitor.report(
                         version: Version.current,
-                        libcurl: CurlLoop.libraryVersion.version
+                        libcurl: HealthDocument.Library(CurlLoop.libraryVersion)
                     )
                 }
             ),
@@ -179,5 +180,16 @@ private struct Parts: Sendable {
     func wake() {
         engine.wake()
         dispatcher.signal()
+    }
+}
+
+extension HealthDocument.Library {
+    fileprivate init(_ library: CurlLibrary) {
+        self.init(
+            version: library.version,
+            tls: library.tlsVersion,
+            features: library.features,
+            isHTTP2Sound: library.isHTTP2Sound
+        )
     }
 }

@@ -290,7 +290,12 @@ extension HealthSource {
             report: {
                 HealthReport(
                     version: "1.0.0",
-                    libcurl: "libcurl/7.88.1",
+                    libcurl: HealthDocument.Library(
+                        version: "7.88.1",
+                        tls: "OpenSSL/3.0.19",
+                        features: ["HTTP2", "SSL"],
+                        isHTTP2Sound: false
+                    ),
                     isDatabaseUp: isDatabaseUp,
                     workers: isDatabaseUp ? 1 : nil,
                     uptime: .seconds(3)
