@@ -140,6 +140,7 @@ struct Claimer {
                 if admit(upload) { upload.start(url) }
             }
         } catch {
+            reachability.forget(claim)
             submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .failed(error)))
         }
     }
@@ -148,6 +149,7 @@ struct Claimer {
     private func admit(_ attempt: any TransferAttempt) -> Bool {
         if active.insert(attempt) { return true }
         let claim = attempt.claim
+        reachability.forget(claim)
         submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))
         return false
     }

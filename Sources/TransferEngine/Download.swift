@@ -41,6 +41,7 @@ final class Download: CurlSink, TransferAttempt {
     private let configuration: EngineConfiguration
     private let onCheckpoint: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
+    private let current = CurrentTransfer()
     private let state: Mutex<Confined>
 
     private struct Confined {
@@ -63,8 +64,6 @@ final class Download: CurlSink, TransferAttempt {
         var discarded = 0
         var bytesReceived: Int64 = 0
         var bytesExpected: Int64?
-        var current: CurlTransfer?
-        var isAbandoned = false
         let startedAt = ContinuousClock.now
     }
 
@@ -157,22 +156,13 @@ final class Download: CurlSink, TransferAttempt {
         request.apply(claim, remaining: remaining)
         request.bodyBytesMax =
             min(configuration.fileBytesMax, claim.options.sizeMax ?? .max) - (point?.offset ?? 0)
-        let transfer = loop.start(request, sink: self)
-        let isAbandoned = state.withLock { state in
-            state.current = transfer
-            return state.isAbandoned
-        }
-        if isAbandoned { transfer.cancel() }
+        current.start(request, on: loop, sink: self)
     }
 
     /// Stops the attempt; `onEnd` follows with `abandoned`, or with what came first.
     func abandon() {
-        let transfer = state.withLock { state in
-            state.machine.abandoned()
-            state.isAbandoned = true
-            return state.current
-        }
-        transfer?.cancel()
+        state.withLock { $0.machine.abandoned() }
+        current.abandon()
     }
 
     /// How far the attempt is.

@@ -6,8 +6,18 @@ final class Reachability: Sendable {
     private struct State: ~Copyable {
         var hosts: HostConnectivity
         var probes: [Fence: HostConnectivity.Probe] = [:]
-        var opened: Set<Lane> = []
+        var opened: [Lane: Release] = [:]
     }
+
+    /// The tasks of a host that has been reached are released again for a while: one that was just
+    /// being set to wait was not there yet to be released.
+    private struct Release {
+        var next: ContinuousClock.Instant
+        let end: ContinuousClock.Instant
+    }
+
+    private static let releaseInterval: Duration = .seconds(1)
+    private static let releaseDuration: Duration = .seconds(10)
 
     private let state: Mutex<State>
     private let retryDelay: Duration
@@ -51,7 +61,9 @@ final class Reachability: Sendable {
                 at: now,
                 chance: .random(in: 0..<1)
             )
-            if effect == .opened { state.opened.insert(claim.lane) }
+            if effect == .opened {
+                state.opened[claim.lane] = Release(next: now, end: now + Self.releaseDuration)
+            }
             guard observation == .unreachable, claim.options.waitsForConnectivity ?? false else {
                 return nil
             }
@@ -60,13 +72,20 @@ final class Reachability: Sendable {
         }
     }
 
-    /// The hosts that have been reached again since the last call.
+    /// The hosts that have been reached again, and whose tasks are to be released now.
     func takeOpened() -> [Lane] {
-        state.withLock { state in
-            let opened = Array(state.opened)
-            state.opened = []
-            return opened
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            let lanes = state.opened.filter { $0.value.next <= now }.map(\.key)
+            for lane in lanes { state.opened[lane]?.next = now + Self.releaseInterval }
+            state.opened = state.opened.filter { $0.value.end > now }
+            return lanes
         }
+    }
+
+    /// An attempt ends before it has begun, and leaves the probe to another one.
+    func forget(_ claim: TaskClaim) {
+        note(claim, failure: nil, AttemptMetrics())
     }
 
     private static func observation(

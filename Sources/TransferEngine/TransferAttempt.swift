@@ -52,8 +52,9 @@ extension HTTPHeader {
 }
 
 extension CurlRequest {
-    /// Takes over what a claim says of timing, speed and TLS.
+    /// Takes over what a claim says of repetition, timing, speed and TLS.
     mutating func apply(_ claim: TaskClaim, remaining: Duration) {
+        isReplayable = claim.isIdempotent
         inactivityTimeout = claim.timeoutForRequest
         totalTimeout = max(remaining, .milliseconds(1))
         firstByteTimeout = claim.options.timeoutForFirstByte

@@ -31,6 +31,7 @@ final class Upload: CurlSink, TransferAttempt {
     private let configuration: EngineConfiguration
     private let onEnd: @Sendable (Ending) -> Void
     private let bytesToSend: Int64
+    private let current = CurrentTransfer()
     private let state: Mutex<Confined>
 
     private struct Confined {
@@ -44,8 +45,6 @@ final class Upload: CurlSink, TransferAttempt {
         var bytesReceived: Int64 = 0
         var metrics = AttemptMetrics()
         var mayHaveArrived = false
-        var current: CurlTransfer?
-        var isAbandoned = false
         let startedAt = ContinuousClock.now
     }
 
@@ -119,23 +118,13 @@ final class Upload: CurlSink, TransferAttempt {
             }
             return (request, timeLeft(state))
         }
-        request.isReplayable = claim.isIdempotent
         request.apply(claim, remaining: remaining)
-        let transfer = loop.start(request, sink: self)
-        let isAbandoned = state.withLock { state in
-            state.current = transfer
-            return state.isAbandoned
-        }
-        if isAbandoned { transfer.cancel() }
+        current.start(request, on: loop, sink: self)
     }
 
     func abandon() {
-        let transfer = state.withLock { state in
-            state.machine.abandoned()
-            state.isAbandoned = true
-            return state.current
-        }
-        transfer?.cancel()
+        state.withLock { $0.machine.abandoned() }
+        current.abandon()
     }
 
     var progress: AttemptStatus {
@@ -211,7 +200,7 @@ final class Upload: CurlSink, TransferAttempt {
     }
 
     private func checked(_ end: DownloadStateMachine.End, _ state: Confined) -> End {
-        if let file = state.file, !file.isUnchanged, !state.isAbandoned {
+        if let file = state.file, !file.isUnchanged, !current.isAbandoned {
             return .failed(
                 TransferFailure(.sourceChanged, "The file was changed while it was sent.")
             )

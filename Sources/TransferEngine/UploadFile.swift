@@ -1,17 +1,14 @@
 import TransferContainer
 import Curl
 import Glibc
+import Synchronization
 import TransferModel
 
 /// The file whose bytes are sent; closed when it goes away.
-///
-/// `@unchecked Sendable` holds because only the curl loop's thread touches it once the request has
-/// been started.
-final class UploadFile: CurlBodySource, @unchecked Sendable {
+final class UploadFile: CurlBodySource {
     private let descriptor: Int32
     private let version: Version
-    /// Bytes given to libcurl.
-    private(set) var bytesRead: Int64 = 0
+    private let offset = Atomic<Int64>(0)
 
     /// What changes when somebody writes to the file.
     private struct Version: Equatable {
@@ -46,6 +43,9 @@ final class UploadFile: CurlBodySource, @unchecked Sendable {
 
     deinit { close(descriptor) }
 
+    /// Bytes given to libcurl.
+    var bytesRead: Int64 { offset.load(ordering: .relaxed) }
+
     var length: Int64? { version.size }
 
     /// Whether nobody has written to the file since it was opened.
@@ -59,13 +59,13 @@ final class UploadFile: CurlBodySource, @unchecked Sendable {
             if count < 0, errno == EINTR { continue }
             // A file that has become shorter is never passed off as whole.
             guard count > 0 else { return nil }
-            bytesRead += Int64(count)
+            offset.add(Int64(count), ordering: .relaxed)
             return count
         }
     }
 
     func rewind() -> Bool {
-        bytesRead = 0
+        offset.store(0, ordering: .relaxed)
         return true
     }
 }
