@@ -1,6 +1,6 @@
-import TransferContainer
 import Curl
 import Logging
+import TransferContainer
 import TransferModel
 import TransferStore
 
@@ -200,7 +200,6 @@ struct Claimer {
 
     /// An attempt has ended; called on the curl loop's thread.
     private func ended(_ ending: Download.Ending) {
-        if let resumption = ending.resumption { publisher.submit(.resumption(resumption)) }
         if let dropped = ending.dropped { publisher.submit(.abandoned(dropped)) }
         switch ending.end {
         case .finished(let result):
@@ -287,7 +286,8 @@ struct Claimer {
                     verdict: verdict,
                     bytesReceived: ending.bytesReceived,
                     partial: ending.partial,
-                    metrics: ending.metrics
+                    metrics: ending.metrics,
+                    resumption: ending.resumption
                 ),
                 part: ending.part
             )
@@ -318,7 +318,8 @@ extension Publication {
             number: claim.number,
             destination: claim.destination,
             result: result,
-            metrics: ending.metrics
+            metrics: ending.metrics,
+            resumption: ending.resumption
         )
     }
 }

@@ -1,6 +1,6 @@
-import TransferContainer
 import Curl
 import Synchronization
+import TransferContainer
 import TransferModel
 
 /// One attempt of a download: requests, redirects and the part file.

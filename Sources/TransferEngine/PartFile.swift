@@ -1,6 +1,6 @@
-import TransferContainer
 import CLinux
 import Glibc
+import TransferContainer
 import TransferModel
 
 /// The file that the bytes of one attempt are written to; closed when it goes away.

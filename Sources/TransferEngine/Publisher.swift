@@ -1,7 +1,7 @@
-import TransferContainer
 import EventLoop
 import Logging
 import Synchronization
+import TransferContainer
 import TransferModel
 import TransferStore
 
@@ -38,8 +38,6 @@ actor Publisher {
         /// An end without a result; the part file, if any, is removed unless another attempt goes
         /// on with it.
         case conclusion(Conclusion, part: PartFile?)
-        /// An origin sends only the rest; stored before the end of that attempt.
-        case resumption(Resumption)
         /// A part file that nobody will finish.
         case abandoned(Container.Place)
     }
@@ -98,16 +96,16 @@ actor Publisher {
         var ends = Ends()
         var parts: [(file: PartFile, publication: Publication)] = []
         var publications: [Publication] = []
-        var resumptions: [Resumption] = []
         for entry in batch {
             switch entry {
             case .part(let file, let publication): parts.append((file, publication))
             case .publication(let publication): publications.append(publication)
             case .conclusion(let conclusion, let part): ends.append(keeping(part, conclusion), part)
-            case .resumption(let resumption): resumptions.append(resumption)
             case .abandoned(let part): remove(part)
             }
         }
+        let resumptions =
+            parts.compactMap(\.publication.resumption) + ends.conclusions.compactMap(\.resumption)
         if !resumptions.isEmpty {
             _ = await stored("resumption", resumptions) { resumptions throws(StoreError) in
                 try await self.store.recordResumptions(resumptions)

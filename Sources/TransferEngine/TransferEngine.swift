@@ -1,8 +1,8 @@
-package import TransferContainer
 package import Curl
 import EventLoop
 package import Logging
 import ServiceLifecycle
+package import TransferContainer
 package import TransferModel
 package import TransferStore
 

@@ -1,6 +1,6 @@
-import TransferContainer
 import Curl
 import Synchronization
+import TransferContainer
 import TransferModel
 
 /// One attempt of an upload: requests, redirects and the begin of the answer.

@@ -1,7 +1,7 @@
-import TransferContainer
 import Curl
 import Glibc
 import Synchronization
+import TransferContainer
 import TransferModel
 
 /// The file whose bytes are sent; closed when it goes away.

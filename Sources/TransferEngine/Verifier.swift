@@ -1,5 +1,5 @@
-import TransferContainer
 import EventLoop
+import TransferContainer
 import TransferModel
 
 /// Compares the checksums of whole files with what they must be.

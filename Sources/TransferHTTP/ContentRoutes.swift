@@ -4,8 +4,8 @@ import NIOCore
 import NIOPosix
 import TransferContainer
 import TransferModel
-import TransferWire
 import TransferStore
+import TransferWire
 
 /// `/v1/tasks/{id}/content`: the bytes of a completed download.
 struct ContentRoutes: Sendable {

@@ -70,6 +70,8 @@ package struct Publication: Sendable {
     package let result: TransferResult
     /// Nil when the worker that transferred the file is gone.
     package let metrics: AttemptMetrics?
+    /// Stored before the publication, unless it was already.
+    package let resumption: Resumption?
 
     package init(
         task: TaskID,
@@ -80,10 +82,12 @@ package struct Publication: Sendable {
         number: Int,
         destination: Destination?,
         result: TransferResult,
-        metrics: AttemptMetrics? = nil
+        metrics: AttemptMetrics? = nil,
+        resumption: Resumption? = nil
     ) {
         self.task = task
         self.fence = fence
+        self.resumption = resumption
         self.partFence = partFence
         self.tenant = tenant
         self.session = session
@@ -133,6 +137,8 @@ package struct Conclusion: Sendable {
     /// Names a part file that nobody may go on with.
     package var abandoned: Fence?
     package let metrics: AttemptMetrics?
+    /// Stored before the conclusion, unless it was already.
+    package let resumption: Resumption?
 
     package init(
         task: TaskID,
@@ -142,10 +148,12 @@ package struct Conclusion: Sendable {
         bytesSent: Int64 = 0,
         partial: PartialDownload? = nil,
         abandoned: Fence? = nil,
-        metrics: AttemptMetrics? = nil
+        metrics: AttemptMetrics? = nil,
+        resumption: Resumption? = nil
     ) {
         self.task = task
         self.fence = fence
+        self.resumption = resumption
         self.abandoned = abandoned
         self.verdict = verdict
         self.bytesReceived = bytesReceived

@@ -1,4 +1,3 @@
-import TransferContainer
 import ArgumentParser
 import Curl
 import Foundation
@@ -7,6 +6,7 @@ import Hummingbird
 import Logging
 import Postgres
 import ServiceLifecycle
+import TransferContainer
 import TransferEngine
 import TransferHTTP
 import TransferModel

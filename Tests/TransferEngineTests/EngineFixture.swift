@@ -1,10 +1,10 @@
-import TransferContainer
 import Curl
 import Foundation
 import Logging
 import Postgres
 import ServiceLifecycle
 import Testing
+import TransferContainer
 import TransferEngine
 import TransferModel
 import TransferStore

@@ -1,8 +1,8 @@
-import TransferContainer
 import EventLoop
 import Foundation
 import Logging
 import Testing
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferTestSupport
