@@ -150,6 +150,33 @@ import TransferTestSupport
         #expect(sent(fixture).count == (isDeclaredIdempotent ? 2 : 1))
     }
 
+    /// libcurl sends a request again by itself when a kept connection turns out to be dead.
+    @Test(arguments: [("POST", 1), ("PUT", 2)])
+    func aKeptConnectionIsNoReasonToSendTwice(method: String, count: Int) async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/first", .response(200))
+        fixture.origin.when("/in") { _ in
+            let isFirst = fixture.origin.log.now.requests(at: "/in").count == 1
+            return isFirst ? OriginScript([.close]) : .response(200)
+        }
+        try await fixture.withEngine {
+            $0.retryPolicy.attemptsMax = 1
+        } _: { engine in
+            let first = try await fixture.submit(fixture.origin.url("/first")) {
+                $0.request = TransferRequest(method: "PUT", upload: .data([1]))
+            }
+            engine.wake()
+            #expect(try await fixture.ended(first).state == .completed)
+            let second = try await fixture.submit(fixture.origin.url("/in")) {
+                $0.request = TransferRequest(method: method, upload: .data([2]))
+            }
+            engine.wake()
+            let task = try await fixture.ended(second)
+            #expect(task.failure?.code == (method == "POST" ? .unknownOutcome : nil))
+        }
+        #expect(sent(fixture).count == count)
+    }
+
     @Test(arguments: [(503, 2), (429, 2), (500, 1), (504, 1)])
     func whatTheOriginRefusedIsSentAgainWhereThatIsSafe(status: Int, count: Int) async throws {
         let fixture = try await EngineFixture()
