@@ -151,8 +151,12 @@ import TransferTestSupport
     }
 
     /// libcurl sends a request again by itself when a kept connection turns out to be dead.
-    @Test(arguments: [("POST", 1), ("PUT", 2)])
-    func aKeptConnectionIsNoReasonToSendTwice(method: String, count: Int) async throws {
+    @Test(arguments: [("POST", true, 1), ("POST", false, 1), ("PUT", true, 2)])
+    func aKeptConnectionIsNoReasonToSendTwice(
+        method: String,
+        isUpload: Bool,
+        count: Int
+    ) async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/first", .response(200))
         fixture.origin.when("/in") { _ in
@@ -168,7 +172,7 @@ import TransferTestSupport
             engine.wake()
             #expect(try await fixture.ended(first).state == .completed)
             let second = try await fixture.submit(fixture.origin.url("/in")) {
-                $0.request = TransferRequest(method: method, upload: .data([2]))
+                $0.request = TransferRequest(method: method, upload: isUpload ? .data([2]) : nil)
             }
             engine.wake()
             let task = try await fixture.ended(second)
