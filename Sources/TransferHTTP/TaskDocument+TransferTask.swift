@@ -22,6 +22,8 @@ extension TaskDocument {
             countOfBytesExpectedToSend: task.bytesToSend ?? -1,
             createdAt: Timestamp(task.createdAt)
         )
+        bytesPerSecond = task.bytesPerSecond
+        estimatedTimeRemaining = task.estimatedTimeRemaining
         clientPersistedString = task.clientString?.string
         earliestBeginAt = task.earliestBeginAt.map(Timestamp.init)
         destination = task.destination.map {
@@ -55,6 +57,18 @@ extension TaskDocument {
 }
 
 extension TransferTask {
+    /// Seconds until all bytes are there, if they go on as until now; nil while nobody can know.
+    var estimatedTimeRemaining: Double? {
+        guard let bytesPerSecond, bytesPerSecond > 0 else { return nil }
+        let left =
+            switch kind {
+            case .download: bytesExpected.map { $0 - bytesReceived }
+            case .upload: bytesToSend.map { $0 - bytesSent }
+            }
+        guard let left, left >= 0 else { return nil }
+        return Double(left) / Double(bytesPerSecond)
+    }
+
     /// Why the task waits, for a person; nil when it runs or has ended.
     var reason: String? {
         let time = waitsUntil.map { Timestamp($0).rfc3339 }

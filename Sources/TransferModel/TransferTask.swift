@@ -71,6 +71,8 @@ package struct TransferTask: Sendable {
     package let bytesSent: Int64
     /// Nil while unknown.
     package let bytesToSend: Int64?
+    /// Of the running attempt, on average; nil when there is none.
+    package let bytesPerSecond: Int64?
     /// Until when a waiting state lasts.
     package let waitsUntil: Date?
     /// The newest failure: of the task when it failed, of the last attempt when it waits.
@@ -98,6 +100,7 @@ package struct TransferTask: Sendable {
         bytesExpected: Int64?,
         bytesSent: Int64,
         bytesToSend: Int64?,
+        bytesPerSecond: Int64?,
         waitsUntil: Date?,
         failure: TransferFailure?,
         result: TransferResult?,
@@ -122,6 +125,7 @@ package struct TransferTask: Sendable {
         self.bytesExpected = bytesExpected
         self.bytesSent = bytesSent
         self.bytesToSend = bytesToSend
+        self.bytesPerSecond = bytesPerSecond
         self.waitsUntil = waitsUntil
         self.failure = failure
         self.result = result

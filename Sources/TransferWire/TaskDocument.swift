@@ -21,6 +21,10 @@ package struct TaskDocument: Codable, Sendable {
     package var countOfBytesSent: Int64
     /// -1 while unknown.
     package var countOfBytesExpectedToSend: Int64
+    /// Of the running attempt, on average.
+    package var bytesPerSecond: Int64?
+    /// Seconds until all bytes are there, if they go on as until now.
+    package var estimatedTimeRemaining: Double?
     /// Why the task does not run, for a person.
     package var reason: String?
     package var until: Timestamp?
@@ -79,6 +83,8 @@ package struct TaskDocument: Codable, Sendable {
         case countOfBytesExpectedToReceive = "count_of_bytes_expected_to_receive"
         case countOfBytesSent = "count_of_bytes_sent"
         case countOfBytesExpectedToSend = "count_of_bytes_expected_to_send"
+        case bytesPerSecond = "bytes_per_second"
+        case estimatedTimeRemaining = "estimated_time_remaining"
         case createdAt = "created_at"
         case finishedAt = "finished_at"
     }

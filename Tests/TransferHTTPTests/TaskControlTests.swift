@@ -53,6 +53,33 @@ import TransferWire
         }
     }
 
+    @Test func aRunningTaskTellsItsPace() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(server.session())
+            let claim = try await server.claim()
+            func read() async throws -> TaskDocument {
+                try await server.send("GET", "/v1/tasks/\(id)").json(TaskDocument.self)
+            }
+            let begun = try await read()
+            #expect(begun.bytesPerSecond == 0)
+            #expect(begun.estimatedTimeRemaining == nil)
+            try await server.store.recordProgress([
+                AttemptProgress(
+                    task: id,
+                    fence: claim.fence,
+                    bytesReceived: 1_000_000_000,
+                    bytesExpected: 2_000_000_000
+                )
+            ])
+            let running = try await read()
+            let rate = try #require(running.bytesPerSecond)
+            #expect(rate > 0)
+            #expect(running.estimatedTimeRemaining == 1e9 / Double(rate))
+            try await server.send("POST", "/v1/tasks/\(id)/cancel")
+            #expect(try await read().bytesPerSecond == nil)
+        }
+    }
+
     @Test func cancellingCanLeaveResumeDataForOneTask() async throws {
         try await APIServer.run { server in
             let session = try await server.session()
