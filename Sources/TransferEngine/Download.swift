@@ -154,8 +154,8 @@ final class Download: CurlSink, TransferAttempt {
             ]
         }
         request.apply(claim, remaining: remaining)
-        request.bodyBytesMax =
-            min(configuration.fileBytesMax, claim.options.sizeMax ?? .max) - (point?.offset ?? 0)
+        // Of all of the file, for an origin may send it anew where the rest was asked for.
+        request.bodyBytesMax = min(configuration.fileBytesMax, claim.options.sizeMax ?? .max)
         current.start(request, on: loop, sink: self)
     }
 

@@ -35,10 +35,12 @@ struct BodyRoutes: Sendable {
     }
 
     func put(_ request: Request, of id: TaskID, tenant: TenantID) async throws -> Response {
-        let task = try await awaiting(id, tenant: tenant)
+        _ = try await awaiting(id, tenant: tenant)
         let range = try BodyRange(request.headers)
         guard range.total ?? 0 <= bytesMax else { throw tooLarge }
         let body = try await open(id, tenant: tenant)
+        // Once more under the lock: another request may just have brought the last of them.
+        _ = try await awaiting(id, tenant: tenant)
         if range.start == 0 { try await onThread { try body.clear() } }
         guard body.size == range.start else {
             var problem = Problem(
@@ -54,14 +56,10 @@ struct BodyRoutes: Sendable {
         }
         try await check(body, request.headers, isWhole: range.start == 0)
         try await onThread { try body.sync() }
-        guard let begins = try await store.completeBody(tenant: tenant, id: id) else {
-            throw Problem(.bodyNotExpected, "The task is \(task.state.rawValue).")
-        }
-        if begins { _ = try await store.resumeTask(tenant: tenant, id: id) }
-        wake()
-        guard let ready = try await store.task(tenant: tenant, id: id) else {
+        guard let ready = try await store.completeBody(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
         }
+        wake()
         return try Response(
             status: .ok,
             headers: [.contentType: "application/json"],

@@ -102,56 +102,62 @@ extension TransferStore {
             id: id,
             where: { $0.state == .suspended && !$0.awaitsBody }
         ) {
-            """
-            WITH target AS (
-                SELECT id, session_id, lane, priority_rank, earliest_begin_at, CASE
-                    WHEN earliest_begin_at > now() THEN 'scheduled'::task_state
-                    ELSE 'queued'::task_state END AS state
-                FROM task WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
-            ),
-            gone AS (
-                DELETE FROM held h USING target t WHERE h.task_id = t.id AND NOT h.awaits_body
-                RETURNING t.*, h.attempt
-            ),
-            delayed_row AS (
-                INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank)
-                SELECT id, earliest_begin_at, attempt, lane, priority_rank
-                FROM gone WHERE state = 'scheduled'
-            ),
-            ready_row AS (
-                INSERT INTO ready (lane, priority_rank, task_id, attempt)
-                SELECT lane, priority_rank, id, attempt FROM gone WHERE state = 'queued'
-            ),
-            happening AS (
-                SELECT session_id, 1 AS place, 'task.resumed' AS kind, false AS ends,
-                    id AS task_id, state AS task_state, attempt,
-                    0::bigint AS bytes_received, NULL::jsonb AS failure
-                FROM gone
-            ),
-            \(Self.recordHappenings),
-            \(Self.wake)
-            SELECT id FROM gone
-            """
+            Self.resume(id, tenant, if: "NOT h.awaits_body")
         }
     }
 
-    /// Notes that the bytes of an upload are there, whole and durable.
+    /// Notes that the bytes of an upload are there, whole and durable; the task begins with that,
+    /// unless it was submitted to be resumed by its client.
     ///
-    /// - Returns: whether the task is to begin by itself; nil when it waits for no bytes.
-    package func completeBody(tenant: TenantID, id: TaskID) async throws(StoreError) -> Bool? {
-        let rows = try await run(
+    /// - Returns: the task as it then is, or nil when the tenant has no such task.
+    package func completeBody(
+        tenant: TenantID,
+        id: TaskID
+    ) async throws(StoreError) -> TransferTask? {
+        _ = try await run(
             """
             UPDATE held h SET awaits_body = false FROM task t
             WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid) AND h.task_id = t.id
-                AND t.upload_is_staged
-            RETURNING h.autostart
+                AND NOT h.autostart
             """
         )
-        return try decoding { () throws(PostgresError) in
-            try rows.first.map { row throws(PostgresError) in
-                try row.decode("autostart", as: Bool.self)
-            }
+        return try await change(tenant: tenant, id: id, where: \.awaitsBody) {
+            Self.resume(id, tenant, if: "h.awaits_body AND h.autostart")
         }
+    }
+
+    /// Moves a suspended task whose row `h` is in `held` to where it waits for its turn.
+    private static func resume(_ id: TaskID, _ tenant: TenantID, if condition: Query) -> Query {
+        """
+        WITH target AS (
+            SELECT id, session_id, lane, priority_rank, earliest_begin_at, CASE
+                WHEN earliest_begin_at > now() THEN 'scheduled'::task_state
+                ELSE 'queued'::task_state END AS state
+            FROM task WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
+        ),
+        gone AS (
+            DELETE FROM held h USING target t WHERE h.task_id = t.id AND \(condition)
+            RETURNING t.*, h.attempt
+        ),
+        delayed_row AS (
+            INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank)
+            SELECT id, earliest_begin_at, attempt, lane, priority_rank
+            FROM gone WHERE state = 'scheduled'
+        ),
+        ready_row AS (
+            INSERT INTO ready (lane, priority_rank, task_id, attempt)
+            SELECT lane, priority_rank, id, attempt FROM gone WHERE state = 'queued'
+        ),
+        happening AS (
+            SELECT session_id, 1 AS place, 'task.resumed' AS kind, false AS ends,
+                id AS task_id, state AS task_state, attempt,
+                0::bigint AS bytes_received, NULL::jsonb AS failure
+            FROM gone
+        ),
+        \(Self.recordHappenings),
+        \(Self.wake)
+        SELECT id FROM gone
+        """
     }
 
     /// Runs a change until it takes or the task is in no state to take it.

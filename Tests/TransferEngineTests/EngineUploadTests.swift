@@ -29,8 +29,8 @@ import TransferTestSupport
         }
         if source == .staged {
             try fixture.place(Self.body.bytes, at: ResultLocation.bodyPath(of: id))
-            _ = try await fixture.store.completeBody(tenant: fixture.tenant, id: id)
-            _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+            let ready = try await fixture.store.completeBody(tenant: fixture.tenant, id: id)
+            #expect(ready?.state == .queued)
         }
         return try await fixture.withEngine {
             if !retries { $0.retryPolicy.attemptsMax = 1 }

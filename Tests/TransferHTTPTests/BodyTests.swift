@@ -70,6 +70,19 @@ import TransferWire
         }
     }
 
+    /// Of clients that bring the same bytes at once one does it; nobody touches them afterwards.
+    @Test func bytesThatAreThereAreNotTakenBack() async throws {
+        try await Self.run { server, path, id in
+            let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<6 { group.addTask { try await Self.put(server, path).status } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(statuses.count { $0 == 200 } == 1)
+            #expect(statuses.count { $0 == 409 } == 5)
+            #expect(try Self.staged(server, id) == Self.bytes)
+        }
+    }
+
     @Test func bytesGoOnWhereTheyEnded() async throws {
         try await Self.run { server, path, id in
             func offset() async throws -> String? {
