@@ -7,9 +7,6 @@ BUILD = swift build --configuration $(CONFIGURATION)
 PRODUCTS = .build/$(CONFIGURATION)
 SOURCES = Sources Tests Benchmarks Package.swift
 
-# Many tests start servers of their own; all at once they would wait for each other.
-TEST_WIDTH = SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
-
 .PHONY: help setup demo run key test bench lint format clean
 .DEFAULT_GOAL := help
 
@@ -32,7 +29,7 @@ key: ## print the API key of `make run`
 	@.ci/serve --key
 
 test: setup ## run all tests; they start their own PostgreSQL
-	$(TEST_WIDTH) swift test
+	@.ci/test
 
 bench: ## measure the service beside its peers
 	@.ci/setup --bench
