@@ -1,4 +1,4 @@
-CREATE TYPE task_state AS ENUM ('suspended', 'scheduled', 'queued', 'running', 'waiting_for_retry', 'waiting_for_connectivity', 'completed', 'failed', 'cancelled');
+CREATE TYPE task_state AS ENUM ('suspended', 'scheduled', 'waiting_to_begin', 'queued', 'running', 'waiting_for_retry', 'waiting_for_connectivity', 'waiting_for_authentication', 'completed', 'failed', 'cancelled');
 
 CREATE TABLE abandoned_part (
     fence bigint NOT NULL,
@@ -18,6 +18,20 @@ CREATE TABLE api_key (
     CONSTRAINT api_key_secret_sha256_check CHECK ((octet_length(secret_sha256) = 32)),
     CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
+
+CREATE TABLE asked (
+    task_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    question text NOT NULL,
+    attempt smallint NOT NULL,
+    began_at timestamp with time zone,
+    until timestamp with time zone NOT NULL,
+    failure jsonb NOT NULL,
+    origin text,
+    CONSTRAINT asked_check CHECK (((question = 'authentication'::text) = (origin IS NOT NULL))),
+    CONSTRAINT asked_pkey PRIMARY KEY (task_id),
+    CONSTRAINT asked_question_check CHECK ((question = ANY (ARRAY['begin'::text, 'authentication'::text])))
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE attempt (
     task_id uuid NOT NULL,
@@ -72,6 +86,7 @@ CREATE TABLE delayed (
     priority_rank smallint NOT NULL,
     began_at timestamp with time zone,
     awaits_host boolean NOT NULL DEFAULT false,
+    asks_to_begin boolean NOT NULL DEFAULT false,
     CONSTRAINT delayed_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
@@ -307,9 +322,12 @@ CREATE TABLE worker (
     CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
 ) WITH (fillfactor=30);
 
+CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin) WHERE (origin IS NOT NULL);
+CREATE INDEX asked_until ON asked USING btree (until);
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
 CREATE INDEX delayed_awaiting_host ON delayed USING btree (lane) WHERE awaits_host;
-CREATE INDEX delayed_due ON delayed USING btree (due_at);
+CREATE INDEX delayed_due ON delayed USING btree (due_at) WHERE (NOT asks_to_begin);
+CREATE INDEX delayed_due_asking ON delayed USING btree (due_at) WHERE asks_to_begin;
 CREATE INDEX delivery_by_worker ON delivery USING btree (worker) WHERE (worker IS NOT NULL);
 CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);

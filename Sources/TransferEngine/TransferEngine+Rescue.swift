@@ -11,6 +11,7 @@ extension TransferEngine {
             try await removeAbandonedParts()
             unknown = try await heedForgotten(seenBefore: unknown)
             try await store.continueInvalidations()
+            if try await store.failUnanswered() > 0 { onEvents() }
             while try await store.pruneIdempotencyKeys() > 0 {}
         }
     }

@@ -18,7 +18,7 @@ package struct TransferEngine: Service {
     let publisher: Publisher
     let logger: Logger
     let active: ActiveAttempts
-    private let onEvents: @Sendable () -> Void
+    let onEvents: @Sendable () -> Void
     private let controls: WakeSignal
 
     /// Puts the parts together; nothing runs yet.
@@ -119,10 +119,11 @@ package struct TransferEngine: Service {
         while !Task.isCancelled {
             do {
                 try await Task.sleep(for: wait)
-                let (promoted, next) = try await store.promoteDue()
-                if promoted > 0 { claimer.wake() }
+                let promotion = try await store.promoteDue()
+                if promotion.promoted > 0 { claimer.wake() }
+                if promotion.asked > 0 { onEvents() }
                 wait = min(
-                    next ?? EngineConfiguration.tickInterval,
+                    promotion.next ?? EngineConfiguration.tickInterval,
                     EngineConfiguration.tickInterval
                 )
             } catch is CancellationError {

@@ -71,6 +71,7 @@ extension OptionsRequest {
         )
         options.sizeMax = check.number(sizeMax, 0...Int64.max, "size_max")
         options.waitsForConnectivity = waitsForConnectivity
+        options.asksToBegin = asksToBegin
         switch httpErrors {
         case nil: break
         case "fail": options.deliversHTTPErrors = false
@@ -161,6 +162,7 @@ extension OptionsDocument {
         redirectsMax = options.redirectsMax
         sizeMax = options.sizeMax
         waitsForConnectivity = options.waitsForConnectivity
+        asksToBegin = options.asksToBegin
         timeoutForFirstByte = options.timeoutForFirstByte?.seconds
         bytesPerSecondMax = options.bytesPerSecondMax
         if options.requiresTLS13 != nil || options.certificateAuthorities != nil {

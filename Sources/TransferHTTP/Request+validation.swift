@@ -12,7 +12,7 @@ extension TaskRequest {
         into errors: inout [FieldError]
     ) -> TaskSubmission? {
         let errorsBefore = errors.count
-        let target = address(at: pointer, into: &errors)
+        let target = target.address(at: pointer, into: &errors)
         let headers = HeaderRules.validate(
             headers ?? [:],
             at: "\(pointer)/headers",
@@ -67,13 +67,15 @@ extension TaskRequest {
             request: request
         )
     }
+}
 
+extension TaskRequest.Target {
     /// Where the task goes, as text and understood.
-    private func address(
+    func address(
         at pointer: String,
         into errors: inout [FieldError]
     ) -> (text: String, url: WebURL)? {
-        switch target {
+        switch self {
         case .url(let text):
             if let url = WebURL(text) { return (text, url) }
             errors.append(FieldError(pointer: "\(pointer)/url", .invalidURL, URLRule.task))

@@ -86,6 +86,12 @@ extension TransferTask {
         case .waitingForConnectivity:
             return "The host cannot be reached; it is tried again"
                 + (time.map { " at \($0), or as soon as another task reaches it." } ?? " later.")
+        case .waitingToBegin:
+            return "The client is asked whether the task is to begin; it fails without an answer"
+                + (time.map { " by \($0)." } ?? " in time.")
+        case .waitingForAuthentication:
+            return "The server wants a credential; the task fails without one"
+                + (time.map { " by \($0)." } ?? " in time.")
         case .running, .completed, .failed, .cancelled: return nil
         }
     }

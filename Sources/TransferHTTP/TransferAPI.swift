@@ -65,6 +65,7 @@ package struct TransferAPI: Sendable {
         let router = Router(context: APIContext.self)
         SessionRoutes(store: store, wake: wake).add(to: router)
         TaskRoutes(store: store, wake: wake).add(to: router)
+        AnswerRoutes(store: store, wake: wake).add(to: router)
         ContentRoutes(store: store, container: container, threads: .singleton).add(to: router)
         BodyRoutes(
             store: store,

@@ -43,6 +43,8 @@ package struct SessionEvent: Sendable {
         case taskSuspended = "task.suspended"
         case taskResumedAtOffset = "task.resumed_at_offset"
         case taskWaiting = "task.waiting"
+        case taskWillBegin = "task.will_begin"
+        case taskAuthenticationRequired = "task.authentication_required"
         case taskDownloadFinished = "task.download_finished"
         case taskCompleted = "task.completed"
         case taskFailed = "task.failed"

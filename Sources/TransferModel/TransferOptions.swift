@@ -22,6 +22,8 @@ package struct TransferOptions: Equatable, Sendable {
     package var deliversHTTPErrors: Bool?
     /// Whether a host that cannot be reached is waited for, as long as the task's time allows.
     package var waitsForConnectivity: Bool?
+    /// Whether the client is asked before a task begins for which it has set a time.
+    package var asksToBegin: Bool?
     /// Redirects followed by one attempt.
     package var redirectsMax: Int?
     /// The largest file, in bytes.
@@ -60,6 +62,7 @@ package struct TransferOptions: Equatable, Sendable {
         options.retryDelayMax = other.retryDelayMax ?? retryDelayMax
         options.deliversHTTPErrors = other.deliversHTTPErrors ?? deliversHTTPErrors
         options.waitsForConnectivity = other.waitsForConnectivity ?? waitsForConnectivity
+        options.asksToBegin = other.asksToBegin ?? asksToBegin
         options.redirectsMax = other.redirectsMax ?? redirectsMax
         options.sizeMax = other.sizeMax ?? sizeMax
         return options

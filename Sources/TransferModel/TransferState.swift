@@ -1,7 +1,7 @@
 /// Where a transfer task is in its life; equal to the PostgreSQL type `task_state`.
 ///
 /// The state is the table that holds the task's hot row, so a task cannot be in two: `held`
-/// (suspended), `delayed` (the waits), `ready` (queued), `attempt` and
+/// (suspended), `delayed` (waits for a time), `asked` (waits for the client), `ready` (queued), `attempt` and
 /// `publication` (running), `outcome` (the terminal states).
 package enum TransferState: String, CaseIterable, Sendable {
     /// Created with `autostart: false`, or suspended by its client; moved by that client's
@@ -9,6 +9,9 @@ package enum TransferState: String, CaseIterable, Sendable {
     case suspended
     /// Waits for its `earliest_begin_at`; the promoter moves it to `queued`.
     case scheduled
+    /// Its time has come and its client was asked whether and how it is to begin; moved by that
+    /// client's answer, and failed when there is none in time.
+    case waitingToBegin = "waiting_to_begin"
     /// May run as soon as a slot for its host is free; a worker's claim moves it to `running`.
     case queued
     /// Owned by an attempt of a worker, which completes it, fails it or sets it to wait; the
@@ -20,6 +23,9 @@ package enum TransferState: String, CaseIterable, Sendable {
     /// Its host could not be reached, which is not counted against it; the promoter moves it to
     /// `queued` when the wait is over or the host has been reached by another task.
     case waitingForConnectivity = "waiting_for_connectivity"
+    /// Its origin wants to know who asks, and no usable credential is there; moved by its client's
+    /// answer or a change of the credential, and failed when there is none in time.
+    case waitingForAuthentication = "waiting_for_authentication"
     /// The file is whole, verified, durable and under its final name. Final.
     case completed
     /// No further attempt will be made; `error` says why. Final.
@@ -31,8 +37,8 @@ package enum TransferState: String, CaseIterable, Sendable {
     package var isTerminal: Bool {
         switch self {
         case .completed, .failed, .cancelled: true
-        case .suspended, .scheduled, .queued, .running, .waitingForRetry,
-            .waitingForConnectivity:
+        case .suspended, .scheduled, .waitingToBegin, .queued, .running, .waitingForRetry,
+            .waitingForConnectivity, .waitingForAuthentication:
             false
         }
     }
@@ -41,7 +47,9 @@ package enum TransferState: String, CaseIterable, Sendable {
     package var urlSessionState: String {
         switch self {
         case .suspended: "suspended"
-        case .scheduled, .queued, .running, .waitingForRetry, .waitingForConnectivity: "running"
+        case .scheduled, .waitingToBegin, .queued, .running, .waitingForRetry,
+            .waitingForConnectivity, .waitingForAuthentication:
+            "running"
         case .completed, .failed, .cancelled: "completed"
         }
     }
@@ -53,6 +61,9 @@ package enum TransferEvent: CaseIterable, Sendable {
     case resumed
     case scheduled
     case promoted
+    case askedToBegin
+    case askedForCredential
+    case answered
     case claimed
     case released
     case retryScheduled
@@ -69,10 +80,14 @@ extension TransferState {
     package func after(_ event: TransferEvent) -> TransferState? {
         switch (self, event) {
         case (.scheduled, .suspended), (.queued, .suspended), (.running, .suspended),
-            (.waitingForRetry, .suspended), (.waitingForConnectivity, .suspended):
+            (.waitingForRetry, .suspended), (.waitingForConnectivity, .suspended),
+            (.waitingToBegin, .suspended), (.waitingForAuthentication, .suspended):
             .suspended
         case (.suspended, .resumed): .queued
-        case (.suspended, .scheduled): .scheduled
+        case (.suspended, .scheduled), (.waitingToBegin, .scheduled): .scheduled
+        case (.scheduled, .askedToBegin): .waitingToBegin
+        case (.waitingToBegin, .answered), (.waitingForAuthentication, .answered): .queued
+        case (.running, .askedForCredential): .waitingForAuthentication
         case (.scheduled, .promoted), (.waitingForRetry, .promoted),
             (.waitingForConnectivity, .promoted):
             .queued
@@ -81,13 +96,15 @@ extension TransferState {
         case (.running, .retryScheduled): .waitingForRetry
         case (.running, .connectivityLost): .waitingForConnectivity
         case (.running, .completed): .completed
-        case (.running, .failed): .failed
+        case (.running, .failed), (.waitingToBegin, .failed), (.waitingForAuthentication, .failed):
+            .failed
         case (.suspended, .cancelled), (.scheduled, .cancelled), (.queued, .cancelled),
             (.running, .cancelled), (.waitingForRetry, .cancelled),
-            (.waitingForConnectivity, .cancelled):
+            (.waitingForConnectivity, .cancelled), (.waitingToBegin, .cancelled),
+            (.waitingForAuthentication, .cancelled):
             .cancelled
-        case (.suspended, _), (.scheduled, _), (.queued, _), (.running, _), (.waitingForRetry, _),
-            (.waitingForConnectivity, _),
+        case (.suspended, _), (.scheduled, _), (.waitingToBegin, _), (.queued, _), (.running, _),
+            (.waitingForRetry, _), (.waitingForConnectivity, _), (.waitingForAuthentication, _),
             (.completed, _), (.failed, _), (.cancelled, _):
             nil
         }

@@ -14,6 +14,7 @@ private struct StoredOptions: Codable {
     var retry_delay_max_ms: Int64?
     var delivers_http_errors: Bool?
     var waits_for_connectivity: Bool?
+    var asks_to_begin: Bool?
     var redirects_max: Int?
     var size_max: Int64?
     var expected_size: Int64?
@@ -40,6 +41,7 @@ extension StoredJSON {
                 retry_delay_max_ms: options.retryDelayMax?.milliseconds,
                 delivers_http_errors: options.deliversHTTPErrors,
                 waits_for_connectivity: options.waitsForConnectivity,
+                asks_to_begin: options.asksToBegin,
                 redirects_max: options.redirectsMax,
                 size_max: options.sizeMax,
                 expected_size: options.expectedSize,
@@ -64,6 +66,7 @@ extension StoredJSON {
         options.retryDelayMax = stored.retry_delay_max_ms.map { .milliseconds($0) }
         options.deliversHTTPErrors = stored.delivers_http_errors
         options.waitsForConnectivity = stored.waits_for_connectivity
+        options.asksToBegin = stored.asks_to_begin
         options.redirectsMax = stored.redirects_max
         options.sizeMax = stored.size_max
         options.expectedSize = stored.expected_size

@@ -42,8 +42,9 @@ extension TransferStore {
         switch task.state {
         case .queued: return task.earliestBeginAt.map { $0 > Date() } ?? false
         case .scheduled: return task.waitsUntil != task.earliestBeginAt
-        case .suspended, .running, .waitingForRetry, .waitingForConnectivity, .completed, .failed,
-            .cancelled:
+        case .waitingToBegin: return task.earliestBeginAt.map { $0 > Date() } ?? false
+        case .suspended, .running, .waitingForRetry, .waitingForConnectivity,
+            .waitingForAuthentication, .completed, .failed, .cancelled:
             return false
         }
     }
@@ -65,7 +66,7 @@ extension TransferStore {
         let begin = change.earliestBeginAt ?? nil
         return """
             WITH old AS (
-                SELECT id, lane, priority_rank FROM task t
+                SELECT id, session_id, lane, priority_rank FROM task t
                 WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
                     AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
             ),
@@ -76,11 +77,12 @@ extension TransferStore {
                     earliest_begin_at = CASE WHEN \(hasBegin)
                         THEN \(begin) ELSE earliest_begin_at END,
                     priority_rank = coalesce(\(change.priority?.rank), t.priority_rank)
-                FROM old WHERE t.id = old.id
+                FROM old JOIN session s ON s.id = old.session_id WHERE t.id = old.id
                 RETURNING t.id, t.lane, old.priority_rank AS old_rank, t.priority_rank AS rank,
                     \(hasBegin) AND coalesce(t.earliest_begin_at > now(), false) AS waits,
                     \(hasBegin) AND NOT coalesce(t.earliest_begin_at > now(), false) AS begins,
-                    t.earliest_begin_at
+                    t.earliest_begin_at,
+                    \(asksToBegin(task: "t.options", session: "s.options")) AS asks_to_begin
             ),
             -- Where the task waits its row is replaced, in the table that it belongs to now; what
             -- has begun keeps to its retries.
@@ -88,14 +90,21 @@ extension TransferStore {
                 DELETE FROM ready r USING new n
                 WHERE r.lane = n.lane AND r.priority_rank = n.old_rank AND r.task_id = n.id
                 RETURNING r.task_id, r.attempt, r.began_at, n.lane, n.rank,
-                    n.waits AND r.attempt = 0 AS waits, n.earliest_begin_at
+                    n.waits AND r.attempt = 0 AS waits, n.earliest_begin_at, n.asks_to_begin
             ),
             from_delayed AS (
                 DELETE FROM delayed d USING new n WHERE d.task_id = n.id
                 RETURNING d.task_id, d.attempt, d.began_at, d.failure, d.awaits_host, n.lane, n.rank,
+                    d.asks_to_begin,
                     NOT (n.begins AND d.failure IS NULL) AS waits,
                     CASE WHEN n.waits AND d.failure IS NULL
                         THEN n.earliest_begin_at ELSE d.due_at END AS due_at
+            ),
+            -- Asked too early, as it now is.
+            from_asked AS (
+                DELETE FROM asked q USING new n
+                WHERE q.task_id = n.id AND q.question = 'begin' AND n.waits
+                RETURNING q.task_id, q.attempt, n.lane, n.rank, n.earliest_begin_at
             ),
             ready_row AS (
                 INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
@@ -106,12 +115,17 @@ extension TransferStore {
             delayed_row AS (
                 INSERT INTO delayed (
                     task_id, due_at, attempt, failure, lane, priority_rank, began_at,
-                    awaits_host)
-                SELECT task_id, earliest_begin_at, attempt, NULL, lane, rank, began_at, false
+                    awaits_host, asks_to_begin)
+                SELECT task_id, earliest_begin_at, attempt, NULL, lane, rank, began_at, false,
+                    asks_to_begin
                 FROM from_ready WHERE waits
                 UNION ALL
-                SELECT task_id, due_at, attempt, failure, lane, rank, began_at, awaits_host
+                SELECT task_id, due_at, attempt, failure, lane, rank, began_at, awaits_host,
+                    asks_to_begin
                 FROM from_delayed WHERE waits
+                UNION ALL
+                SELECT task_id, earliest_begin_at, attempt, NULL, lane, rank, NULL, false, true
+                FROM from_asked
             )
             SELECT id FROM new
             """

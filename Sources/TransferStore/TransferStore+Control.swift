@@ -67,10 +67,15 @@ extension TransferStore {
                     AND x.task_id = t.id
                 RETURNING x.task_id, x.attempt
             ),
+            from_asked AS (
+                DELETE FROM asked x USING target t WHERE x.task_id = t.id
+                RETURNING x.task_id, x.attempt
+            ),
             \(Self.revokeTargets("suspended")),
             gone AS (
                 SELECT task_id, attempt, 0::bigint AS bytes_received FROM from_delayed
                 UNION ALL SELECT task_id, attempt, 0 FROM from_ready
+                UNION ALL SELECT task_id, attempt, 0 FROM from_asked
                 -- Stopped unharmed, so that the attempt does not count.
                 UNION ALL SELECT task_id, number - 1, bytes_received FROM from_attempt
             ),
@@ -130,18 +135,20 @@ extension TransferStore {
     private static func resume(_ id: TaskID, _ tenant: TenantID, if condition: Query) -> Query {
         """
         WITH target AS (
-            SELECT id, session_id, lane, priority_rank, earliest_begin_at, CASE
-                WHEN earliest_begin_at > now() THEN 'scheduled'::task_state
-                ELSE 'queued'::task_state END AS state
-            FROM task WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
+            SELECT t.id, t.session_id, t.lane, t.priority_rank, t.earliest_begin_at, CASE
+                WHEN t.earliest_begin_at > now() THEN 'scheduled'::task_state
+                ELSE 'queued'::task_state END AS state,
+                \(asksToBegin(task: "t.options", session: "s.options")) AS asks_to_begin
+            FROM task t JOIN session s ON s.id = t.session_id
+            WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
         ),
         gone AS (
             DELETE FROM held h USING target t WHERE h.task_id = t.id AND \(condition)
             RETURNING t.*, h.attempt
         ),
         delayed_row AS (
-            INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank)
-            SELECT id, earliest_begin_at, attempt, lane, priority_rank
+            INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank, asks_to_begin)
+            SELECT id, earliest_begin_at, attempt, lane, priority_rank, asks_to_begin
             FROM gone WHERE state = 'scheduled'
         ),
         ready_row AS (
@@ -268,11 +275,16 @@ extension TransferStore {
             WHERE x.lane = t.lane AND x.priority_rank = t.priority_rank AND x.task_id = t.id
             RETURNING x.task_id, x.attempt
         ),
+        from_asked AS (
+            DELETE FROM asked x USING target t WHERE x.task_id = t.id
+            RETURNING x.task_id, x.attempt
+        ),
         \(revokeTargets("cancelled")),
         gone AS (
             SELECT task_id, attempt, 0::bigint AS bytes_received FROM from_held
             UNION ALL SELECT task_id, attempt, 0 FROM from_delayed
             UNION ALL SELECT task_id, attempt, 0 FROM from_ready
+            UNION ALL SELECT task_id, attempt, 0 FROM from_asked
             UNION ALL SELECT task_id, number, bytes_received FROM from_attempt
         ),
         from_partial AS (

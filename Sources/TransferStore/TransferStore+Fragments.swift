@@ -2,6 +2,14 @@ import Postgres
 
 /// Parts that several statements share; each names the CTEs it expects.
 extension TransferStore {
+    /// Whether a task asks its client before it begins, by its own options or else its session's.
+    static func asksToBegin(task: Query, session: Query) -> Query {
+        """
+        coalesce((\(task)->>'asks_to_begin')::boolean,
+            (\(session)->>'asks_to_begin')::boolean, false)
+        """
+    }
+
     /// Makes the deliveries of sessions due whose events a statement writes.
     ///
     /// Expects `counter(session_id, base)`, whose row lock on the session orders this against the

@@ -15,14 +15,20 @@ extension TransferStore {
     /// Tasks promoted by one call at most.
     package static let promotionMax = 1000
 
-    /// Makes runnable what has become due, never a moment early by the database's clock.
+    /// Makes runnable what has become due, never a moment early by the database's clock, and asks
+    /// the clients of those tasks that want it.
     ///
-    /// - Returns: how many tasks were promoted, and how long until the next one is due.
-    package func promoteDue() async throws(StoreError) -> (promoted: Int, next: Duration?) {
+    /// - Returns: how many tasks were promoted, how many asked about, and how long until the next
+    ///   one is due.
+    package func promoteDue() async throws(StoreError) -> Promotion {
+        let unanswered = try StoredJSON.text(
+            of: TransferFailure(.timedOut, "Its client did not answer `task.will_begin` in time.")
+                .final
+        )
         let rows = try await run([
             """
             WITH due AS (
-                SELECT ctid AS row FROM delayed WHERE due_at <= now()
+                SELECT ctid AS row FROM delayed WHERE NOT asks_to_begin AND due_at <= now()
                 ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
             ),
             gone AS (
@@ -33,15 +39,60 @@ extension TransferStore {
             SELECT lane, priority_rank, task_id, attempt, began_at FROM gone
             """,
             """
-            SELECT ceil(extract(epoch FROM due_at - clock_timestamp()) * 1000)::bigint AS wait_ms
-            FROM delayed ORDER BY due_at LIMIT 1
+            WITH due AS (
+                SELECT ctid AS row FROM delayed WHERE asks_to_begin AND due_at <= now()
+                ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
+            ),
+            gone AS (
+                DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT due.row FROM due))
+                RETURNING d.task_id, d.attempt
+            ),
+            asked_row AS (
+                INSERT INTO asked (task_id, session_id, question, attempt, until, failure)
+                SELECT g.task_id, t.session_id, 'begin', g.attempt, clock_timestamp() + coalesce(
+                    (t.options->>'timeout_for_resource_ms')::bigint, s.timeout_for_resource_ms)
+                    * interval '1 ms', \(unanswered)::jsonb
+                FROM gone g JOIN task t ON t.id = g.task_id JOIN session s ON s.id = t.session_id
+                RETURNING task_id, session_id, attempt
+            ),
+            happening AS (
+                SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
+                    'task.will_begin' AS kind, false AS ends, task_id,
+                    'waiting_to_begin'::task_state AS task_state, attempt,
+                    0::bigint AS bytes_received, NULL::jsonb AS failure
+                FROM asked_row
+            ),
+            \(Self.recordHappenings),
+            \(Self.wake)
+            SELECT task_id FROM asked_row
+            """,
+            """
+            SELECT ceil(extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::bigint
+                AS wait_ms
+            FROM (
+                (SELECT due_at FROM delayed WHERE NOT asks_to_begin ORDER BY due_at LIMIT 1)
+                UNION ALL
+                (SELECT due_at FROM delayed WHERE asks_to_begin ORDER BY due_at LIMIT 1)
+            ) earliest
             """,
         ])
         return try decoding { () throws(PostgresError) in
-            let wait = try rows[1].first.map { row throws(PostgresError) in
-                try row.milliseconds("wait_ms")
-            }
-            return (promoted: rows[0].affectedCount, next: wait.map { max($0, .zero) })
+            let wait = try rows[2].first?.decodeIfPresent("wait_ms", as: Int64.self)
+            return Promotion(
+                promoted: rows[0].affectedCount,
+                asked: rows[1].count,
+                next: wait.map { max(.milliseconds($0), .zero) }
+            )
         }
+    }
+
+    /// What became of the tasks that were due.
+    package struct Promotion: Sendable {
+        /// Tasks that may run now.
+        package let promoted: Int
+        /// Tasks whose clients are asked before.
+        package let asked: Int
+        /// How long until the next one is due; nil when none waits.
+        package let next: Duration?
     }
 }

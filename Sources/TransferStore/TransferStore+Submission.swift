@@ -34,7 +34,7 @@ extension TransferStore {
         let rows = try await runOnce(
             """
             WITH target AS (
-                SELECT id FROM session
+                SELECT id, options FROM session
                 WHERE tenant_id = \(tenant.uuid) AND identifier = \(sessionIdentifier) COLLATE "C"
                     AND invalidated_at IS NULL
             ),
@@ -90,9 +90,10 @@ extension TransferStore {
                 SELECT i.id, i.upload_is_staged, i.autostart FROM item i CROSS JOIN counter WHERE i.state = 'suspended'
             ),
             delayed_row AS (
-                INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank)
-                SELECT i.id, i.earliest_begin_at, 0, i.lane, i.priority_rank
-                FROM item i CROSS JOIN counter WHERE i.state = 'scheduled'
+                INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank, asks_to_begin)
+                SELECT i.id, i.earliest_begin_at, 0, i.lane, i.priority_rank,
+                    \(Self.asksToBegin(task: "i.options::jsonb", session: "s.options"))
+                FROM item i CROSS JOIN counter CROSS JOIN target s WHERE i.state = 'scheduled'
             ),
             ready_row AS (
                 INSERT INTO ready (lane, priority_rank, task_id, attempt)

@@ -108,6 +108,13 @@ extension TransferStore {
                     AND d.awaits_host = \(state == .waitingForConnectivity)
                 ORDER BY t.id LIMIT \(limit)
                 """
+        case .waitingToBegin, .waitingForAuthentication:
+            return """
+                SELECT q.task_id FROM task t JOIN asked q ON q.task_id = t.id
+                WHERE t.session_id = \(session) AND t.id > \(after)
+                    AND (q.question = 'begin') = \(state == .waitingToBegin)
+                ORDER BY t.id LIMIT \(limit)
+                """
         case .queued:
             return """
                 SELECT r.task_id FROM task t
@@ -136,17 +143,23 @@ extension TransferStore {
             CASE
                 WHEN o.task_id IS NOT NULL THEN o.state::text
                 WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'
+                WHEN q.question = 'begin' THEN 'waiting_to_begin'
+                WHEN q.task_id IS NOT NULL THEN 'waiting_for_authentication'
                 WHEN d.awaits_host THEN 'waiting_for_connectivity'
                 WHEN d.failure IS NOT NULL THEN 'waiting_for_retry'
                 WHEN d.task_id IS NOT NULL THEN 'scheduled'
                 WHEN h.task_id IS NOT NULL THEN 'suspended'
                 ELSE 'queued'
             END AS state,
-            coalesce(o.attempt, p.number, a.number, d.attempt, h.attempt, r.attempt, 0::smallint)
+            coalesce(o.attempt, p.number, a.number, d.attempt, h.attempt, q.attempt, r.attempt,
+                0::smallint)
                 AS attempt,
             coalesce(o.bytes_received, p.bytes_received, a.bytes_received, x.bytes_durable, 0)
                 AS bytes_received,
-            coalesce(a.bytes_expected, x.bytes_total) AS bytes_expected, d.due_at, coalesce(o.failure, d.failure) AS failure,
+            coalesce(a.bytes_expected, x.bytes_total) AS bytes_expected,
+            coalesce(d.due_at, q.until) AS due_at,
+            coalesce(o.failure, d.failure,
+                CASE WHEN q.question = 'authentication' THEN q.failure END) AS failure,
             o.http_status, o.content_type, o.etag, o.is_length_verified, o.suggested_file_name,
             o.finished_at
         FROM task t
@@ -156,6 +169,7 @@ extension TransferStore {
         LEFT JOIN attempt a ON a.task_id = t.id
         LEFT JOIN delayed d ON d.task_id = t.id
         LEFT JOIN held h ON h.task_id = t.id
+        LEFT JOIN asked q ON q.task_id = t.id
         LEFT JOIN ready r ON r.lane = t.lane AND r.priority_rank = t.priority_rank
             AND r.task_id = t.id
         LEFT JOIN partial x ON x.task_id = t.id

@@ -10,6 +10,7 @@ package struct OptionsRequest: Decodable, Sendable {
     package let redirectsMax: Int?
     package let sizeMax: Int64?
     package let waitsForConnectivity: Bool?
+    package let asksToBegin: Bool?
     /// Seconds to the begin of an answer.
     package let timeoutForFirstByte: Double?
     package let bytesPerSecondMax: Int64?
@@ -25,6 +26,7 @@ package struct OptionsRequest: Decodable, Sendable {
         case redirectsMax = "redirects_max"
         case sizeMax = "size_max"
         case waitsForConnectivity = "waits_for_connectivity"
+        case asksToBegin = "asks_to_begin"
     }
 }
 
@@ -80,6 +82,7 @@ package struct OptionsDocument: Codable, Sendable {
     package var redirectsMax: Int?
     package var sizeMax: Int64?
     package var waitsForConnectivity: Bool?
+    package var asksToBegin: Bool?
     package var timeoutForFirstByte: Double?
     package var bytesPerSecondMax: Int64?
     package var tls: TLS?

@@ -62,6 +62,8 @@ extension ProblemDetails {
         case bodyInUse = "body_in_use"
         /// The bytes begin elsewhere than where the last ones ended; `Upload-Offset` says where.
         case wrongOffset = "wrong_offset"
+        /// The task waits for no such answer of its client.
+        case taskNotAsked = "task_not_asked"
         /// The task has ended and cannot be changed any more.
         case taskEnded = "task_ended"
         /// The task has no content yet, or never will.
@@ -96,7 +98,8 @@ extension ProblemDetails {
             case .unauthorized: 401
             case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription: 404
             case .methodNotAllowed: 405
-            case .taskNotCompleted, .taskEnded, .bodyNotExpected, .bodyInUse, .wrongOffset,
+            case .taskNotCompleted, .taskNotAsked, .taskEnded, .bodyNotExpected, .bodyInUse,
+                .wrongOffset,
                 .unknownResumeData, .idempotencyKeyInUse:
                 409
             case .contentGone: 410
@@ -127,6 +130,7 @@ extension ProblemDetails {
             case .wrongOffset: "The offset is not where the body ends"
             case .digestMismatch: "The body is not what its digest says"
             case .storageFull: "There is no space left"
+            case .taskNotAsked: "The task waits for no such answer"
             case .taskEnded: "The task has ended"
             case .taskNotCompleted: "The task is not completed"
             case .idempotencyKeyInUse: "The idempotency key is in use"

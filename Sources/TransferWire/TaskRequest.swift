@@ -23,7 +23,12 @@ package struct TaskRequest: Decodable, Sendable {
             keyedBy: CodingKeys.self,
             or: OptionsRequest.CodingKeys.self
         )
-        target = try Self.target(in: container, at: decoder.codingPath)
+        target = try Target(
+            in: container,
+            url: .url,
+            components: .components,
+            at: decoder.codingPath
+        )
         headers = try container.decodeIfPresent([String: String].self, forKey: .headers)
         clientPersistedString = try container.decodeIfPresent(
             String.self,
@@ -43,29 +48,32 @@ package struct TaskRequest: Decodable, Sendable {
         idempotent = try container.decodeIfPresent(Bool.self, forKey: .idempotent)
     }
 
-    private static func target(
-        in container: KeyedDecodingContainer<CodingKeys>,
-        at path: [any CodingKey]
-    ) throws -> Target {
-        let components = try container.decodeIfPresent(
-            URLComponentsRequest.self,
-            forKey: .components
-        )
-        guard let components else { return .url(try container.decode(String.self, forKey: .url)) }
-        guard try container.decodeIfPresent(String.self, forKey: .url) == nil else {
-            throw FieldError(
-                pointer: JSONPointer.rendering(path + [CodingKeys.components]),
-                .invalidValue,
-                "Stands in place of `url`, not beside it."
-            )
-        }
-        return .components(components)
-    }
-
     /// The two ways to write an address.
     package enum Target: Sendable {
         case url(String)
         case components(URLComponentsRequest)
+
+        /// Reads the one of the two that is there.
+        init<Key: CodingKey>(
+            in container: KeyedDecodingContainer<Key>,
+            url: Key,
+            components key: Key,
+            at path: [any CodingKey]
+        ) throws {
+            let components = try container.decodeIfPresent(URLComponentsRequest.self, forKey: key)
+            guard let components else {
+                self = .url(try container.decode(String.self, forKey: url))
+                return
+            }
+            guard try container.decodeIfPresent(String.self, forKey: url) == nil else {
+                throw FieldError(
+                    pointer: JSONPointer.rendering(path + [key]),
+                    .invalidValue,
+                    "Stands in place of `url`, not beside it."
+                )
+            }
+            self = .components(components)
+        }
     }
 
     private enum CodingKeys: String, CodingKey {

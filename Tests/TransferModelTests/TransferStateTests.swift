@@ -15,6 +15,17 @@ import TransferModel
         (.waitingForConnectivity, .promoted, .queued),
         (.waitingForConnectivity, .cancelled, .cancelled),
         (.running, .connectivityLost, .waitingForConnectivity),
+        (.running, .askedForCredential, .waitingForAuthentication),
+        (.waitingForAuthentication, .answered, .queued),
+        (.waitingForAuthentication, .suspended, .suspended),
+        (.waitingForAuthentication, .failed, .failed),
+        (.waitingForAuthentication, .cancelled, .cancelled),
+        (.scheduled, .askedToBegin, .waitingToBegin),
+        (.waitingToBegin, .answered, .queued),
+        (.waitingToBegin, .scheduled, .scheduled),
+        (.waitingToBegin, .suspended, .suspended),
+        (.waitingToBegin, .failed, .failed),
+        (.waitingToBegin, .cancelled, .cancelled),
         (.scheduled, .promoted, .queued),
         (.scheduled, .cancelled, .cancelled),
         (.queued, .claimed, .running),
@@ -57,7 +68,8 @@ import TransferModel
             switch state {
             case .suspended: "suspended"
             case .completed, .failed, .cancelled: "completed"
-            case .scheduled, .queued, .running, .waitingForRetry, .waitingForConnectivity:
+            case .scheduled, .waitingToBegin, .queued, .running, .waitingForRetry,
+                .waitingForConnectivity, .waitingForAuthentication:
                 "running"
             }
         #expect(state.urlSessionState == expected)

@@ -43,6 +43,7 @@ extension StoreFixture {
                 SELECT task_id FROM held UNION ALL SELECT task_id FROM delayed
                 UNION ALL SELECT task_id FROM ready UNION ALL SELECT task_id FROM attempt
                 UNION ALL SELECT task_id FROM publication UNION ALL SELECT task_id FROM outcome
+                UNION ALL SELECT task_id FROM asked
             ) p ON p.task_id = t.id
             GROUP BY t.id HAVING count(p.task_id) <> 1
             """

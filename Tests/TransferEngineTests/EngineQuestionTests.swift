@@ -1,0 +1,29 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Tasks that wait for a word of their client, with a running engine.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineQuestionTests {
+    @Test func noSocketIsOpenedBeforeTheClientLetsTheTaskBegin() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: .random(seed: 1, size: 1000)))
+        let begin = Date().addingTimeInterval(0.5)
+        let id = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.earliestBeginAt = begin
+            $0.options.asksToBegin = true
+        }
+        let task = try await fixture.withEngine { _ in
+            try await eventually("the client is asked") {
+                try await fixture.task(id).state == .waitingToBegin
+            }
+            #expect(Date() >= begin)
+            #expect(fixture.origin.log.now.requests.isEmpty)
+            _ = try await fixture.store.beginTask(tenant: fixture.tenant, id: id, with: nil)
+            return try await fixture.ended(id)
+        }
+        #expect(task.state == .completed)
+        #expect(fixture.origin.log.now.requests.count == 1)
+    }
+}

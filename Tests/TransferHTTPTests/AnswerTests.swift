@@ -1,0 +1,116 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// What clients answer when their tasks ask.
+@Suite(.postgresSchema) struct AnswerTests {
+    /// A task that asks whether to begin.
+    private func asking(_ server: APIServer, _ session: String) async throws -> TaskID {
+        let id = try await server.submit(
+            session,
+            """
+            {"url": "http://origin.example/a", "asks_to_begin": true,
+             "earliest_begin_at": "2999-01-01T00:00:00Z"}
+            """
+        )
+        let connection = try await TestDatabase.current.connection()
+        _ = try await connection.execute("UPDATE delayed SET due_at = now()")
+        _ = try await server.store.promoteDue()
+        return id
+    }
+
+    @Test func taskBeginsWhenItsClientSaysSo() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let id = try await asking(server, session)
+            let waiting = try await server.send("GET", "/v1/tasks/\(id)").json(TaskDocument.self)
+            #expect(waiting.state == "waiting_to_begin")
+            #expect(waiting.reason?.contains("asked whether") == true)
+            #expect(waiting.until != nil)
+            let before = server.wakes.value
+            let begin = "/v1/tasks/\(id)/begin"
+            let begun = try await server.send("POST", begin, #"{"disposition": "continue"}"#)
+            #expect(try begun.json(TaskDocument.self).state == "queued")
+            #expect(server.wakes.value == before + 1)
+            let again = try await server.send("POST", begin, #"{"disposition": "continue"}"#)
+            #expect(again.status == 409)
+            #expect(again.code == .taskNotAsked)
+            let events = try await server.send("GET", "\(session)/events").text
+            #expect(events.contains("task.will_begin"))
+        }
+    }
+
+    @Test func clientMayCancelOrNameAnotherRequest() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let cancelled = try await asking(server, session)
+            let answer = try await server.send(
+                "POST",
+                "/v1/tasks/\(cancelled)/begin",
+                #"{"disposition": "cancel"}"#
+            )
+            #expect(try answer.json(TaskDocument.self).state == "cancelled")
+            let id = try await asking(server, session)
+            let body = """
+                {"disposition": "use_new_request",
+                 "request": {"url": "http://other.example/b", "headers": {"X-A": "1"}}}
+                """
+            let changed = try await server.send("POST", "/v1/tasks/\(id)/begin", body)
+            #expect(try changed.json(TaskDocument.self).url == "http://other.example/b")
+            let claim = try await server.claim()
+            #expect(claim.headers == [HTTPHeader(name: "X-A", value: "1")])
+            #expect(claim.lane == Lane(host: "other.example", port: 80))
+        }
+    }
+
+    @Test(arguments: [
+        (#"{}"#, "/disposition required"),
+        (#"{"disposition": "perhaps"}"#, "/disposition invalid_value"),
+        (#"{"disposition": "use_new_request"}"#, "/request required"),
+        (
+            #"{"disposition": "continue", "request": {"url": "http://a.example/"}}"#,
+            "/request invalid_value"
+        ),
+        (
+            #"{"disposition": "use_new_request", "request": {"url": "ftp://a.example/"}}"#,
+            "/request/url invalid_url"
+        ),
+        (
+            #"{"disposition": "use_new_request", "request": {"url": "http://a.example/", "headers": {"Host": "b"}}}"#,
+            "/request/headers/Host forbidden_header"
+        ),
+    ])
+    func whatIsNoAnswerIsRefused(body: String, fault: String) async throws {
+        try await APIServer.run { server in
+            let id = try await asking(server, try await server.session())
+            let answer = try await server.send("POST", "/v1/tasks/\(id)/begin", body)
+            #expect(answer.status == 422)
+            #expect(answer.faults == [fault])
+            #expect(
+                try await server.store.task(tenant: server.first.id, id: id)?.state
+                    == .waitingToBegin
+            )
+        }
+    }
+
+    @Test func anotherTenantsTaskIsUnknown() async throws {
+        try await APIServer.run { server in
+            let id = try await asking(server, try await server.session())
+            for disposition in ["continue", "cancel"] {
+                let answer = try await server.send(
+                    "POST",
+                    "/v1/tasks/\(id)/begin",
+                    "{\"disposition\": \"\(disposition)\"}",
+                    as: server.second
+                )
+                #expect(answer.status == 404)
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Tasks that ask their clients before they begin.
+@Suite(.postgresSchema) struct QuestionTests {
+    /// A task whose time is about to come, and has when this returns.
+    private func asked(
+        _ fixture: StoreFixture,
+        _ change: (inout TaskSubmission) -> Void = { $0.options.asksToBegin = true }
+    ) async throws -> TaskID {
+        let ids = try await fixture.submit { submission, _ in
+            submission.earliestBeginAt = Date().addingTimeInterval(3600)
+            change(&submission)
+        }
+        try await makeDue(fixture)
+        return ids[0]
+    }
+
+    private func makeDue(_ fixture: StoreFixture) async throws {
+        _ = try await fixture.aside.execute(
+            "UPDATE delayed SET due_at = now() - interval '1 s' WHERE due_at > now()"
+        )
+        _ = try await fixture.store.promoteDue()
+    }
+
+    private func kinds(_ fixture: StoreFixture) async throws -> [SessionEvent.Kind] {
+        let session = try await fixture.session()
+        return try await fixture.store.events(of: session.id, after: 0, limit: 100).map(\.kind)
+    }
+
+    @Test func aTaskAsksWhenItsTimeHasComeAndBeginsOnceItIsAnswered() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await asked(fixture)
+        let waiting = try await fixture.task(id)
+        #expect(waiting.state == .waitingToBegin)
+        #expect(try #require(waiting.waitsUntil) > Date().addingTimeInterval(6 * 24 * 3600))
+        #expect(waiting.failure == nil)
+        #expect(try await fixture.claim().isEmpty)
+        try await fixture.checkInvariants()
+        let answer = try await fixture.store.beginTask(tenant: fixture.tenant, id: id, with: nil)
+        guard case .answered(let task) = answer else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(task.state == .queued)
+        #expect(try await kinds(fixture) == [.taskCreated, .taskWillBegin, .taskResumed])
+        try await fixture.complete(try await fixture.claim())
+        try await fixture.checkInvariants()
+    }
+
+    @Test func theSessionAsksForItsTasksUnlessOneDoesNotWant() async throws {
+        let fixture = try await StoreFixture()
+        var configuration = SessionConfiguration()
+        configuration.options.asksToBegin = true
+        try await fixture.putSession(StoreFixture.identifier, configuration)
+        let asking = try await asked(fixture) { _ in }
+        let silent = try await asked(fixture) { $0.options.asksToBegin = false }
+        #expect(try await fixture.states([asking, silent]) == [.waitingToBegin, .queued])
+    }
+
+    @Test func aResumedOrPostponedTaskStillAsks() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await asked(fixture) {
+            $0.options.asksToBegin = true
+            $0.autostart = false
+        }
+        _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        #expect(try await fixture.state(id) == .scheduled)
+        try await makeDue(fixture)
+        #expect(try await fixture.state(id) == .waitingToBegin)
+        var change = TaskChange()
+        change.earliestBeginAt = .some(Date().addingTimeInterval(7200))
+        _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+        #expect(try await fixture.state(id) == .scheduled)
+        try await fixture.checkInvariants()
+        try await makeDue(fixture)
+        #expect(try await fixture.state(id) == .waitingToBegin)
+    }
+
+    @Test func anotherRequestTakesThePlaceOfTheFirst() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await asked(fixture)
+        let lane = Lane(host: "elsewhere.test", port: 443)
+        let request = NewRequest(
+            url: "https://elsewhere.test/b",
+            lane: lane,
+            headers: [HTTPHeader(name: "X-New", value: "1")]
+        )
+        _ = try await fixture.store.beginTask(tenant: fixture.tenant, id: id, with: request)
+        let claim = try #require(try await fixture.claim().first)
+        #expect(claim.url == "https://elsewhere.test/b")
+        #expect(claim.lane == lane)
+        #expect(claim.headers == request.headers)
+    }
+
+    @Test func anAnswerCountsOnceAndOnlyForATaskThatAsks() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await asked(fixture)
+        let results = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    let result = try await fixture.store.beginTask(
+                        tenant: fixture.tenant,
+                        id: id,
+                        with: nil
+                    )
+                    guard case .answered = result else { return false }
+                    return true
+                }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(results == 1)
+        #expect(try await fixture.claim().count == 1)
+        let stranger = TenantID(UUID())
+        let foreign = try await fixture.store.beginTask(tenant: stranger, id: id, with: nil)
+        guard case .unknownTask = foreign else {
+            Issue.record("\(foreign)")
+            return
+        }
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aTaskThatNobodyAnswersFailsInTheEnd() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await asked(fixture)
+        #expect(try await fixture.store.failUnanswered() == 0)
+        _ = try await fixture.aside.execute("UPDATE asked SET until = now()")
+        #expect(try await fixture.store.failUnanswered() == 1)
+        let task = try await fixture.task(id)
+        #expect(task.state == .failed)
+        #expect(task.failure?.code == .timedOut)
+        #expect(task.failure?.isRetryable == false)
+        #expect(
+            try await kinds(fixture)
+                == [.taskCreated, .taskWillBegin, .taskFailed, .sessionEventsFinished]
+        )
+        try await fixture.checkInvariants()
+    }
+
+    @Test(arguments: [true, false])
+    func anAskingTaskIsSuspendedAndCancelledAsAnyOther(isCancelled: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await asked(fixture)
+        let task =
+            isCancelled
+            ? try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            : try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+        #expect(task?.state == (isCancelled ? .cancelled : .suspended))
+        #expect(try await fixture.count("SELECT count(*) AS count FROM asked") == 0)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aSessionThatEndsTakesItsAskingTasksAlong() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await asked(fixture)
+        _ = try await fixture.store.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: StoreFixture.identifier
+        )
+        #expect(try await fixture.count("SELECT count(*) AS count FROM asked") == 0)
+        #expect(try await fixture.state(id) == .cancelled)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func tasksAreListedByWhatTheyWaitFor() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await asked(fixture)
+        func listed(_ state: TransferState) async throws -> [TaskID]? {
+            try await fixture.store.tasks(
+                tenant: fixture.tenant,
+                sessionIdentifier: StoreFixture.identifier,
+                state: state,
+                after: nil,
+                limit: 10
+            )?.map(\.id)
+        }
+        #expect(try await listed(.waitingToBegin) == [id])
+        #expect(try await listed(.waitingForAuthentication) == [])
+        #expect(try await listed(.scheduled) == [])
+    }
+}
