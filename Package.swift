@@ -93,12 +93,18 @@ let package = Package(
             dependencies: ["TransferModel", "CLinux", crypto],
             swiftSettings: swiftSettings
         ),
+        // Seals the secrets that the database keeps.
+        .target(
+            name: "TransferSecrets",
+            dependencies: ["TransferModel", crypto],
+            swiftSettings: swiftSettings
+        ),
         // Claims, transfers, publishes and completes tasks; rescues those of dead workers.
         .target(
             name: "TransferEngine",
             dependencies: [
-                "TransferModel", "TransferStore", "TransferContainer", "Curl", "CLinux",
-                "EventLoop", logging, lifecycle,
+                "TransferModel", "TransferStore", "TransferContainer", "TransferSecrets", "Curl",
+                "CLinux", "EventLoop", logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -118,7 +124,7 @@ let package = Package(
             name: "TransferHTTP",
             dependencies: [
                 "TransferModel", "TransferStore", "TransferWire", "TransferWebhooks",
-                "TransferContainer", "CLinux",
+                "TransferContainer", "TransferSecrets", "CLinux",
                 crypto, hummingbird, logging,
             ],
             swiftSettings: swiftSettings
@@ -128,7 +134,7 @@ let package = Package(
             name: "transferd",
             dependencies: [
                 "TransferModel", "TransferStore", "TransferWire", "TransferContainer",
-                "TransferEngine",
+                "TransferSecrets", "TransferEngine",
                 "TransferWebhooks",
                 "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "EventLoop", argumentParser,
                 hummingbird, lifecycle, logging, unixSignals,
@@ -178,10 +184,12 @@ let package = Package(
         testTarget("EmbeddedPostgres", "Postgres", "EventLoop", logging),
         testTarget("TransferModel"),
         testTarget("TransferStore", "TransferModel", "Postgres", logging),
+        testTarget("TransferSecrets", "TransferModel"),
         testTarget("TransferContainer", "TransferModel", "CLinux", crypto),
         testTarget(
             "TransferEngine",
             "TransferContainer",
+            "TransferSecrets",
             "TransferModel",
             "TransferStore",
             "Curl",
@@ -205,6 +213,7 @@ let package = Package(
         testTarget("TransferWire"),
         testTarget(
             "TransferHTTP",
+            "TransferSecrets",
             "TransferModel",
             "TransferStore",
             "TransferWire",

@@ -28,6 +28,8 @@ CREATE TABLE asked (
     until timestamp with time zone NOT NULL,
     failure jsonb NOT NULL,
     origin text,
+    credential text,
+    attempted_at timestamp with time zone,
     CONSTRAINT asked_check CHECK (((question = 'authentication'::text) = (origin IS NOT NULL))),
     CONSTRAINT asked_pkey PRIMARY KEY (task_id),
     CONSTRAINT asked_question_check CHECK ((question = ANY (ARRAY['begin'::text, 'authentication'::text])))
@@ -75,6 +77,28 @@ CREATE TABLE attempt_log (
     bytes_sent bigint NOT NULL DEFAULT 0,
     CONSTRAINT attempt_log_outcome_check CHECK ((outcome = ANY (ARRAY['completed'::text, 'failed'::text, 'retried'::text, 'released'::text, 'lost'::text, 'suspended'::text, 'cancelled'::text]))),
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence)
+);
+
+CREATE TABLE credential (
+    id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    name text,
+    kind text NOT NULL,
+    form jsonb NOT NULL,
+    origins text[] NOT NULL,
+    secret bytea NOT NULL,
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    updated_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    version bigint NOT NULL DEFAULT 1,
+    access_token bytea,
+    access_expires_at timestamp with time zone,
+    refreshing_until timestamp with time zone,
+    failure text,
+    CONSTRAINT credential_failure_check CHECK ((octet_length(failure) <= 255)),
+    CONSTRAINT credential_kind_check CHECK ((kind = ANY (ARRAY['bearer'::text, 'basic'::text, 'header'::text, 'oauth2_refresh_token'::text]))),
+    CONSTRAINT credential_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 64))),
+    CONSTRAINT credential_pkey PRIMARY KEY (id),
+    CONSTRAINT credential_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
 
 CREATE TABLE delayed (
@@ -242,11 +266,20 @@ CREATE TABLE session (
     created_at timestamp with time zone NOT NULL DEFAULT now(),
     invalidated_at timestamp with time zone,
     options jsonb,
+    has_credentials boolean NOT NULL DEFAULT false,
     CONSTRAINT session_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 255))),
     CONSTRAINT session_pkey PRIMARY KEY (id),
     CONSTRAINT session_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
     CONSTRAINT session_timeout_for_request_ms_check CHECK ((timeout_for_request_ms > 0)),
     CONSTRAINT session_timeout_for_resource_ms_check CHECK ((timeout_for_resource_ms > 0))
+);
+
+CREATE TABLE session_credential (
+    session_id uuid NOT NULL,
+    origin text NOT NULL,
+    credential_id uuid NOT NULL,
+    updated_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT session_credential_pkey PRIMARY KEY (session_id, origin)
 );
 
 CREATE TABLE session_progress (
@@ -322,9 +355,11 @@ CREATE TABLE worker (
     CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
 ) WITH (fillfactor=30);
 
+CREATE INDEX asked_by_credential ON asked USING btree (credential) WHERE (credential IS NOT NULL);
 CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin) WHERE (origin IS NOT NULL);
 CREATE INDEX asked_until ON asked USING btree (until);
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
+CREATE UNIQUE INDEX credential_by_name ON credential USING btree (tenant_id, name COLLATE "C") WHERE (name IS NOT NULL);
 CREATE INDEX delayed_awaiting_host ON delayed USING btree (lane) WHERE awaits_host;
 CREATE INDEX delayed_due ON delayed USING btree (due_at) WHERE (NOT asks_to_begin);
 CREATE INDEX delayed_due_asking ON delayed USING btree (due_at) WHERE asks_to_begin;

@@ -13,6 +13,7 @@ struct Claimer {
     let active: ActiveAttempts
     let publisher: Publisher
     let verifier: Verifier
+    let credentials: CredentialKeeper
     let configuration: EngineConfiguration
     let logger: Logger
     /// Called when a download has something that should be stored soon.
@@ -33,6 +34,7 @@ struct Claimer {
         active: ActiveAttempts,
         publisher: Publisher,
         verifier: Verifier,
+        credentials: CredentialKeeper,
         configuration: EngineConfiguration,
         logger: Logger,
         onCheckpoint: @escaping @Sendable () -> Void
@@ -44,6 +46,7 @@ struct Claimer {
         self.active = active
         self.publisher = publisher
         self.verifier = verifier
+        self.credentials = credentials
         self.configuration = configuration
         self.logger = logger
         self.onCheckpoint = onCheckpoint
@@ -87,7 +90,7 @@ struct Claimer {
                 ),
                 fences: identity.reserve(free)
             )
-            for claim in claims { start(claim) }
+            begin(claims)
             let lanes = Set(claims.map(\.lane.key))
             // A claim that was cut short, by slots or by hosts, may have left something behind it.
             let isCutShort = claims.count == free || lanes.count == TransferStore.claimLanesMax
@@ -103,7 +106,8 @@ struct Claimer {
         }
     }
 
-    private func start(_ claim: TaskClaim) {
+    /// Begins an attempt, with the credential that it may show.
+    func start(_ claim: TaskClaim) {
         guard !active.postpone(claim) else { return }
         if let wait = reachability.wait(before: claim) {
             let failure = TransferFailure(
@@ -146,7 +150,7 @@ struct Claimer {
     }
 
     /// Gives the attempt a slot, or the task back when the worker is stopping.
-    private func admit(_ attempt: any TransferAttempt) -> Bool {
+    func admit(_ attempt: any TransferAttempt) -> Bool {
         if active.insert(attempt) { return true }
         let claim = attempt.claim
         reachability.forget(claim)
@@ -154,7 +158,7 @@ struct Claimer {
         return false
     }
 
-    private func submit(_ conclusion: Conclusion) {
+    func submit(_ conclusion: Conclusion) {
         publisher.submit(.conclusion(conclusion, part: nil))
     }
 
@@ -168,7 +172,20 @@ struct Claimer {
             verdict = .uploaded(result, body: body)
         case .failed(let failure):
             let outcome = claim.outcome(of: failure, mayHaveArrived: ending.mayHaveArrived)
-            verdict = self.verdict(on: outcome, claim, ending.metrics, remaining: ending.remaining)
+            let next = self.verdict(
+                on: outcome,
+                claim,
+                ending.metrics,
+                from: ending.url,
+                remaining: ending.remaining
+            )
+            guard case .askForCredential = next, let shown = claim.shown, shown.isRenewable else {
+                verdict = next
+                break
+            }
+            renew(shown) { conclude(ending, .retry(failure, after: .zero)) }
+            leave(claim)
+            return
         case .abandoned where ending.mayHaveArrived && !claim.isIdempotent:
             // Given back it would be sent again.
             verdict = .failed(
@@ -178,16 +195,20 @@ struct Claimer {
             reachability.note(claim, failure: nil, ending.metrics)
             verdict = .released
         }
+        conclude(ending, verdict)
+        leave(claim)
+    }
+
+    private func conclude(_ ending: Upload.Ending, _ verdict: Conclusion.Verdict) {
         submit(
             Conclusion(
-                task: claim.task,
-                fence: claim.fence,
+                task: ending.claim.task,
+                fence: ending.claim.fence,
                 verdict: verdict,
                 bytesSent: ending.bytesSent,
                 metrics: ending.metrics
             )
         )
-        leave(claim)
     }
 
     /// Frees the slot of an attempt whose end has been submitted, so that a stopping worker never
@@ -250,10 +271,17 @@ struct Claimer {
             of: failure,
             mayHaveArrived: ending.metrics.remoteAddress != nil
         )
-        conclude(
-            ending,
-            verdict(on: outcome, claim, ending.metrics, remaining: ending.remaining)
+        let verdict = verdict(
+            on: outcome,
+            claim,
+            ending.metrics,
+            from: ending.url,
+            remaining: ending.remaining
         )
+        guard case .askForCredential = verdict, let shown = claim.shown, shown.isRenewable else {
+            return conclude(ending, verdict)
+        }
+        renew(shown) { conclude(ending, .retry(failure, after: .zero)) }
     }
 
     /// What follows a failed attempt.
@@ -261,10 +289,21 @@ struct Claimer {
         on failure: TransferFailure,
         _ claim: TaskClaim,
         _ metrics: AttemptMetrics,
+        from url: CurlURL,
         remaining: Duration
     ) -> Conclusion.Verdict {
         let wait = reachability.note(claim, failure: failure, metrics)
         if let wait, wait < remaining { return .waitForConnectivity(failure, after: wait) }
+        return challenge(failure, claim, from: url, remaining)
+            ?? decision(after: failure, claim, remaining: remaining)
+    }
+
+    /// Whether a failed attempt is followed by another.
+    func decision(
+        after failure: TransferFailure,
+        _ claim: TaskClaim,
+        remaining: Duration
+    ) -> Conclusion.Verdict {
         let decision = configuration.retryPolicy.overridden(by: claim.options).decision(
             after: failure,
             attempt: claim.number,

@@ -23,6 +23,8 @@ final class Download: CurlSink, TransferAttempt {
         let dropped: Container.Place?
         let resumption: Resumption?
         let metrics: AttemptMetrics
+        /// Where the last request went.
+        let url: CurlURL
         let bytesReceived: Int64
         /// What is left of the time for the whole task.
         let remaining: Duration
@@ -318,6 +320,7 @@ final class Download: CurlSink, TransferAttempt {
             dropped: state.dropped,
             resumption: state.resumption,
             metrics: state.metrics,
+            url: state.machine.url,
             bytesReceived: state.bytesReceived,
             remaining: timeLeft(state)
         )

@@ -4,6 +4,7 @@ package import Logging
 import ServiceLifecycle
 package import TransferContainer
 package import TransferModel
+package import TransferSecrets
 package import TransferStore
 
 /// Runs the tasks of the queue: claims them, transfers them, publishes their files.
@@ -23,13 +24,14 @@ package struct TransferEngine: Service {
 
     /// Puts the parts together; nothing runs yet.
     ///
-    /// `identity` is registered, `curl` is used for nothing else, and `onEvents` is called after
-    /// events were committed, to wake their delivery.
+    /// `identity` is registered, `curl` is used for nothing else, `secrets` opens credentials, and
+    /// `onEvents` is called after events were committed, to wake their delivery.
     package init(
         store: TransferStore,
         identity: WorkerIdentity,
         container: Container,
         curl: CurlLoop,
+        secrets: SecretBox? = nil,
         configuration: EngineConfiguration,
         logger: Logger,
         onEvents: @escaping @Sendable () -> Void
@@ -57,6 +59,13 @@ package struct TransferEngine: Service {
             active: active,
             publisher: publisher,
             verifier: Verifier(loop: try EventLoop(name: "verifier")),
+            credentials: CredentialKeeper(
+                store: store,
+                box: secrets,
+                curl: curl,
+                egress: configuration.egress,
+                logger: logger
+            ),
             configuration: configuration,
             logger: logger,
             onCheckpoint: { controls.signal() }

@@ -55,5 +55,9 @@ extension TransferFailure {
             httpStatus: head.status,
             retryAfter: head["Retry-After"].flatMap { RetryAfter.wait($0, now: Date()) }
         )
+        guard head.status == 401 else { return }
+        challenges = head.headers.filter { $0.name.lowercased() == "www-authenticate" }
+            .flatMap { AuthenticationChallenge.challenges(in: $0.value) }
+            .prefix(AuthenticationChallenge.countMax).map(\.self)
     }
 }

@@ -13,6 +13,8 @@ final class Upload: CurlSink, TransferAttempt {
         let claim: TaskClaim
         let end: End
         let metrics: AttemptMetrics
+        /// Where the last request went.
+        let url: CurlURL
         let bytesSent: Int64
         /// Whether the origin may have acted on the request.
         let mayHaveArrived: Bool
@@ -193,6 +195,7 @@ final class Upload: CurlSink, TransferAttempt {
             claim: claim,
             end: checked(end, state),
             metrics: state.metrics,
+            url: state.machine.url,
             bytesSent: bytesSent(state),
             mayHaveArrived: state.mayHaveArrived,
             remaining: timeLeft(state)

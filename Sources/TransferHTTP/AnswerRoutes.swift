@@ -1,11 +1,13 @@
 import Hummingbird
 import TransferModel
+import TransferSecrets
 import TransferStore
 import TransferWire
 
-/// What a client answers when a task asks: `/v1/tasks/{id}/begin`.
+/// What a client answers when a task asks: `/v1/tasks/{id}/begin` and `…/credential`.
 struct AnswerRoutes: Sendable {
     let store: TransferStore
+    let secrets: SecretBox?
     let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
@@ -13,6 +15,11 @@ struct AnswerRoutes: Sendable {
             let id = try context.taskID()
             let body = try await request.jsonBody()
             return try await begin(id, body, tenant: context.requireTenant())
+        }
+        router.post("/v1/tasks/{id}/credential") { request, context in
+            let id = try context.taskID()
+            let body = try await request.jsonBody()
+            return try await authenticate(id, body, tenant: context.requireTenant())
         }
     }
 
@@ -23,6 +30,68 @@ struct AnswerRoutes: Sendable {
             return try await cancel(id, ifIn: .waitingToBegin, tenant: tenant)
         }
         return try answer(try await store.beginTask(tenant: tenant, id: id, with: replacement))
+    }
+
+    func authenticate(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
+        let request = try decoded(ChallengeRequest.self, from: body)
+        if request.disposition != .use, request.credential != nil {
+            throw Problem([
+                FieldError(
+                    pointer: "/credential",
+                    .invalidValue,
+                    "Is there only with the disposition `use`."
+                )
+            ])
+        }
+        switch request.disposition {
+        case .use:
+            let answer = try await self.answer(request.credential, tenant: tenant)
+            return try self.answer(
+                try await store.answerChallenge(tenant: tenant, id: id, with: answer)
+            )
+        case .default, .reject:
+            return try answer(try await store.refuseChallenge(tenant: tenant, id: id))
+        case .cancel:
+            return try await cancel(id, ifIn: .waitingForAuthentication, tenant: tenant)
+        }
+    }
+
+    private func answer(
+        _ choice: ChallengeRequest.Choice?,
+        tenant: TenantID
+    ) async throws -> CredentialAnswer {
+        switch choice {
+        case .named(let name):
+            guard let credential = try await store.credential(tenant: tenant, name: name) else {
+                throw Problem([
+                    FieldError(
+                        pointer: "/credential",
+                        .invalidValue,
+                        "There is no credential of that name."
+                    )
+                ])
+            }
+            return .named(credential.id)
+        case .given(let request):
+            var errors: [FieldError] = []
+            if request.origins != nil {
+                errors.append(
+                    FieldError(
+                        pointer: "/credential/origins",
+                        .invalidValue,
+                        "Is the one that has asked."
+                    )
+                )
+            }
+            let credential = request.credential(at: "/credential", into: &errors)
+            guard errors.isEmpty, let credential else { throw Problem(errors) }
+            return .given(
+                credential.form,
+                secret: try secrets.seal(credential.secrets, of: tenant)
+            )
+        case nil:
+            throw Problem([FieldError(pointer: "/credential", .required, "Is required.")])
+        }
     }
 
     /// Cancels a task that waits for an answer; one that has moved on keeps going.

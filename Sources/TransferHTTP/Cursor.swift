@@ -10,6 +10,7 @@ enum Cursor: Equatable, Sendable {
     case session(identifier: String)
     case task(TaskID)
     case subscription(SubscriptionID)
+    case credential(name: String)
 
     /// Changes when the form does; older cursors are then refused instead of misread.
     private static let version: UInt8 = 1
@@ -43,6 +44,10 @@ enum Cursor: Equatable, Sendable {
         case 3:
             guard let uuid = UUID(bytes: payload) else { return nil }
             self = .subscription(SubscriptionID(uuid))
+        case 4:
+            guard let name = String(validating: payload, as: UTF8.self), Credential.isName(name)
+            else { return nil }
+            self = .credential(name: name)
         default: return nil
         }
         guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
@@ -53,6 +58,7 @@ enum Cursor: Equatable, Sendable {
         case .session: 1
         case .task: 2
         case .subscription: 3
+        case .credential: 4
         }
     }
 
@@ -61,6 +67,7 @@ enum Cursor: Equatable, Sendable {
         case .session(let identifier): Array(identifier.utf8)
         case .task(let id): id.uuid.bytes
         case .subscription(let id): id.uuid.bytes
+        case .credential(let name): Array(name.utf8)
         }
     }
 

@@ -72,6 +72,12 @@ extension OptionsRequest {
         options.sizeMax = check.number(sizeMax, 0...Int64.max, "size_max")
         options.waitsForConnectivity = waitsForConnectivity
         options.asksToBegin = asksToBegin
+        options.asksForCredential = asksForCredential
+        if let credential, !Credential.isName(credential) {
+            check.refuse("credential", CredentialRules.name)
+        } else {
+            options.credential = credential
+        }
         switch httpErrors {
         case nil: break
         case "fail": options.deliversHTTPErrors = false
@@ -163,6 +169,8 @@ extension OptionsDocument {
         sizeMax = options.sizeMax
         waitsForConnectivity = options.waitsForConnectivity
         asksToBegin = options.asksToBegin
+        credential = options.credential
+        asksForCredential = options.asksForCredential
         timeoutForFirstByte = options.timeoutForFirstByte?.seconds
         bytesPerSecondMax = options.bytesPerSecondMax
         if options.requiresTLS13 != nil || options.certificateAuthorities != nil {

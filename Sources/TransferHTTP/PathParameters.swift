@@ -45,6 +45,14 @@ extension APIContext {
         return SubscriptionID(uuid)
     }
 
+    /// The credential that the path names.
+    func credentialName() throws(Problem) -> String {
+        guard let name = parameters.get("name"), Credential.isName(name) else {
+            throw QueryParameters.invalid("name", CredentialRules.name, code: .invalidIdentifier)
+        }
+        return name
+    }
+
     private func uuid() -> UUID? {
         guard let text = parameters.get("id"), text.utf8.count == 36 else { return nil }
         return UUID(uuidString: text)

@@ -214,6 +214,14 @@ extension TaskPatchRequest {
         }
         if let earliestBeginAt { change.earliestBeginAt = .some(earliestBeginAt?.date) }
         change.priority = FieldRules.priority(priority, at: "", into: &errors)
+        if let credential {
+            if let name = credential, !Credential.isName(name) {
+                errors.append(
+                    FieldError(pointer: "/credential", .invalidValue, CredentialRules.name)
+                )
+            }
+            change.credential = .some(credential)
+        }
         guard errors.isEmpty else { throw Problem(errors) }
         return change
     }

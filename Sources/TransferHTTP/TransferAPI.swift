@@ -5,6 +5,7 @@ package import NIOCore
 import NIOPosix
 package import TransferContainer
 import TransferModel
+package import TransferSecrets
 package import TransferStore
 
 /// The HTTP API: its routes, and the server that offers them.
@@ -22,6 +23,7 @@ package struct TransferAPI: Sendable {
     private let store: TransferStore
     private let container: Container
     private let uploadBytesMax: Int64
+    private let secrets: SecretBox?
     private let linkBase: String?
     private let health: HealthSource
     private let wake: @Sendable () -> Void
@@ -33,6 +35,7 @@ package struct TransferAPI: Sendable {
     /// - Parameters:
     ///   - store: what the API reads and changes.
     ///   - container: where the files of all tenants are.
+    ///   - secrets: seals credentials; nil to refuse them.
     ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
     ///   - baseURL: the address of this service as its clients know it, without a slash at the
     ///     end; nil makes links relative.
@@ -43,6 +46,7 @@ package struct TransferAPI: Sendable {
     package init(
         store: TransferStore,
         container: Container,
+        secrets: SecretBox?,
         uploadBytesMax: Int64,
         baseURL: String?,
         health: HealthSource,
@@ -53,6 +57,7 @@ package struct TransferAPI: Sendable {
         self.store = store
         self.container = container
         self.uploadBytesMax = uploadBytesMax
+        self.secrets = secrets
         linkBase = baseURL
         self.health = health
         self.wake = wake
@@ -65,7 +70,8 @@ package struct TransferAPI: Sendable {
         let router = Router(context: APIContext.self)
         SessionRoutes(store: store, wake: wake).add(to: router)
         TaskRoutes(store: store, wake: wake).add(to: router)
-        AnswerRoutes(store: store, wake: wake).add(to: router)
+        AnswerRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
+        CredentialRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
         ContentRoutes(store: store, container: container, threads: .singleton).add(to: router)
         BodyRoutes(
             store: store,

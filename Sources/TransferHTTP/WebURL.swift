@@ -9,6 +9,8 @@ struct WebURL: Equatable, Sendable {
     /// As written; an IPv6 address without its brackets.
     let host: String
     let port: Int
+    /// Whether the scheme is `https`.
+    let isSecure: Bool
 
     /// Reads `text`; a fragment, which is never sent, may be forbidden.
     init?(_ text: String, allowsFragment: Bool = true) {
@@ -24,6 +26,7 @@ struct WebURL: Equatable, Sendable {
         else { return nil }
         self.host = String(decoding: host, as: UTF8.self)
         self.port = port
+        isSecure = defaultPort == 443
     }
 
     private static func afterScheme(

@@ -7,6 +7,8 @@ package struct TaskChange: Sendable {
     /// A new earliest begin, or none: now.
     package var earliestBeginAt: Date??
     package var priority: TaskPriority?
+    /// The name of another credential, or none of its own; a task that waits for one goes on.
+    package var credential: String??
 
     package init() {}
 }

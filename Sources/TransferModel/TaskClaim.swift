@@ -10,7 +10,7 @@ package struct TaskClaim: Sendable {
     package let url: String
     package let request: TransferRequest
     /// The session's headers with the task's own on top.
-    package let headers: [HTTPHeader]
+    package var headers: [HTTPHeader]
     package let destination: Destination?
     package let timeoutForRequest: Duration
     package let timeoutForResource: Duration
@@ -20,6 +20,10 @@ package struct TaskClaim: Sendable {
     package let elapsed: Duration
     /// What an earlier attempt left to go on with.
     package let partial: PartialDownload?
+    /// Whether the task's session has credentials that its client gave in answer to challenges.
+    package let sessionHasCredentials: Bool
+    /// The credential that ``headers`` show, once it was looked up.
+    package var shown: ShownCredential?
 
     package init(
         task: TaskID,
@@ -36,7 +40,8 @@ package struct TaskClaim: Sendable {
         timeoutForResource: Duration,
         options: TransferOptions = TransferOptions(),
         elapsed: Duration = .zero,
-        partial: PartialDownload? = nil
+        partial: PartialDownload? = nil,
+        sessionHasCredentials: Bool = false
     ) {
         self.task = task
         self.fence = fence
@@ -53,6 +58,24 @@ package struct TaskClaim: Sendable {
         self.options = options
         self.elapsed = elapsed
         self.partial = partial
+        self.sessionHasCredentials = sessionHasCredentials
+    }
+
+    /// Whether a credential has to be looked up before the task begins.
+    package var mayShowCredential: Bool { sessionHasCredentials || options.credential != nil }
+}
+
+/// Which state of a credential a request shows.
+package struct ShownCredential: Equatable, Sendable {
+    package let id: CredentialID
+    package let version: Int64
+    /// Whether another access token may be had, because this one was not obtained just now.
+    package let isRenewable: Bool
+
+    package init(id: CredentialID, version: Int64, isRenewable: Bool) {
+        self.id = id
+        self.version = version
+        self.isRenewable = isRenewable
     }
 }
 
@@ -174,6 +197,10 @@ package struct Conclusion: Sendable {
         /// The host cannot be reached; another attempt follows after the delay, or as soon as it is
         /// reached, and this one does not count.
         case waitForConnectivity(TransferFailure, after: Duration)
+        /// The origin wants a credential; another attempt follows the client's answer, which has to
+        /// come within the time, and this one does not count. The named credential is the one that
+        /// was not good.
+        case askForCredential(TransferFailure, Origin, named: String?, within: Duration)
         /// Given back unharmed, as when the worker stops; the attempt does not count.
         case released
         /// Back to the queue because the worker died with it; the attempt counts.
@@ -182,7 +209,7 @@ package struct Conclusion: Sendable {
         /// Whether another attempt goes on where this one ended.
         package var isFollowedByAnother: Bool {
             switch self {
-            case .retry, .waitForConnectivity, .released: true
+            case .retry, .waitForConnectivity, .askForCredential, .released: true
             case .completed, .uploaded, .failed, .requeued: false
             }
         }

@@ -26,6 +26,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case badResponse = "bad_response"
         /// The server answered with a status other than 2xx.
         case httpStatus = "http_status"
+        /// The credential is not there, or its token endpoint refuses it.
+        case credentialUnusable = "credential_unusable"
         /// More redirects than allowed, or one without a usable `Location`.
         case badRedirect = "bad_redirect"
         /// The task's URL cannot be fetched by this service.
@@ -68,6 +70,9 @@ package struct TransferFailure: Error, Equatable, Sendable {
     /// The begin of the body of a response that was no success, at most ``responseBodyBytesMax``.
     package var responseBody: [UInt8]?
 
+    /// How the origin of a 401 lets itself be shown who asks.
+    package var challenges: [AuthenticationChallenge] = []
+
     /// Enough for a reason in JSON; pages for people are cut.
     package static let responseBodyBytesMax = 2048
 
@@ -95,8 +100,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
             .connectionLost, .lengthMismatch:
             .network
-        case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .badRedirect,
-            .unsupportedURL:
+        case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .credentialUnusable,
+            .badRedirect, .unsupportedURL:
             .http
         case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
             .sourceChanged, .storageFull, .storageFailure:
@@ -121,7 +126,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
             case .some(500...599): true
             default: false
             }
-        case .egressDenied, .tlsFailure, .sizeMismatch, .badRedirect, .unsupportedURL,
+        case .egressDenied, .tlsFailure, .sizeMismatch, .credentialUnusable, .badRedirect,
+            .unsupportedURL,
             .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
             .sourceChanged, .unknownOutcome, .poison:
             false

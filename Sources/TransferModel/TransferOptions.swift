@@ -24,6 +24,11 @@ package struct TransferOptions: Equatable, Sendable {
     package var waitsForConnectivity: Bool?
     /// Whether the client is asked before a task begins for which it has set a time.
     package var asksToBegin: Bool?
+    /// The name of the credential that is shown to the task's origin.
+    package var credential: String?
+    /// Whether the client is asked for a credential when the origin wants another one; else the
+    /// task fails.
+    package var asksForCredential: Bool?
     /// Redirects followed by one attempt.
     package var redirectsMax: Int?
     /// The largest file, in bytes.
@@ -63,6 +68,8 @@ package struct TransferOptions: Equatable, Sendable {
         options.deliversHTTPErrors = other.deliversHTTPErrors ?? deliversHTTPErrors
         options.waitsForConnectivity = other.waitsForConnectivity ?? waitsForConnectivity
         options.asksToBegin = other.asksToBegin ?? asksToBegin
+        options.credential = other.credential ?? credential
+        options.asksForCredential = other.asksForCredential ?? asksForCredential
         options.redirectsMax = other.redirectsMax ?? redirectsMax
         options.sizeMax = other.sizeMax ?? sizeMax
         return options

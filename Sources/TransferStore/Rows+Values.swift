@@ -9,6 +9,11 @@ enum StoredJSON {
         let value: String
     }
 
+    private struct Challenge: Codable {
+        let scheme: String
+        let realm: String?
+    }
+
     private struct Failure: Codable {
         let code: String
         let message: String
@@ -16,6 +21,7 @@ enum StoredJSON {
         let retry_after_s: Int64?
         let response_body: Data?
         let is_final: Bool?
+        let challenges: [Challenge]?
     }
 
     static func text(of headers: [HTTPHeader]) throws(StoreError) -> String {
@@ -31,7 +37,10 @@ enum StoredJSON {
                 http_status: failure.httpStatus,
                 retry_after_s: failure.retryAfter?.components.seconds,
                 response_body: failure.responseBody.map { Data($0) },
-                is_final: failure.isFinal ? true : nil
+                is_final: failure.isFinal ? true : nil,
+                challenges: failure.challenges.isEmpty
+                    ? nil
+                    : failure.challenges.map { Challenge(scheme: $0.scheme, realm: $0.realm) }
             )
         )
     }
@@ -54,6 +63,9 @@ enum StoredJSON {
         )
         failure.isFinal = stored.is_final ?? false
         failure.responseBody = stored.response_body.map { Array($0) }
+        failure.challenges = (stored.challenges ?? []).map {
+            AuthenticationChallenge(scheme: $0.scheme, realm: $0.realm)
+        }
         return failure
     }
 

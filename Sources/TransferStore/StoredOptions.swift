@@ -15,6 +15,8 @@ private struct StoredOptions: Codable {
     var delivers_http_errors: Bool?
     var waits_for_connectivity: Bool?
     var asks_to_begin: Bool?
+    var credential: String?
+    var asks_for_credential: Bool?
     var redirects_max: Int?
     var size_max: Int64?
     var expected_size: Int64?
@@ -42,6 +44,8 @@ extension StoredJSON {
                 delivers_http_errors: options.deliversHTTPErrors,
                 waits_for_connectivity: options.waitsForConnectivity,
                 asks_to_begin: options.asksToBegin,
+                credential: options.credential,
+                asks_for_credential: options.asksForCredential,
                 redirects_max: options.redirectsMax,
                 size_max: options.sizeMax,
                 expected_size: options.expectedSize,
@@ -67,6 +71,8 @@ extension StoredJSON {
         options.deliversHTTPErrors = stored.delivers_http_errors
         options.waitsForConnectivity = stored.waits_for_connectivity
         options.asksToBegin = stored.asks_to_begin
+        options.credential = stored.credential
+        options.asksForCredential = stored.asks_for_credential
         options.redirectsMax = stored.redirects_max
         options.sizeMax = stored.size_max
         options.expectedSize = stored.expected_size

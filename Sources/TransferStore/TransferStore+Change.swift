@@ -49,7 +49,8 @@ extension TransferStore {
         }
     }
 
-    private static func lockSession(of id: TaskID, _ tenant: TenantID) -> Query {
+    /// Orders what follows in its transaction against all changes of the session's tasks.
+    static func lockSession(of id: TaskID, _ tenant: TenantID) -> Query {
         """
         SELECT 1 FROM session_progress p
         JOIN task t ON t.session_id = p.session_id
@@ -64,6 +65,7 @@ extension TransferStore {
     ) -> Query {
         let hasBegin = change.earliestBeginAt != nil
         let begin = change.earliestBeginAt ?? nil
+        let hasCredential = change.credential != nil
         return """
             WITH old AS (
                 SELECT id, session_id, lane, priority_rank FROM task t
@@ -76,7 +78,11 @@ extension TransferStore {
                         THEN \((change.clientString ?? nil)?.utf8) ELSE client_string END,
                     earliest_begin_at = CASE WHEN \(hasBegin)
                         THEN \(begin) ELSE earliest_begin_at END,
-                    priority_rank = coalesce(\(change.priority?.rank), t.priority_rank)
+                    priority_rank = coalesce(\(change.priority?.rank), t.priority_rank),
+                    options = CASE WHEN \(hasCredential) THEN nullif(jsonb_strip_nulls(
+                        coalesce(t.options, '{}') || jsonb_build_object(
+                            'credential', \(change.credential ?? nil)::text)), '{}')
+                        ELSE t.options END
                 FROM old JOIN session s ON s.id = old.session_id WHERE t.id = old.id
                 RETURNING t.id, t.lane, old.priority_rank AS old_rank, t.priority_rank AS rank,
                     \(hasBegin) AND coalesce(t.earliest_begin_at > now(), false) AS waits,
@@ -100,6 +106,16 @@ extension TransferStore {
                     CASE WHEN n.waits AND d.failure IS NULL
                         THEN n.earliest_begin_at ELSE d.due_at END AS due_at
             ),
+            -- What it is told now counts, and not what was answered for its origin before.
+            from_challenged AS (
+                DELETE FROM asked q USING new n
+                WHERE q.task_id = n.id AND q.question = 'authentication' AND \(hasCredential)
+                RETURNING q.task_id, q.attempt, q.began_at, q.session_id, q.origin, n.lane, n.rank
+            ),
+            forgotten AS (
+                DELETE FROM session_credential s USING from_challenged q
+                WHERE s.session_id = q.session_id AND s.origin = q.origin
+            ),
             -- Asked too early, as it now is.
             from_asked AS (
                 DELETE FROM asked q USING new n
@@ -111,6 +127,8 @@ extension TransferStore {
                 SELECT lane, rank, task_id, attempt, began_at FROM from_ready WHERE NOT waits
                 UNION ALL
                 SELECT lane, rank, task_id, attempt, began_at FROM from_delayed WHERE NOT waits
+                UNION ALL
+                SELECT lane, rank, task_id, attempt, began_at FROM from_challenged
             ),
             delayed_row AS (
                 INSERT INTO delayed (

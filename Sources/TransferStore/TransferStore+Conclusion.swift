@@ -59,8 +59,7 @@ extension TransferStore {
     package func conclude(_ conclusions: [Conclusion]) async throws(StoreError) -> Set<TaskID> {
         guard !conclusions.isEmpty else { return [] }
         let columns = try ConclusionColumns(conclusions)
-        let rows = try await run(
-            """
+        let query: Query = """
             WITH item AS (
                 SELECT * FROM unnest(
                     \(columns.tasks), \(columns.fences), \(columns.verdicts),
@@ -136,6 +135,19 @@ extension TransferStore {
                     verdict = 'offline'
                 FROM gone WHERE verdict IN ('retry', 'offline')
             ),
+            asked_row AS (
+                INSERT INTO asked (
+                    task_id, session_id, question, attempt, began_at, until, failure, origin,
+                    credential, attempted_at)
+                SELECT g.task_id, g.session_id, 'authentication', g.attempt - 1, g.began_at,
+                    clock_timestamp() + g.delay_ms * interval '1 ms', g.failure, q.origin,
+                    q.credential, g.started_at
+                FROM gone g JOIN unnest(
+                    \(columns.questions.map(\.place)), \(columns.questions.map(\.origin)),
+                    \(columns.questions.map(\.credential))
+                ) AS q (place, origin, credential) USING (place)
+                WHERE g.verdict = 'asks'
+            ),
             ready_row AS (
                 INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
                 SELECT lane, priority_rank, task_id, attempt - (verdict = 'released')::int,
@@ -149,7 +161,8 @@ extension TransferStore {
                     connect_us, tls_us, first_byte_us, total_us, is_connection_reused,
                     http_version, remote_address, bytes_sent)
                 SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
-                        WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried' WHEN 'requeued' THEN 'lost'
+                        WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried'
+                        WHEN 'asks' THEN 'retried' WHEN 'requeued' THEN 'lost'
                         WHEN 'uploaded' THEN 'completed' ELSE g.verdict END,
                     g.started_at, greatest(0, g.bytes_received - coalesce(g.resumed_at_offset, 0)),
                     g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
@@ -178,7 +191,7 @@ extension TransferStore {
                     \(columns.partials.map(\.bootID)), \(columns.partials.map(\.bytesDurable)),
                     \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
                 ) AS k (place, part_fence, boot_id, bytes_durable, bytes_total, validator)
-                JOIN gone g USING (place) WHERE g.verdict IN ('retry', 'offline', 'released')
+                JOIN gone g USING (place) WHERE g.verdict IN ('retry', 'offline', 'asks', 'released')
                 \(Self.replacePartial)
             ),
             partial_gone AS (
@@ -206,14 +219,20 @@ extension TransferStore {
                     ('uploaded', 1, 'task.completed', true, 'completed'),
                     ('failed', 1, 'task.failed', true, 'failed'),
                     ('retry', 1, 'task.waiting', false, 'waiting_for_retry'),
-                    ('offline', 1, 'task.waiting', false, 'waiting_for_connectivity')
+                    ('offline', 1, 'task.waiting', false, 'waiting_for_connectivity'),
+                    ('asks', 1, 'task.authentication_required', false,
+                        'waiting_for_authentication')
                 ) AS k (verdict, step, kind, ends, task_state) USING (verdict)
             ),
             \(Self.recordHappenings),
             \(Self.wake)
             SELECT task_id FROM gone
             """
-        )
+        // Looked at behind the first statement, which holds the sessions' locks: an answer is seen
+        // here, or sees what was asked.
+        let rows = try await run(
+            columns.questions.isEmpty ? [query] : [query, Self.requeueAnswered(columns.tasks)]
+        )[0]
         return try decoding { () throws(PostgresError) in
             Set(try rows.map { row throws(PostgresError) in try row.task("task_id") })
         }
@@ -233,6 +252,7 @@ private struct ConclusionColumns {
     var partials: [PartialColumns] = []
     var bytesSent: [Int64] = []
     var answers: [AnswerColumns] = []
+    var questions: [QuestionColumns] = []
 
     init(_ conclusions: [Conclusion]) throws(StoreError) {
         for (index, conclusion) in conclusions.enumerated() {
@@ -254,6 +274,15 @@ private struct ConclusionColumns {
             case .retry(let failure, let delay): try append("retry", failure, delay)
             case .waitForConnectivity(let failure, let delay):
                 try append("offline", failure, delay)
+            case .askForCredential(let failure, let origin, let name, let time):
+                try append("asks", failure, time)
+                questions.append(
+                    QuestionColumns(
+                        place: Int64(index + 1),
+                        origin: origin.description,
+                        credential: name
+                    )
+                )
             case .released: try append("released")
             case .requeued: try append("requeued")
             }
@@ -290,6 +319,13 @@ private struct AnswerColumns {
         isLengthVerified = result.isLengthVerified
         self.body = body.isEmpty ? nil : body
     }
+}
+
+/// What an origin wants; few conclusions ask, so these are a table of their own.
+private struct QuestionColumns {
+    let place: Int64
+    let origin: String
+    let credential: String?
 }
 
 /// The part that a conclusion leaves; few have one, so these are a table of their own.

@@ -54,6 +54,9 @@ extension TaskDocument.Failure {
             httpStatus: failure.httpStatus,
             isRetryable: failure.isRetryable
         )
+        if !failure.challenges.isEmpty {
+            challenges = failure.challenges.map { Challenge(scheme: $0.scheme, realm: $0.realm) }
+        }
     }
 }
 

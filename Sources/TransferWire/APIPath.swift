@@ -18,6 +18,9 @@ package enum APIPath {
         "\(task(id))/content"
     }
 
+    /// A credential, whose name needs no escapes.
+    package static func credential(_ name: String) -> String { "/v1/credentials/\(name)" }
+
     /// A subscription.
     package static func subscription(_ id: some CustomStringConvertible) -> String {
         "/v1/subscriptions/\(id)"

@@ -11,13 +11,15 @@ package struct OptionsRequest: Decodable, Sendable {
     package let sizeMax: Int64?
     package let waitsForConnectivity: Bool?
     package let asksToBegin: Bool?
+    package let credential: String?
+    package let asksForCredential: Bool?
     /// Seconds to the begin of an answer.
     package let timeoutForFirstByte: Double?
     package let bytesPerSecondMax: Int64?
     package let tls: TLSRequest?
 
     package enum CodingKeys: String, CodingKey {
-        case retry, tls
+        case retry, tls, credential
         case timeoutForFirstByte = "timeout_for_first_byte"
         case bytesPerSecondMax = "bytes_per_second_max"
         case timeoutForRequest = "timeout_for_request"
@@ -27,6 +29,7 @@ package struct OptionsRequest: Decodable, Sendable {
         case sizeMax = "size_max"
         case waitsForConnectivity = "waits_for_connectivity"
         case asksToBegin = "asks_to_begin"
+        case asksForCredential = "asks_for_credential"
     }
 }
 
@@ -83,6 +86,8 @@ package struct OptionsDocument: Codable, Sendable {
     package var sizeMax: Int64?
     package var waitsForConnectivity: Bool?
     package var asksToBegin: Bool?
+    package var credential: String?
+    package var asksForCredential: Bool?
     package var timeoutForFirstByte: Double?
     package var bytesPerSecondMax: Int64?
     package var tls: TLS?

@@ -52,6 +52,8 @@ extension ProblemDetails {
         case unknownTask = "unknown_task"
         /// The tenant has no subscription of that identifier.
         case unknownSubscription = "unknown_subscription"
+        /// The tenant has no credential of that name.
+        case unknownCredential = "unknown_credential"
         /// The resource has no such method; `Allow` lists those it has.
         case methodNotAllowed = "method_not_allowed"
         /// No cancelled task left that resume data, or it was used before.
@@ -86,6 +88,8 @@ extension ProblemDetails {
         case idempotencyKeyReused = "idempotency_key_reused"
         /// The service failed; the log has the cause under the request's identifier.
         case internalError = "internal_error"
+        /// The service has no key to seal secrets with.
+        case credentialsNotConfigured = "credentials_not_configured"
         /// The container has no space left.
         case storageFull = "storage_full"
         /// The service cannot answer now; repeat the request after `Retry-After`.
@@ -96,7 +100,9 @@ extension ProblemDetails {
             switch self {
             case .malformedJSON, .invalidIdempotencyKey: 400
             case .unauthorized: 401
-            case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription: 404
+            case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription,
+                .unknownCredential:
+                404
             case .methodNotAllowed: 405
             case .taskNotCompleted, .taskNotAsked, .taskEnded, .bodyNotExpected, .bodyInUse,
                 .wrongOffset,
@@ -108,6 +114,7 @@ extension ProblemDetails {
             case .rangeNotSatisfiable: 416
             case .validationFailed, .digestMismatch, .idempotencyKeyReused: 422
             case .internalError: 500
+            case .credentialsNotConfigured: 501
             case .unavailable: 503
             case .storageFull: 507
             }
@@ -123,6 +130,7 @@ extension ProblemDetails {
             case .unknownSession: "There is no such session"
             case .unknownTask: "There is no such task"
             case .unknownSubscription: "There is no such subscription"
+            case .unknownCredential: "There is no such credential"
             case .methodNotAllowed: "The method is not allowed here"
             case .unknownResumeData: "There is no such resume data"
             case .bodyNotExpected: "The task waits for no bytes"
@@ -141,6 +149,7 @@ extension ProblemDetails {
             case .validationFailed: "The request is not valid"
             case .idempotencyKeyReused: "The idempotency key was used for another request"
             case .internalError: "The service failed"
+            case .credentialsNotConfigured: "The service keeps no credentials"
             case .unavailable: "The service is not available"
             }
         }

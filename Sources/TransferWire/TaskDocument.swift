@@ -107,8 +107,20 @@ package struct TaskDocument: Codable, Sendable {
         package let message: String
         package let httpStatus: Int?
         package let isRetryable: Bool
+        /// How the origin of a 401 lets itself be shown who asks.
+        package var challenges: [Challenge]?
         /// The begin of the answer's body, in base64.
         package var responseBody: String?
+
+        package struct Challenge: Equatable, Codable, Sendable {
+            package let scheme: String
+            package let realm: String?
+
+            package init(scheme: String, realm: String?) {
+                self.scheme = scheme
+                self.realm = realm
+            }
+        }
 
         package init(
             domain: String,
@@ -125,7 +137,7 @@ package struct TaskDocument: Codable, Sendable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case domain, code, message
+            case domain, code, message, challenges
             case httpStatus = "http_status"
             case isRetryable = "is_retryable"
             case responseBody = "response_body"

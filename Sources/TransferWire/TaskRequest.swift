@@ -110,6 +110,7 @@ package struct TaskPatchRequest: Decodable, Sendable {
     package let clientPersistedString: String??
     package let earliestBeginAt: Timestamp??
     package let priority: Double?
+    package let credential: String??
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -119,10 +120,11 @@ package struct TaskPatchRequest: Decodable, Sendable {
         )
         earliestBeginAt = try container.decodeIfNamed(Timestamp.self, forKey: .earliestBeginAt)
         priority = try container.decodeIfPresent(Double.self, forKey: .priority)
+        credential = try container.decodeIfNamed(String.self, forKey: .credential)
     }
 
     private enum CodingKeys: String, CodingKey {
-        case priority
+        case priority, credential
         case clientPersistedString = "client_persisted_string"
         case earliestBeginAt = "earliest_begin_at"
     }

@@ -10,6 +10,7 @@ import TransferContainer
 import TransferEngine
 import TransferHTTP
 import TransferModel
+import TransferSecrets
 import TransferStore
 import TransferWebhooks
 import TransferWire
@@ -58,11 +59,13 @@ struct Serve: AsyncParsableCommand {
             try await database.revive(logger: logger)
         }
         try await writeFirstKey(database.location, store)
-        let parts = try await Parts(configuration, store: store, logger: logger)
+        let secrets = try SecretsKeyFile(configuration).box(logger: logger)
+        let parts = try await Parts(configuration, store: store, secrets: secrets, logger: logger)
         let location = database.location
         let api = TransferAPI(
             store: store,
             container: parts.container,
+            secrets: secrets,
             uploadBytesMax: configuration.fileBytesMax,
             baseURL: configuration.publicURL,
             health: HealthSource(
@@ -133,6 +136,7 @@ private struct Parts: Sendable {
     init(
         _ configuration: ServerConfiguration,
         store: TransferStore,
+        secrets: SecretBox?,
         logger: Logger
     ) async throws {
         let policy = configuration.egress
@@ -163,6 +167,7 @@ private struct Parts: Sendable {
             container: container,
             // Room for transfers that are ending while others take their slots.
             curl: CurlLoop(name: "transfers", connectionsMax: 2 * configuration.concurrency),
+            secrets: secrets,
             configuration: settings,
             logger: logger,
             onEvents: { dispatcher.signal() }

@@ -19,6 +19,8 @@ struct ServerConfiguration: Sendable {
     let connectionsPerHost: Int
     let fileBytesMax: Int64
     let egress: EgressPolicy
+    /// Nil for the data directory's, which a private cluster makes at its first start.
+    let secretsKeyFile: String?
     let logLevel: Logger.Level
 
     /// - Throws: ``ConfigurationError`` with every problem found.
@@ -62,6 +64,7 @@ struct ServerConfiguration: Sendable {
         egress = EgressPolicy(
             allowed: networks.compactMap { reader.network($0) }
         )
+        secretsKeyFile = reader.text(service.secretsKeyFile, "TRANSFERD_SECRETS_KEY_FILE")
         logLevel = reader.word(service.logLevel, "TRANSFERD_LOG_LEVEL", default: .info)
         if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
     }
@@ -77,6 +80,8 @@ struct DatabaseLocation: Sendable {
 
     /// The one file that says where the service keeps the key it made at its first start.
     var apiKeyFile: String { "\(dataDirectory)/api-key" }
+    /// Where the key is that seals secrets, unless said otherwise.
+    var secretsKeyFile: String { "\(dataDirectory)/secrets-key" }
     var containers: String { "\(dataDirectory)/containers" }
 
     init(_ options: DatabaseOptions, _ reader: inout SettingsReader) {

@@ -62,6 +62,15 @@ struct ServiceOptions: ParsableArguments {
     )
     var allowNetwork: [String] = []
 
+    @Option(
+        help: """
+            A file with the key that seals credentials, 64 hexadecimal digits; older keys may \
+            follow, one a line. All instances need the same. By default secrets-key in the data \
+            directory, made there with a private cluster. [TRANSFERD_SECRETS_KEY_FILE]
+            """
+    )
+    var secretsKeyFile: String?
+
     @Option(help: "trace, debug, info, notice, warning or error; info. [TRANSFERD_LOG_LEVEL]")
     var logLevel: String?
 }

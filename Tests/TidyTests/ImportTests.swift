@@ -10,8 +10,10 @@ import Testing
         "TransferModel": [],
         "TransferStore": ["TransferModel", "Postgres", "Crypto", "Logging"],
         "TransferContainer": ["TransferModel", "CLinux", "Crypto"],
+        "TransferSecrets": ["TransferModel", "Crypto"],
         "TransferEngine": [
-            "TransferModel", "TransferStore", "TransferContainer", "Curl", "CLinux", "EventLoop",
+            "TransferModel", "TransferStore", "TransferContainer", "TransferSecrets", "Curl",
+            "CLinux", "EventLoop",
             "Logging", "ServiceLifecycle",
         ],
         "TransferWebhooks": [
@@ -21,7 +23,7 @@ import Testing
         "TransferWire": [],
         "TransferHTTP": [
             "TransferModel", "TransferStore", "TransferWebhooks", "TransferWire", "CLinux",
-            "TransferContainer", "Crypto",
+            "TransferContainer", "TransferSecrets", "Crypto",
             "Hummingbird",
             "HTTPTypes", "Logging", "NIOCore", "NIOHTTPTypes",
             "HummingbirdCore", "NIOHTTP1", "NIOPosix",

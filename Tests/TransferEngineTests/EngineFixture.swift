@@ -7,6 +7,7 @@ import Testing
 import TransferContainer
 import TransferEngine
 import TransferModel
+import TransferSecrets
 import TransferStore
 import TransferTestSupport
 
@@ -69,6 +70,7 @@ final class EngineFixture: Sendable {
     /// Runs an engine while `body` runs, then shuts it down gracefully to its end; `prepare` may
     /// act under the engine's identity before that.
     func withEngine<Value: Sendable>(
+        secrets: SecretBox? = nil,
         _ change: (inout EngineConfiguration) -> Void = { _ in },
         prepare: (WorkerIdentity) async throws -> Void = { _ in },
         _ body: @Sendable (TransferEngine) async throws -> Value
@@ -91,6 +93,7 @@ final class EngineFixture: Sendable {
             identity: identity,
             container: Container(directory: directory),
             curl: curl,
+            secrets: secrets,
             configuration: configuration,
             logger: Self.logger,
             onEvents: { [concluded] in concluded.signal() }
@@ -136,6 +139,10 @@ final class EngineFixture: Sendable {
 
     func task(_ id: TaskID) async throws -> TransferTask {
         try #require(try await store.task(tenant: tenant, id: id))
+    }
+
+    func attempts(_ id: TaskID) async throws -> [AttemptRecord] {
+        try #require(try await store.attempts(tenant: tenant, task: id))
     }
 
     /// The task once it has ended; for one waiter at a time.

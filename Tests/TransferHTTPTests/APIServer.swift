@@ -6,6 +6,7 @@ import Postgres
 import Testing
 import TransferContainer
 import TransferModel
+import TransferSecrets
 import TransferStore
 import TransferTestSupport
 import TransferWire
@@ -60,6 +61,7 @@ struct APIServer: Sendable {
         let api = TransferAPI(
             store: store,
             container: try Container(directory: containers),
+            secrets: SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) },
             uploadBytesMax: 1_000_000,
             baseURL: nil,
             health: .fixture(),

@@ -69,6 +69,7 @@ import TransferWire
         switch (method, path.split(separator: "/").last) {
         case ("PATCH", _): "{}"
         case ("POST", "tasks"): #"{"url": "http://a.example/"}"#
+        case ("POST", "credential"): #"{"disposition": "default"}"#
         case ("POST", "begin"): #"{"disposition": "continue"}"#
         default: nil
         }
@@ -83,6 +84,11 @@ import TransferWire
                 "/v1/subscriptions",
                 #"{"url": "http://receiver.example/"}"#
             ).json(SubscriptionDocument.self)
+            try await server.send(
+                "PUT",
+                "/v1/credentials/photos",
+                #"{"kind": "bearer", "token": "a"}"#
+            )
             let subscriptionID = try #require(UUID(uuidString: subscription.id))
             let operations = try APIServer.document().operations.filter {
                 $0.path.contains("{") && "PUT \($0.path)" != $0.description
@@ -161,6 +167,7 @@ extension String {
     /// A path of `openapi.yaml` with something for its parameters.
     fileprivate func filling(identifier: String, id: UUID) -> String {
         replacingOccurrences(of: "{identifier}", with: identifier)
+            .replacingOccurrences(of: "{name}", with: identifier)
             .replacingOccurrences(of: "{id}", with: id.uuidString.lowercased())
     }
 }

@@ -25,6 +25,7 @@ import TransferWire
         let api = TransferAPI(
             store: TransferStore(pool: pool),
             container: try Container(directory: "/tmp"),
+            secrets: nil,
             uploadBytesMax: 1_000_000,
             baseURL: nil,
             health: health,

@@ -1,0 +1,139 @@
+import Curl
+import Logging
+import TransferModel
+import TransferStore
+
+extension Claimer {
+    /// Begins what was claimed; tasks that may show a credential once that has been looked up.
+    func begin(_ claims: [TaskClaim]) {
+        var waits: [CredentialWait] = []
+        for claim in claims {
+            guard claim.mayShowCredential else {
+                start(claim)
+                continue
+            }
+            let wait = CredentialWait(claim)
+            if admit(wait) { waits.append(wait) }
+        }
+        guard !waits.isEmpty else { return }
+        // The publisher counts them while neither slot nor entry may tell of them.
+        publisher.expect()
+        Task { [waits] in
+            await lookUp(waits)
+            publisher.arrived()
+        }
+    }
+
+    private func lookUp(_ waits: [CredentialWait]) async {
+        let queries = waits.map { wait in
+            wait.claim.origin.map { CredentialQuery(claim: wait.claim, origin: $0) }
+        }
+        do throws(StoreError) {
+            let found = try await store.credentials(for: queries.compactMap(\.self))
+            // Each on its own: a token endpoint that is slow holds up nobody else.
+            await withDiscardingTaskGroup { group in
+                for (wait, query) in zip(waits, queries) {
+                    group.addTask {
+                        guard let query else { return settle(wait, .begin(wait.claim)) }
+                        let stored = found[wait.claim.task]
+                        settle(wait, await credentials.finding(for: query, stored))
+                    }
+                }
+            }
+        } catch {
+            logger.debug("no credentials", metadata: ["error": "\(error)"])
+            let failure = TransferFailure(.couldNotConnect, "The database did not answer.")
+            for wait in waits { settle(wait, .retry(failure)) }
+        }
+    }
+
+    /// Puts the attempt in the place of its wait, or ends it.
+    private func settle(_ wait: CredentialWait, _ finding: CredentialKeeper.Finding) {
+        let claim = wait.claim
+        if let postponed = active.remove(claim) {
+            // This attempt was taken away, and the next one of its task waits already.
+            submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))
+            start(postponed)
+            return
+        }
+        guard !wait.isAbandoned else {
+            submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))
+            wake()
+            return
+        }
+        let remaining = claim.timeoutForResource - claim.elapsed
+        let verdict: Conclusion.Verdict
+        switch finding {
+        case .begin(let claim):
+            start(claim)
+            return
+        case .ask(let failure):
+            verdict =
+                claim.origin.map { question(failure, claim, to: $0, remaining) }
+                ?? .failed(failure)
+        case .retry(let failure):
+            verdict = decision(after: failure, claim, remaining: remaining)
+        }
+        submit(Conclusion(task: claim.task, fence: claim.fence, verdict: verdict))
+        wake()
+    }
+
+    /// What follows an answer that says the credential is missing or wrong; nil for all others.
+    func challenge(
+        _ failure: TransferFailure,
+        _ claim: TaskClaim,
+        from url: CurlURL,
+        _ remaining: Duration
+    ) -> Conclusion.Verdict? {
+        // Elsewhere, after a redirect, the credential is not shown and would not help.
+        guard failure.httpStatus == 401, let origin = claim.origin, Origin(url) == origin else {
+            return nil
+        }
+        return question(failure, claim, to: origin, remaining)
+    }
+
+    private func question(
+        _ failure: TransferFailure,
+        _ claim: TaskClaim,
+        to origin: Origin,
+        _ remaining: Duration
+    ) -> Conclusion.Verdict {
+        guard claim.options.asksForCredential ?? true, remaining > .zero else {
+            return .failed(failure)
+        }
+        return .askForCredential(
+            failure,
+            origin,
+            named: claim.options.credential,
+            within: remaining
+        )
+    }
+
+    /// Gives up an access token that was refused, so that the next attempt obtains another.
+    func renew(_ shown: ShownCredential, then conclude: @escaping @Sendable () -> Void) {
+        publisher.expect()
+        Task {
+            do throws(StoreError) {
+                try await store.expireAccessToken(of: shown)
+            } catch {
+                // Then the next attempt is refused like this one.
+                logger.debug("token not given up", metadata: ["error": "\(error)"])
+            }
+            conclude()
+            publisher.arrived()
+        }
+    }
+}
+
+extension TaskClaim {
+    /// Whom the task asks; nil when its URL cannot be read.
+    var origin: Origin? {
+        do throws(CurlError) { return Origin(try CurlURL(url)) } catch { return nil }
+    }
+}
+
+extension Origin {
+    init(_ url: CurlURL) {
+        self.init(scheme: url.scheme, host: url.host, port: Int(url.port))
+    }
+}

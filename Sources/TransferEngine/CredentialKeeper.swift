@@ -1,0 +1,208 @@
+import Curl
+import Foundation
+import Logging
+import TransferModel
+import TransferSecrets
+import TransferStore
+
+/// Finds and opens the credentials that claims are to show, and keeps access tokens fresh.
+actor CredentialKeeper {
+    /// What becomes of a claim.
+    enum Finding: Sendable {
+        /// It begins, with the credential in its headers if there is one for it.
+        case begin(TaskClaim)
+        /// There is a credential, and it is of no use.
+        case ask(TransferFailure)
+        /// There may be one later.
+        case retry(TransferFailure)
+    }
+
+    /// An access token that ends sooner is renewed before it is shown.
+    private static let expiryMargin: TimeInterval = 60
+    /// How often it is looked whether another instance has refreshed, and how many times.
+    private static let pollInterval: Duration = .milliseconds(250)
+    private static let pollsMax = 100
+
+    private enum Token: Sendable {
+        case fresh(Secret, version: Int64, isNew: Bool)
+        case refused(String)
+        case unavailable(String)
+    }
+
+    private let store: TransferStore
+    private let box: SecretBox?
+    private let curl: CurlLoop
+    private let egress: EgressGuard
+    private let logger: Logger
+    private var refreshes: [CredentialID: Task<Token, Never>] = [:]
+
+    init(
+        store: TransferStore,
+        box: SecretBox?,
+        curl: CurlLoop,
+        egress: EgressGuard,
+        logger: Logger
+    ) {
+        self.store = store
+        self.box = box
+        self.curl = curl
+        self.egress = egress
+        self.logger = logger
+    }
+
+    /// What becomes of a claim for which `stored` was found.
+    nonisolated func finding(
+        for query: CredentialQuery,
+        _ stored: StoredCredential?
+    ) async -> Finding {
+        guard let stored, stored.credential.isFor(query.origin) else {
+            guard let name = query.claim.options.credential else { return .begin(query.claim) }
+            return .ask(
+                .unusable(
+                    stored == nil
+                        ? "There is no credential of the name \(name)."
+                        : "The credential \(name) is not for \(query.origin)."
+                )
+            )
+        }
+        let token = await token(of: stored)
+        switch token {
+        case .fresh(let secret, let version, let isNew):
+            let field = stored.credential.form.field(showing: secret)
+            var claim = query.claim
+            claim.headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
+            claim.headers.append(field)
+            claim.shown = ShownCredential(
+                id: stored.credential.id,
+                version: version,
+                isRenewable: stored.credential.form.kind == .oauth2RefreshToken && !isNew
+            )
+            return .begin(claim)
+        case .refused(let why): return .ask(.unusable(why))
+        case .unavailable(let why): return .retry(TransferFailure(.couldNotConnect, why))
+        }
+    }
+
+    /// What the field shows.
+    private nonisolated func token(of stored: StoredCredential) async -> Token {
+        guard let box else {
+            return .unavailable("This service has no key to open credentials with.")
+        }
+        let tenant = stored.credential.tenant
+        do throws(SecretBox.Failure) {
+            guard stored.credential.form.kind == .oauth2RefreshToken else {
+                let secrets = try box.openSecrets(stored.secret, of: tenant)
+                return .fresh(secrets.main, version: stored.version, isNew: false)
+            }
+            if let sealed = stored.accessToken, stored.isFresh(Self.expiryMargin) {
+                let bytes = try box.open(sealed, for: .accessToken, of: tenant)
+                let token = Secret(String(decoding: bytes, as: UTF8.self))
+                return .fresh(token, version: stored.version, isNew: false)
+            }
+        } catch {
+            logger.error(
+                "a credential does not open",
+                metadata: ["error": "\(error)", "tenant": "\(tenant)"]
+            )
+            return .unavailable("This service cannot open the credential.")
+        }
+        return await refreshed(stored, box)
+    }
+
+    /// One refresh at a time for each credential; all that need it wait for the same.
+    private func refreshed(_ stored: StoredCredential, _ box: SecretBox) async -> Token {
+        let id = stored.credential.id
+        if let running = refreshes[id] { return await running.value }
+        let task = Task { await refresh(stored, box) }
+        refreshes[id] = task
+        let token = await task.value
+        refreshes[id] = nil
+        return token
+    }
+
+    private nonisolated func refresh(_ stored: StoredCredential, _ box: SecretBox) async -> Token {
+        var stored = stored
+        do {
+            for _ in 0..<Self.pollsMax {
+                if stored.isFresh(Self.expiryMargin) { return await token(of: stored) }
+                if try await store.beginRefresh(stored) { return try await ask(stored, box) }
+                try await Task.sleep(for: Self.pollInterval)
+                guard let now = try await store.storedCredential(stored.credential.id) else {
+                    return .refused("The credential was removed.")
+                }
+                stored = now
+            }
+        } catch {
+            return .unavailable(
+                "The credential could not be refreshed: the database did not answer."
+            )
+        }
+        return .unavailable("Another instance has been refreshing the credential for too long.")
+    }
+
+    private nonisolated func ask(
+        _ stored: StoredCredential,
+        _ box: SecretBox
+    ) async throws -> Token {
+        let tenant = stored.credential.tenant
+        let secrets = try box.openSecrets(stored.secret, of: tenant)
+        guard case .oauth2RefreshToken(let endpoint) = stored.credential.form else {
+            return .refused("The credential is of another kind now.")
+        }
+        switch await answer(of: endpoint, secrets) {
+        case .granted(let accessToken, let expiresIn, let refreshToken):
+            let renewed = refreshToken.map {
+                Credential.Secrets(main: $0, client: secrets.client)
+            }
+            let isKept = try await store.finishRefresh(
+                stored,
+                accessToken: try box.seal(
+                    Array(accessToken.exposed.utf8),
+                    for: .accessToken,
+                    of: tenant
+                ),
+                expiresIn: expiresIn,
+                secret: try renewed.map { try box.seal($0, of: tenant) }
+            )
+            let version = isKept ? stored.version + 1 : stored.version
+            return .fresh(accessToken, version: version, isNew: true)
+        case .refused(let why):
+            let failure = "The token endpoint refused it: \(why)."
+            try await store.failRefresh(stored, because: failure)
+            return .refused(failure)
+        case .unavailable(let why):
+            let failure = "The token endpoint gave no token: \(why)."
+            try await store.failRefresh(stored, because: failure)
+            return .unavailable(failure)
+        }
+    }
+
+    private nonisolated func answer(
+        of endpoint: Credential.TokenEndpoint,
+        _ secrets: Credential.Secrets
+    ) async -> TokenEndpointAnswer {
+        do throws(CurlError) {
+            let response = try await curl.fetch(
+                CurlRequest(refreshing: secrets, at: endpoint, egress: egress),
+                bodyMax: TokenEndpointAnswer.bodyBytesMax
+            )
+            return TokenEndpointAnswer(status: response.head.status, body: response.body)
+        } catch {
+            return .unavailable("\(error.code)")
+        }
+    }
+}
+
+extension StoredCredential {
+    /// Whether its access token lasts that much longer.
+    fileprivate func isFresh(_ margin: TimeInterval) -> Bool {
+        guard accessToken != nil else { return false }
+        return credential.accessExpiresAt.map { $0.timeIntervalSinceNow > margin } ?? true
+    }
+}
+
+extension TransferFailure {
+    fileprivate static func unusable(_ why: String) -> TransferFailure {
+        TransferFailure(.credentialUnusable, why)
+    }
+}

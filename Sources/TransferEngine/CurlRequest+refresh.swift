@@ -1,0 +1,59 @@
+import Curl
+import TransferModel
+
+extension CurlRequest {
+    private static let refreshTimeout: Duration = .seconds(20)
+
+    /// Asks for an access token (RFC 6749 §6).
+    init(
+        refreshing secrets: Credential.Secrets,
+        at endpoint: Credential.TokenEndpoint,
+        egress: EgressGuard
+    ) {
+        var fields = [
+            ("grant_type", "refresh_token"), ("refresh_token", secrets.main.exposed),
+        ]
+        if let scope = endpoint.scope { fields.append(("scope", scope)) }
+        var headers = [
+            (name: "Content-Type", value: "application/x-www-form-urlencoded"),
+            (name: "Accept", value: "application/json"),
+        ]
+        if let client = secrets.client, !endpoint.sendsSecretInBody {
+            // Both are form-encoded first (RFC 6749 §2.3.1).
+            let field = Credential.Form.basic(username: endpoint.clientID.formEncoded)
+                .field(showing: Secret(client.exposed.formEncoded))
+            headers.append((name: field.name, value: field.value))
+        } else {
+            fields.append(("client_id", endpoint.clientID))
+            if let client = secrets.client { fields.append(("client_secret", client.exposed)) }
+        }
+        let body = fields.map { "\($0.0)=\($0.1.formEncoded)" }.joined(separator: "&")
+        self.init(
+            url: endpoint.url,
+            method: "POST",
+            headers: headers,
+            body: Array(body.utf8),
+            egress: egress
+        )
+        totalTimeout = Self.refreshTimeout
+        // A token that is good for one use must not be sent twice.
+        isReplayable = false
+    }
+}
+
+extension String {
+    /// `application/x-www-form-urlencoded`, every byte but letters, digits and `-._` escaped.
+    fileprivate var formEncoded: String {
+        utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"):
+                String(UnicodeScalar(byte))
+            default:
+                "%" + String(byte >> 4, radix: 16, uppercase: true)
+                    + String(byte & 15, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+}

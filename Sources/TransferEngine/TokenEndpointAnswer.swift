@@ -1,0 +1,82 @@
+import Foundation
+import TransferModel
+
+/// What a token endpoint has answered to a refresh (RFC 6749 §5).
+enum TokenEndpointAnswer: Equatable {
+    /// An access token; its lifetime where told, and a new refresh token where the old one is used
+    /// up.
+    case granted(accessToken: Secret, expiresIn: Duration?, refreshToken: Secret?)
+    /// The refresh token or the client is not accepted, and never will be again.
+    case refused(String)
+    /// No answer that could be used; the next one may be.
+    case unavailable(String)
+
+    /// Bytes of an answer that are read.
+    static let bodyBytesMax = 64 * 1024
+    /// No token is longer in bytes: it becomes a header field.
+    private static let tokenBytesMax = 7 * 1024
+    private static let expirySecondsMax = 365 * 24 * 3600.0
+
+    private struct Grant: Decodable {
+        let access_token: String
+        let token_type: String?
+        let expires_in: Seconds?
+        let refresh_token: String?
+    }
+
+    private struct Refusal: Decodable {
+        let error: String
+    }
+
+    /// Some endpoints send the number as text.
+    private struct Seconds: Decodable {
+        let value: Double?
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let number = try? container.decode(Double.self) {
+                value = number
+            } else {
+                value = Double(try container.decode(String.self))
+            }
+        }
+    }
+
+    init(status: Int, body: [UInt8]) {
+        switch status {
+        case 200: self = Self.grant(body)
+        case 400, 401, 403:
+            let refusal = try? JSONDecoder().decode(Refusal.self, from: Data(body))
+            self = .refused(refusal.flatMap { Self.known($0.error) } ?? "status \(status)")
+        default: self = .unavailable("status \(status)")
+        }
+    }
+
+    private static func grant(_ body: [UInt8]) -> TokenEndpointAnswer {
+        guard let grant = try? JSONDecoder().decode(Grant.self, from: Data(body)),
+            isToken(grant.access_token), grant.refresh_token.map(isToken) ?? true
+        else { return .unavailable("an answer without a token") }
+        guard grant.token_type?.lowercased() ?? "bearer" == "bearer" else {
+            return .refused("a token that is no bearer token")
+        }
+        let seconds = grant.expires_in?.value.flatMap { $0.isFinite && $0 >= 0 ? $0 : nil }
+        return .granted(
+            accessToken: Secret(grant.access_token),
+            expiresIn: seconds.map { .seconds(min($0, expirySecondsMax)) },
+            refreshToken: grant.refresh_token.map { Secret($0) }
+        )
+    }
+
+    private static func isToken(_ text: String) -> Bool {
+        (1...tokenBytesMax).contains(text.utf8.count)
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    /// RFC 6749 §5.2; other words of a stranger are not repeated.
+    private static func known(_ error: String) -> String? {
+        [
+            "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client",
+            "unsupported_grant_type", "invalid_scope",
+        ].contains(error) ? error : nil
+    }
+}

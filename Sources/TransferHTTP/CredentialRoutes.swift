@@ -1,0 +1,120 @@
+import Hummingbird
+import TransferModel
+import TransferSecrets
+import TransferStore
+import TransferWire
+
+/// `/v1/credentials` and `/v1/credentials/{name}`.
+struct CredentialRoutes: Sendable {
+    let store: TransferStore
+    let secrets: SecretBox?
+    let wake: @Sendable () -> Void
+
+    func add(to router: Router<APIContext>) {
+        router.put("/v1/credentials/{name}") { request, context in
+            let name = try context.credentialName()
+            let body = try await request.jsonBody()
+            return try await put(name, body, tenant: context.requireTenant())
+        }
+        router.get("/v1/credentials/{name}") { _, context in
+            try await get(context.credentialName(), tenant: context.requireTenant())
+        }
+        router.delete("/v1/credentials/{name}") { _, context in
+            try await delete(context.credentialName(), tenant: context.requireTenant())
+        }
+        router.get("/v1/credentials") { request, context in
+            let query = try QueryParameters(request, allowed: ["limit", "cursor"])
+            return try await list(query, tenant: context.requireTenant())
+        }
+    }
+
+    func put(_ name: String, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
+        let request = try decoded(CredentialRequest.self, from: body)
+        var errors: [FieldError] = []
+        let credential = request.credential(at: "", into: &errors)
+        let origins = request.origins(into: &errors)
+        guard errors.isEmpty, let credential else { throw Problem(errors) }
+        let (stored, isCreated) = try await store.putCredential(
+            tenant: tenant,
+            name: name,
+            form: credential.form,
+            origins: origins,
+            secret: try secrets.seal(credential.secrets, of: tenant)
+        )
+        wake()
+        return try .json(
+            CredentialDocument(stored),
+            status: isCreated ? .created : .ok,
+            location: isCreated ? APIPath.credential(name) : nil
+        )
+    }
+
+    func get(_ name: String, tenant: TenantID) async throws -> Answer {
+        guard let credential = try await store.credential(tenant: tenant, name: name) else {
+            throw Problem(.unknownCredential)
+        }
+        return try .json(CredentialDocument(credential))
+    }
+
+    func delete(_ name: String, tenant: TenantID) async throws -> Answer {
+        guard try await store.deleteCredential(tenant: tenant, name: name) else {
+            throw Problem(.unknownCredential)
+        }
+        return Answer(status: .noContent)
+    }
+
+    func list(_ query: QueryParameters, tenant: TenantID) async throws -> Answer {
+        let limit = try query.limit()
+        var after: String?
+        if let cursor = try query.cursor() {
+            guard case .credential(let name) = cursor else { throw QueryParameters.foreignCursor }
+            after = name
+        }
+        let credentials = try await store.credentials(
+            tenant: tenant,
+            after: after,
+            limit: limit + 1
+        )
+        return try .json(
+            Page(credentials, limit: limit, document: { CredentialDocument($0) }) {
+                .credential(name: $0.name ?? "")
+            }
+        )
+    }
+}
+
+extension SecretBox? {
+    /// - Throws: ``Problem`` when the service has no key to seal with.
+    func seal(_ secrets: Credential.Secrets, of tenant: TenantID) throws -> [UInt8] {
+        guard let self else {
+            throw Problem(
+                .credentialsNotConfigured,
+                "The operator has to set TRANSFERD_SECRETS_KEY_FILE."
+            )
+        }
+        return try self.seal(secrets, of: tenant)
+    }
+}
+
+extension CredentialDocument {
+    fileprivate init(_ credential: Credential) {
+        self.init(
+            name: credential.name ?? "",
+            kind: credential.form.kind.rawValue,
+            createdAt: Timestamp(credential.createdAt),
+            updatedAt: Timestamp(credential.updatedAt)
+        )
+        switch credential.form {
+        case .bearer: break
+        case .basic(let username): self.username = username
+        case .header(let name): headerName = name
+        case .oauth2RefreshToken(let endpoint):
+            tokenURL = endpoint.url
+            clientID = endpoint.clientID
+            scope = endpoint.scope
+        }
+        if !credential.origins.isEmpty { origins = credential.origins.map(\.description) }
+        accessTokenExpiresAt = credential.accessExpiresAt.map(Timestamp.init)
+        failure = credential.failure
+    }
+}

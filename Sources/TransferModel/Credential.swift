@@ -1,0 +1,136 @@
+package import Foundation
+
+/// Names a credential in the database; clients know it by its name.
+package struct CredentialID: Hashable, Sendable {
+    /// As stored in `credential.id`.
+    package let uuid: UUID
+    package init(_ uuid: UUID) { self.uuid = uuid }
+}
+
+/// What a task shows to an origin that wants to know who asks, without its secrets.
+package struct Credential: Sendable {
+    package let id: CredentialID
+    package let tenant: TenantID
+    /// Nil for what a client gave in answer to one challenge.
+    package let name: String?
+    package let form: Form
+    /// Where it may be sent; empty for anywhere.
+    package let origins: [Origin]
+    package let createdAt: Date
+    package let updatedAt: Date
+    /// When the access token ends that was obtained with it; nil while there is none.
+    package let accessExpiresAt: Date?
+    /// What the token endpoint last said against it.
+    package let failure: String?
+
+    package static let nameBytesMax = 64
+    package static let originsMax = 16
+
+    package init(
+        id: CredentialID,
+        tenant: TenantID,
+        name: String?,
+        form: Form,
+        origins: [Origin],
+        createdAt: Date,
+        updatedAt: Date,
+        accessExpiresAt: Date?,
+        failure: String?
+    ) {
+        self.id = id
+        self.tenant = tenant
+        self.name = name
+        self.form = form
+        self.origins = origins
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.accessExpiresAt = accessExpiresAt
+        self.failure = failure
+    }
+
+    /// Whether the secret may be sent there.
+    package func isFor(_ origin: Origin) -> Bool { origins.isEmpty || origins.contains(origin) }
+
+    /// Letters, digits, `.`, `_` and `-`: a name is part of paths.
+    package static func isName(_ text: String) -> Bool {
+        (1...nameBytesMax).contains(text.utf8.count)
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"):
+                    true
+                default: "._-".utf8.contains(byte)
+                }
+            } && text != "." && text != ".."
+    }
+}
+
+extension Credential {
+    package enum Kind: String, CaseIterable, Sendable {
+        case bearer, basic, header
+        case oauth2RefreshToken = "oauth2_refresh_token"
+    }
+
+    /// How a credential is shown.
+    package enum Form: Equatable, Sendable {
+        /// RFC 6750 §2.1.
+        case bearer
+        /// RFC 7617, in UTF-8.
+        case basic(username: String)
+        /// A field of that name, as many services want their keys.
+        case header(name: String)
+        /// Access tokens obtained with a refresh token (RFC 6749 §6) and shown as bearer tokens.
+        case oauth2RefreshToken(TokenEndpoint)
+
+        package var kind: Kind {
+            switch self {
+            case .bearer: .bearer
+            case .basic: .basic
+            case .header: .header
+            case .oauth2RefreshToken: .oauth2RefreshToken
+            }
+        }
+
+        /// The field that shows `secret`: the token, password, value or access token.
+        package func field(showing secret: Secret) -> HTTPHeader {
+            switch self {
+            case .bearer, .oauth2RefreshToken:
+                return HTTPHeader(name: "Authorization", value: "Bearer \(secret.exposed)")
+            case .basic(let username):
+                let pair = Data("\(username):\(secret.exposed)".utf8).base64EncodedString()
+                return HTTPHeader(name: "Authorization", value: "Basic \(pair)")
+            case .header(let name): return HTTPHeader(name: name, value: secret.exposed)
+            }
+        }
+    }
+
+    /// Where access tokens come from.
+    package struct TokenEndpoint: Equatable, Sendable {
+        package let url: String
+        package let clientID: String
+        /// Whether the client's secret goes in the body, for endpoints that know no other way; by
+        /// RFC 6749 §2.3.1 in the field `Authorization`.
+        package let sendsSecretInBody: Bool
+        package let scope: String?
+
+        package init(url: String, clientID: String, sendsSecretInBody: Bool, scope: String?) {
+            self.url = url
+            self.clientID = clientID
+            self.sendsSecretInBody = sendsSecretInBody
+            self.scope = scope
+        }
+    }
+
+    /// The secrets of a credential.
+    package struct Secrets: Equatable, Sendable {
+        /// The token, password, field value or refresh token.
+        package var main: Secret
+        /// Of the client at its token endpoint.
+        package var client: Secret?
+
+        package init(main: Secret, client: Secret? = nil) {
+            self.main = main
+            self.client = client
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Crypto
+import Foundation
+
+/// A key that seals secrets, known by the front of its digest.
+package struct SecretsKey: Sendable {
+    package static let byteCount = 32
+
+    /// Told with what it has sealed; says nothing of the key.
+    let name: [UInt8]
+    let key: SymmetricKey
+
+    /// Reads 64 hexadecimal digits.
+    package init?(hex: some StringProtocol) {
+        let digits = Array(hex.utf8)
+        guard digits.count == 2 * Self.byteCount else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard
+                let byte = UInt8(
+                    String(decoding: digits[index...index + 1], as: UTF8.self),
+                    radix: 16
+                ),
+                digits[index] != UInt8(ascii: "+")
+            else { return nil }
+            bytes.append(byte)
+        }
+        key = SymmetricKey(data: bytes)
+        name = Array(SHA256.hash(data: bytes).prefix(4))
+    }
+
+    /// Keys as a file holds them: one a line, the first one seals, the others only open.
+    ///
+    /// - Returns: nil when there is none, or a line is no key.
+    package static func keys(in text: String) -> [SecretsKey]? {
+        let lines = text.split(whereSeparator: \.isNewline)
+        let keys = lines.compactMap { SecretsKey(hex: $0) }
+        return keys.isEmpty || keys.count < lines.count ? nil : keys
+    }
+
+    /// A new key in the form that ``init(hex:)`` reads, from the system's random source.
+    package static func random() -> String {
+        SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
+            bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
+    }
+}

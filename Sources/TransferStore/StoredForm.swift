@@ -1,0 +1,55 @@
+import Postgres
+import TransferModel
+
+/// ``Credential/Form`` as `jsonb`, beside its kind.
+private struct StoredForm: Codable {
+    var username: String?
+    var name: String?
+    var token_url: String?
+    var client_id: String?
+    var sends_secret_in_body: Bool?
+    var scope: String?
+}
+
+extension StoredJSON {
+    static func text(of form: Credential.Form) throws(StoreError) -> String {
+        var stored = StoredForm()
+        switch form {
+        case .bearer: break
+        case .basic(let username): stored.username = username
+        case .header(let name): stored.name = name
+        case .oauth2RefreshToken(let endpoint):
+            stored.token_url = endpoint.url
+            stored.client_id = endpoint.clientID
+            stored.sends_secret_in_body = endpoint.sendsSecretInBody
+            stored.scope = endpoint.scope
+        }
+        return try encode(stored)
+    }
+
+    static func form(
+        _ kind: Credential.Kind,
+        _ text: String
+    ) throws(PostgresError) -> Credential.Form {
+        let stored = try decode(StoredForm.self, text)
+        switch kind {
+        case .bearer: return .bearer
+        case .basic:
+            if let username = stored.username { return .basic(username: username) }
+        case .header:
+            if let name = stored.name { return .header(name: name) }
+        case .oauth2RefreshToken:
+            if let url = stored.token_url, let clientID = stored.client_id {
+                return .oauth2RefreshToken(
+                    Credential.TokenEndpoint(
+                        url: url,
+                        clientID: clientID,
+                        sendsSecretInBody: stored.sends_secret_in_body ?? false,
+                        scope: stored.scope
+                    )
+                )
+            }
+        }
+        throw PostgresError(decoding: "a stored credential has no whole form")
+    }
+}

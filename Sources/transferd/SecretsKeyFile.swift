@@ -1,0 +1,37 @@
+import Foundation
+import Logging
+import TransferSecrets
+
+/// Where the key is that seals secrets.
+struct SecretsKeyFile {
+    private let path: String
+    /// Whether it has to be there.
+    private let isNamed: Bool
+    private let isMadeWhenMissing: Bool
+
+    init(_ configuration: ServerConfiguration) {
+        isNamed = configuration.secretsKeyFile != nil
+        path = configuration.secretsKeyFile ?? configuration.database.secretsKeyFile
+        isMadeWhenMissing = !isNamed && configuration.database.url == nil
+    }
+
+    /// What seals and opens secrets; nil when there is no key, and credentials are refused.
+    func box(logger: Logger) throws -> SecretBox? {
+        if !FileManager.default.fileExists(atPath: path) {
+            guard isMadeWhenMissing else {
+                if isNamed { throw SecretFileError(path: path, reason: "there is no such file") }
+                logger.notice("no key for secrets: credentials are refused")
+                return nil
+            }
+            try SecretFile(path: path).write("\(SecretsKey.random())\n")
+        }
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        guard let keys = SecretsKey.keys(in: text), let box = SecretBox(keys: keys) else {
+            throw SecretFileError(
+                path: path,
+                reason: "must have lines of 64 hexadecimal digits, as `openssl rand -hex 32` prints"
+            )
+        }
+        return box
+    }
+}

@@ -1,0 +1,263 @@
+import Foundation
+import Testing
+import TransferEngine
+import TransferModel
+import TransferSecrets
+import TransferStore
+import TransferTestSupport
+
+/// Origins that want to know who asks.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineCredentialTests {
+    private static let body = OriginBody.random(seed: 71, size: 5000)
+    private static let box = SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) }
+
+    /// Answers 401 unless the request shows `expected` in `field`.
+    private static func locked(
+        _ fixture: EngineFixture,
+        _ expected: String,
+        field: String = "Authorization"
+    ) {
+        fixture.origin.when("/file") { request in
+            guard request[field] == expected else {
+                let challenge = ("WWW-Authenticate", "Bearer realm=\"files\"")
+                return .response(401, headers: [challenge])
+            }
+            return .response(body: body)
+        }
+    }
+
+    private static func put(
+        _ fixture: EngineFixture,
+        _ form: Credential.Form,
+        _ secret: String,
+        name: String = "api",
+        origins: [Origin] = []
+    ) async throws {
+        let secrets = Credential.Secrets(main: Secret(secret))
+        _ = try await fixture.store.putCredential(
+            tenant: fixture.tenant,
+            name: name,
+            form: form,
+            origins: origins,
+            secret: try #require(box).seal(secrets, of: fixture.tenant)
+        )
+    }
+
+    private static func submit(
+        _ fixture: EngineFixture,
+        _ path: String = "/file",
+        credential: String? = "api",
+        _ change: (inout TaskSubmission) -> Void = { _ in }
+    ) async throws -> TaskID {
+        try await fixture.submit(fixture.origin.url(path)) {
+            $0.options.credential = credential
+            change(&$0)
+        }
+    }
+
+    private static func asks(_ fixture: EngineFixture, _ id: TaskID) async throws {
+        try await eventually("the task asks for a credential") {
+            try await fixture.task(id).state == .waitingForAuthentication
+        }
+    }
+
+    @Test(arguments: [
+        (Credential.Form.bearer, "Authorization", "Bearer s3cret"),
+        (.basic(username: "me"), "Authorization", "Basic bWU6czNjcmV0"),
+        (.header(name: "X-Api-Key"), "X-Api-Key", "s3cret"),
+    ])
+    func aStoredCredentialIsShown(
+        form: Credential.Form,
+        field: String,
+        value: String
+    ) async throws {
+        let fixture = try await EngineFixture()
+        Self.locked(fixture, value, field: field)
+        try await Self.put(fixture, form, "s3cret")
+        let id = try await Self.submit(fixture) {
+            // The credential stands in the place of a header of its name.
+            $0.headers = [HTTPHeader(name: field.lowercased(), value: "other")]
+        }
+        let task = try await fixture.withEngine(secrets: Self.box) { _ in
+            try await fixture.ended(id)
+        }
+        #expect(task.state == .completed)
+        #expect(task.attempt == 1)
+        #expect(fixture.origin.log.now.requests.count == 1)
+    }
+
+    @Test func aTaskWithoutACredentialAsksAndGoesOnWithTheAnswer() async throws {
+        let fixture = try await EngineFixture()
+        Self.locked(fixture, "Bearer good")
+        let id = try await Self.submit(fixture, credential: nil)
+        let sibling = try await Self.submit(fixture, credential: nil)
+        try await fixture.withEngine(secrets: Self.box) { engine in
+            try await Self.asks(fixture, id)
+            try await Self.asks(fixture, sibling)
+            let waiting = try await fixture.task(id)
+            #expect(waiting.failure?.httpStatus == 401)
+            #expect(
+                waiting.failure?.challenges
+                    == [AuthenticationChallenge(scheme: "Bearer", realm: "files")]
+            )
+            #expect(waiting.waitsUntil != nil)
+            let answer = CredentialAnswer.given(
+                .bearer,
+                secret: try #require(Self.box)
+                    .seal(Credential.Secrets(main: Secret("good")), of: fixture.tenant)
+            )
+            _ = try await fixture.store.answerChallenge(
+                tenant: fixture.tenant,
+                id: id,
+                with: answer
+            )
+            engine.wake()
+            try await fixture.expectCompletion([id, sibling])
+            // One that comes later need not ask.
+            let later = try await Self.submit(fixture, credential: nil)
+            engine.wake()
+            try await fixture.expectCompletion([later])
+            #expect(try await fixture.task(later).attempt == 1)
+        }
+        // The question did not count as an attempt.
+        #expect(try await fixture.task(id).attempt == 1)
+        #expect(try await fixture.attempts(id).map(\.outcome) == [.retried, .completed])
+        let kinds = try await fixture.events().filter { $0.task?.id == id }.map(\.kind)
+        #expect(
+            kinds == [
+                .taskCreated, .taskAuthenticationRequired, .taskResumed, .taskDownloadFinished,
+                .taskCompleted,
+            ]
+        )
+    }
+
+    @Test func aChangedCredentialIsTheAnswer() async throws {
+        let fixture = try await EngineFixture()
+        Self.locked(fixture, "Bearer new")
+        try await Self.put(fixture, .bearer, "old")
+        let refused = try await Self.submit(fixture)
+        let missing = try await Self.submit(fixture, credential: "later")
+        try await fixture.withEngine(secrets: Self.box) { engine in
+            try await Self.asks(fixture, refused)
+            try await Self.asks(fixture, missing)
+            #expect(try await fixture.task(missing).failure?.code == .credentialUnusable)
+            try await Self.put(fixture, .bearer, "new")
+            engine.wake()
+            try await fixture.expectCompletion([refused])
+            var change = TaskChange()
+            change.credential = "api"
+            _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: missing, change)
+            engine.wake()
+            try await fixture.expectCompletion([missing])
+        }
+    }
+
+    @Test func anAnswerThatComesWhileASiblingIsUnderwayIsNotMissed() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/slow") { request in
+            guard request["Authorization"] == "Bearer good" else {
+                return OriginScript([.wait(gate), .head(401, [("Content-Length", "0")])])
+            }
+            return .response(body: Self.body)
+        }
+        Self.locked(fixture, "Bearer good")
+        let slow = try await Self.submit(fixture, "/slow", credential: nil)
+        let id = try await Self.submit(fixture, credential: nil)
+        try await fixture.withEngine(secrets: Self.box) { engine in
+            try await Self.asks(fixture, id)
+            await fixture.origin.log.arrived(1, at: "/slow")
+            let answer = CredentialAnswer.given(
+                .bearer,
+                secret: try #require(Self.box)
+                    .seal(Credential.Secrets(main: Secret("good")), of: fixture.tenant)
+            )
+            _ = try await fixture.store.answerChallenge(
+                tenant: fixture.tenant,
+                id: id,
+                with: answer
+            )
+            gate.open()
+            engine.wake()
+            try await fixture.expectCompletion([id, slow])
+        }
+    }
+
+    @Test func aTaskFailsWhereItsClientDoesNotWantToBeAsked() async throws {
+        let fixture = try await EngineFixture()
+        Self.locked(fixture, "Bearer good")
+        let silent = try await Self.submit(fixture, credential: nil) {
+            $0.options.asksForCredential = false
+        }
+        let refused = try await Self.submit(fixture, credential: nil)
+        try await fixture.withEngine(secrets: Self.box) { _ in
+            #expect(try await fixture.ended(silent).failure?.httpStatus == 401)
+            try await Self.asks(fixture, refused)
+            _ = try await fixture.store.refuseChallenge(tenant: fixture.tenant, id: refused)
+        }
+        let task = try await fixture.task(refused)
+        #expect(task.state == .failed)
+        #expect(task.failure?.code == .httpStatus)
+    }
+
+    @Test func aCredentialGoesNowhereButToItsOrigins() async throws {
+        let fixture = try await EngineFixture()
+        let other = try LoopbackOrigin()
+        defer { other.stop() }
+        other.when("/file", .response(body: Self.body))
+        fixture.origin.when("/away", .redirect(to: other.url("/file")))
+        Self.locked(fixture, "Bearer s3cret")
+        try await Self.put(
+            fixture,
+            .bearer,
+            "s3cret",
+            origins: [Origin(scheme: "https", host: "elsewhere.example", port: 443)]
+        )
+        try await Self.put(fixture, .header(name: "X-Key"), "s3cret", name: "any")
+        let foreign = try await Self.submit(fixture)
+        let redirected = try await Self.submit(fixture, "/away", credential: "any")
+        try await fixture.withEngine(secrets: Self.box) { _ in
+            try await Self.asks(fixture, foreign)
+            try await fixture.expectCompletion([redirected])
+        }
+        #expect(fixture.origin.log.now.requests(at: "/file").isEmpty)
+        #expect(fixture.origin.log.now.requests(at: "/away").first?["X-Key"] == "s3cret")
+        #expect(other.log.now.requests.first?["X-Key"] == nil)
+    }
+
+    @Test func aChallengeFromElsewhereIsNoQuestion() async throws {
+        let fixture = try await EngineFixture()
+        let other = try LoopbackOrigin()
+        defer { other.stop() }
+        other.when("/file", .response(401))
+        fixture.origin.when("/file", .redirect(to: other.url("/file")))
+        let id = try await Self.submit(fixture, credential: nil)
+        let task = try await fixture.withEngine(secrets: Self.box) { _ in
+            try await fixture.ended(id)
+        }
+        #expect(task.failure?.httpStatus == 401)
+    }
+
+    @Test func aTaskIsStoppedWhileItsCredentialIsLookedUp() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/token", OriginScript([.wait(gate), .close]))
+        let endpoint = Credential.TokenEndpoint(
+            url: fixture.origin.url("/token"),
+            clientID: "me",
+            sendsSecretInBody: false,
+            scope: nil
+        )
+        try await Self.put(fixture, .oauth2RefreshToken(endpoint), "refresh")
+        let id = try await Self.submit(fixture)
+        try await fixture.withEngine(secrets: Self.box) { engine in
+            await fixture.origin.log.arrived(1, at: "/token")
+            #expect(try await fixture.task(id).state == .running)
+            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            engine.wake()
+            gate.open()
+        }
+        #expect(try await fixture.task(id).state == .cancelled)
+        #expect(fixture.origin.log.now.requests(at: "/file").isEmpty)
+    }
+}

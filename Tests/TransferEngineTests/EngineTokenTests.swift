@@ -1,0 +1,240 @@
+import Foundation
+import Synchronization
+import Testing
+import TransferEngine
+import TransferModel
+import TransferSecrets
+import TransferStore
+import TransferTestSupport
+
+/// Access tokens that the service obtains with a refresh token.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineTokenTests {
+    private static let body = OriginBody.random(seed: 72, size: 5000)
+    private static let box = SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) }
+
+    /// An authorization server and a file behind it, as one origin.
+    private final class TokenServer: Sendable {
+        private struct State {
+            var issued = 0
+            var valid: Set<String> = []
+            var refreshToken = "refresh-0"
+        }
+
+        private let state = Mutex(State())
+
+        /// Each refresh token is good for one use; access tokens last `seconds`.
+        init(_ origin: LoopbackOrigin, seconds: String = "3600") {
+            origin.when("/token") { [self] request in
+                let form = String(decoding: request.body, as: UTF8.self)
+                return state.withLock { state in
+                    guard form.contains("refresh_token=\(state.refreshToken)"),
+                        form.contains("grant_type=refresh_token")
+                    else { return Self.json(400, #"{"error": "invalid_grant"}"#) }
+                    state.issued += 1
+                    state.refreshToken = "refresh-\(state.issued)"
+                    state.valid.insert("Bearer access-\(state.issued)")
+                    return Self.json(
+                        200,
+                        """
+                        {"access_token": "access-\(state.issued)", "token_type": "Bearer",
+                         "expires_in": \(seconds), "refresh_token": "\(state.refreshToken)"}
+                        """
+                    )
+                }
+            }
+            origin.when("/file") { [self] request in
+                let isGood = state.withLock { state in
+                    state.valid.contains(request["Authorization"] ?? "")
+                }
+                return isGood ? .response(body: body) : .response(401)
+            }
+        }
+
+        /// How many access tokens there were.
+        var issued: Int { state.withLock { $0.issued } }
+
+        /// Makes all access tokens of now worthless.
+        func revoke() { state.withLock { $0.valid = [] } }
+
+        private static func json(_ status: Int, _ text: String) -> OriginScript {
+            .response(
+                status,
+                headers: [("Content-Type", "application/json")],
+                body: .text(text)
+            )
+        }
+    }
+
+    private static func put(
+        _ fixture: EngineFixture,
+        refreshToken: String = "refresh-0",
+        clientSecret: String? = nil,
+        inBody: Bool = false
+    ) async throws {
+        let endpoint = Credential.TokenEndpoint(
+            url: fixture.origin.url("/token"),
+            clientID: "client id",
+            sendsSecretInBody: inBody,
+            scope: "read write"
+        )
+        let secrets = Credential.Secrets(
+            main: Secret(refreshToken),
+            client: clientSecret.map { Secret($0) }
+        )
+        _ = try await fixture.store.putCredential(
+            tenant: fixture.tenant,
+            name: "oauth",
+            form: .oauth2RefreshToken(endpoint),
+            origins: [],
+            secret: try #require(box).seal(secrets, of: fixture.tenant)
+        )
+    }
+
+    private static func submit(_ fixture: EngineFixture) async throws -> TaskID {
+        try await fixture.submit(fixture.origin.url("/file")) { $0.options.credential = "oauth" }
+    }
+
+    @Test func manyTasksOfTwoInstancesCauseOneRefresh() async throws {
+        let fixture = try await EngineFixture()
+        let server = TokenServer(fixture.origin)
+        try await Self.put(fixture)
+        var submitted: [TaskID] = []
+        for _ in 0..<20 { submitted.append(try await Self.submit(fixture)) }
+        let ids = submitted
+        try await fixture.withEngine(secrets: Self.box) { _ in
+            try await fixture.withEngine(secrets: Self.box) { _ in
+                try await eventually("all tasks are done") {
+                    for id in ids where try await fixture.task(id).state != .completed {
+                        return false
+                    }
+                    return true
+                }
+            }
+        }
+        #expect(server.issued == 1)
+        #expect(fixture.origin.log.now.requests(at: "/token").count == 1)
+    }
+
+    @Test func aRefreshedTokenIsKeptAndTheNextRefreshUsesTheNewOne() async throws {
+        let fixture = try await EngineFixture()
+        let server = TokenServer(fixture.origin)
+        try await Self.put(fixture)
+        try await fixture.withEngine(secrets: Self.box) { engine in
+            for revoked in [false, false, true] {
+                if revoked { server.revoke() }
+                let id = try await Self.submit(fixture)
+                engine.wake()
+                try await fixture.expectCompletion([id])
+                #expect(try await fixture.task(id).attempt == (revoked ? 2 : 1))
+            }
+        }
+        #expect(server.issued == 2)
+        let credential = try await fixture.store.credential(tenant: fixture.tenant, name: "oauth")
+        let expiry = try #require(credential?.accessExpiresAt)
+        #expect(expiry > Date().addingTimeInterval(3000))
+    }
+
+    @Test(arguments: ["30", "\"30\""])
+    func aTokenThatIsAboutToEndIsNotShown(seconds: String) async throws {
+        let fixture = try await EngineFixture()
+        let server = TokenServer(fixture.origin, seconds: seconds)
+        try await Self.put(fixture)
+        try await fixture.withEngine(secrets: Self.box) { engine in
+            for _ in 0..<2 {
+                let id = try await Self.submit(fixture)
+                engine.wake()
+                try await fixture.expectCompletion([id])
+            }
+        }
+        #expect(server.issued == 2)
+    }
+
+    @Test func aRefusedRefreshTokenIsAQuestion() async throws {
+        let fixture = try await EngineFixture()
+        _ = TokenServer(fixture.origin)
+        try await Self.put(fixture, refreshToken: "used up")
+        let id = try await Self.submit(fixture)
+        try await fixture.withEngine(secrets: Self.box) { engine in
+            try await eventually("the task asks") {
+                try await fixture.task(id).state == .waitingForAuthentication
+            }
+            let task = try await fixture.task(id)
+            #expect(task.failure?.code == .credentialUnusable)
+            #expect(task.failure?.message.contains("invalid_grant") == true)
+            let credential = try await fixture.store.credential(
+                tenant: fixture.tenant,
+                name: "oauth"
+            )
+            #expect(credential?.failure?.contains("invalid_grant") == true)
+            try await Self.put(fixture)
+            engine.wake()
+            try await fixture.expectCompletion([id])
+        }
+        #expect(fixture.origin.log.now.requests(at: "/file").count == 1)
+    }
+
+    @Test func aTokenThatIsRefusedAtOnceIsAQuestionAndNoLoop() async throws {
+        let fixture = try await EngineFixture()
+        let server = TokenServer(fixture.origin)
+        fixture.origin.when("/file", .response(401))
+        try await Self.put(fixture)
+        let id = try await Self.submit(fixture)
+        try await fixture.withEngine(secrets: Self.box) { _ in
+            try await eventually("the task asks") {
+                try await fixture.task(id).state == .waitingForAuthentication
+            }
+        }
+        #expect(server.issued == 1)
+    }
+
+    @Test func anEndpointThatFailsIsTriedAgain() async throws {
+        let fixture = try await EngineFixture()
+        let server = TokenServer(fixture.origin)
+        let tries = Mutex(0)
+        fixture.origin.when("/flaky") { _ in
+            tries.withLock { $0 += 1 }
+            return .response(503)
+        }
+        let endpoint = Credential.TokenEndpoint(
+            url: fixture.origin.url("/flaky"),
+            clientID: "me",
+            sendsSecretInBody: false,
+            scope: nil
+        )
+        _ = try await fixture.store.putCredential(
+            tenant: fixture.tenant,
+            name: "oauth",
+            form: .oauth2RefreshToken(endpoint),
+            origins: [],
+            secret: try #require(Self.box)
+                .seal(Credential.Secrets(main: Secret("refresh-0")), of: fixture.tenant)
+        )
+        let id = try await Self.submit(fixture)
+        let task = try await fixture.withEngine(secrets: Self.box) { _ in
+            try await fixture.ended(id)
+        }
+        // The engine of the tests gives up after three attempts.
+        #expect(task.state == .failed)
+        #expect(tries.withLock { $0 } == 3)
+        #expect(server.issued == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func theClientIsShownAsItsEndpointWants(inBody: Bool) async throws {
+        let fixture = try await EngineFixture()
+        _ = TokenServer(fixture.origin)
+        try await Self.put(fixture, clientSecret: "a+b", inBody: inBody)
+        let id = try await Self.submit(fixture)
+        try await fixture.withEngine(secrets: Self.box) { _ in
+            try await fixture.expectCompletion([id])
+        }
+        let request = try #require(fixture.origin.log.now.requests(at: "/token").first)
+        let form = String(decoding: request.body, as: UTF8.self)
+        #expect(form.contains("scope=read%20write"))
+        #expect(form.contains("client_secret=a%2Bb") == inBody)
+        #expect(form.contains("client_id=client%20id") == inBody)
+        // "client%20id:a%2Bb" in base64.
+        let expected = "Basic " + Data("client%20id:a%2Bb".utf8).base64EncodedString()
+        #expect(request["Authorization"] == (inBody ? nil : expected))
+    }
+}
