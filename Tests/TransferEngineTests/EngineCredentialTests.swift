@@ -241,7 +241,12 @@ import TransferTestSupport
     @Test func aTaskIsStoppedWhileItsCredentialIsLookedUp() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()
-        fixture.origin.when("/token", OriginScript([.wait(gate), .close]))
+        let token = OriginBody.text(#"{"access_token": "a"}"#)
+        let length = ("Content-Length", "\(token.count)")
+        fixture.origin.when(
+            "/token",
+            OriginScript([.wait(gate), .head(200, [length]), .body(token)])
+        )
         let endpoint = Credential.TokenEndpoint(
             url: fixture.origin.url("/token"),
             clientID: "me",

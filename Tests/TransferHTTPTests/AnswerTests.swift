@@ -111,6 +111,8 @@ import TransferWire
                 )
                 #expect(answer.status == 404)
             }
+            let task = try await server.store.task(tenant: server.first.id, id: id)
+            #expect(task?.state == .waitingToBegin)
         }
     }
 }

@@ -164,6 +164,26 @@ import TransferWire
         }
     }
 
+    @Test func anotherTenantsTaskIsNotAnswered() async throws {
+        try await APIServer.run { server in
+            let id = try await asking(server, try await server.session())
+            for disposition in ["default", "reject", "cancel"] {
+                let answer = try await server.send(
+                    "POST",
+                    "/v1/tasks/\(id)/credential",
+                    "{\"disposition\": \"\(disposition)\"}",
+                    as: server.second
+                )
+                #expect(answer.status == 404)
+            }
+            let body = #"{"disposition": "use", "credential": {"kind": "bearer", "token": "a"}}"#
+            let path = "/v1/tasks/\(id)/credential"
+            #expect(try await server.send("POST", path, body, as: server.second).status == 404)
+            let task = try await server.store.task(tenant: server.first.id, id: id)
+            #expect(task?.state == .waitingForAuthentication)
+        }
+    }
+
     @Test func siblingsOfTheSameOriginGoOnWithTheAnswer() async throws {
         try await APIServer.run { server in
             let session = try await server.session()
