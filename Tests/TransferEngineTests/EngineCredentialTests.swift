@@ -1,10 +1,11 @@
 import Foundation
 import Testing
-import TransferEngine
 import TransferModel
 import TransferSecrets
 import TransferStore
 import TransferTestSupport
+
+@testable import TransferEngine
 
 /// Origins that want to know who asks.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineCredentialTests {
@@ -260,6 +261,10 @@ import TransferTestSupport
             #expect(try await fixture.task(id).state == .running)
             _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
             engine.wake()
+            try await eventually("the worker has heard of it") {
+                engine.active.all(closing: false)
+                    .allSatisfy { ($0 as? CredentialWait)?.isAbandoned ?? false }
+            }
             gate.open()
         }
         #expect(try await fixture.task(id).state == .cancelled)
