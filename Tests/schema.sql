@@ -128,6 +128,12 @@ CREATE TABLE delivery (
     CONSTRAINT delivery_pkey PRIMARY KEY (subscription_id, session_id)
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE erasure (
+    session_id uuid NOT NULL,
+    begun_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT erasure_pkey PRIMARY KEY (session_id)
+);
+
 CREATE TABLE event (
     session_id uuid NOT NULL,
     sequence bigint NOT NULL,
@@ -191,7 +197,7 @@ CREATE TABLE outcome (
     CONSTRAINT outcome_check CHECK (((state = 'completed'::task_state) = (is_length_verified IS NOT NULL))),
     CONSTRAINT outcome_check1 CHECK (((state = 'failed'::task_state) = (failure IS NOT NULL))),
     CONSTRAINT outcome_pkey PRIMARY KEY (task_id),
-    CONSTRAINT outcome_response_body_check CHECK ((octet_length(response_body) <= 65536)),
+    CONSTRAINT outcome_response_body_check CHECK ((octet_length(response_body) <= 262144)),
     CONSTRAINT outcome_state_check CHECK ((state = ANY (ARRAY['completed'::task_state, 'failed'::task_state, 'cancelled'::task_state])))
 );
 
@@ -267,7 +273,9 @@ CREATE TABLE session (
     invalidated_at timestamp with time zone,
     options jsonb,
     has_credentials boolean NOT NULL DEFAULT false,
+    kind text NOT NULL DEFAULT 'background'::text,
     CONSTRAINT session_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 255))),
+    CONSTRAINT session_kind_check CHECK ((kind = ANY (ARRAY['background'::text, 'ephemeral'::text]))),
     CONSTRAINT session_pkey PRIMARY KEY (id),
     CONSTRAINT session_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
     CONSTRAINT session_timeout_for_request_ms_check CHECK ((timeout_for_request_ms > 0)),
@@ -330,12 +338,17 @@ CREATE TABLE task (
     upload_is_staged boolean NOT NULL DEFAULT false,
     upload_data bytea,
     CONSTRAINT task_check CHECK (((destination_path IS NULL) = (destination_overwrite IS NULL))),
-    CONSTRAINT task_check1 CHECK (((kind = 'upload'::text) = (((((upload_path IS NOT NULL))::integer + (upload_is_staged)::integer) + ((upload_data IS NOT NULL))::integer) = 1))),
     CONSTRAINT task_client_string_check CHECK ((octet_length(client_string) <= 65536)),
-    CONSTRAINT task_kind_check CHECK ((kind = ANY (ARRAY['download'::text, 'upload'::text]))),
+    CONSTRAINT task_kind_check CHECK ((kind = ANY (ARRAY['download'::text, 'upload'::text, 'data'::text]))),
     CONSTRAINT task_method_check CHECK (((octet_length(method) >= 1) AND (octet_length(method) <= 32))),
     CONSTRAINT task_pkey PRIMARY KEY (id),
     CONSTRAINT task_priority_rank_check CHECK (((priority_rank >= 0) AND (priority_rank <= 1000))),
+    CONSTRAINT task_upload_check CHECK ((((((upload_path IS NOT NULL))::integer + (upload_is_staged)::integer) + ((upload_data IS NOT NULL))::integer) =
+CASE kind
+    WHEN 'upload'::text THEN 1
+    WHEN 'data'::text THEN ((upload_data IS NOT NULL))::integer
+    ELSE 0
+END)),
     CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65536))
 );
 
@@ -343,6 +356,8 @@ CREATE TABLE tenant (
     id uuid NOT NULL,
     name text NOT NULL,
     created_at timestamp with time zone NOT NULL DEFAULT now(),
+    certificate_authorities bytea,
+    CONSTRAINT tenant_certificate_authorities_check CHECK (((octet_length(certificate_authorities) >= 1) AND (octet_length(certificate_authorities) <= 65536))),
     CONSTRAINT tenant_name_key UNIQUE (name),
     CONSTRAINT tenant_pkey PRIMARY KEY (id)
 );

@@ -132,8 +132,8 @@ struct Claimer {
                     onEnd: { ended($0) }
                 )
                 if admit(download) { download.start(url) }
-            case .upload:
-                let upload = try Upload(
+            case .upload, .data:
+                let exchange = try Exchange(
                     claim,
                     url: url,
                     loop: curl,
@@ -141,7 +141,7 @@ struct Claimer {
                     configuration: configuration,
                     onEnd: { ended($0) }
                 )
-                if admit(upload) { upload.start(url) }
+                if admit(exchange) { exchange.start(url) }
             }
         } catch {
             reachability.forget(claim)
@@ -162,14 +162,14 @@ struct Claimer {
         publisher.submit(.conclusion(conclusion, part: nil))
     }
 
-    /// An attempt of an upload has ended; called on the curl loop's thread.
-    private func ended(_ ending: Upload.Ending) {
+    /// An attempt of an upload or a data task has ended; called on the curl loop's thread.
+    private func ended(_ ending: Exchange.Ending) {
         let claim = ending.claim
         let verdict: Conclusion.Verdict
         switch ending.end {
         case .finished(let result, let body):
             reachability.note(claim, failure: nil, ending.metrics)
-            verdict = .uploaded(result, body: body)
+            verdict = .answered(result, body: body)
         case .failed(let failure):
             let outcome = claim.outcome(of: failure, mayHaveArrived: ending.mayHaveArrived)
             let next = self.verdict(
@@ -199,12 +199,13 @@ struct Claimer {
         leave(claim)
     }
 
-    private func conclude(_ ending: Upload.Ending, _ verdict: Conclusion.Verdict) {
+    private func conclude(_ ending: Exchange.Ending, _ verdict: Conclusion.Verdict) {
         submit(
             Conclusion(
                 task: ending.claim.task,
                 fence: ending.claim.fence,
                 verdict: verdict,
+                bytesReceived: ending.bytesReceived,
                 bytesSent: ending.bytesSent,
                 metrics: ending.metrics
             )

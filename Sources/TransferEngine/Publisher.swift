@@ -350,6 +350,15 @@ actor Publisher {
         }.map(\.fence)
     }
 
+    /// Removes the files of tasks that are to be erased.
+    ///
+    /// - Returns: the tasks whose files are gone.
+    func remove(_ remains: [TaskRemains]) -> [TaskID] {
+        remains.filter { remains in
+            remains.paths.allSatisfy { remove(Container.Place($0, tenant: remains.tenant)) }
+        }.map(\.task)
+    }
+
     /// - Returns: whether the file is gone.
     @discardableResult
     private func remove(_ part: Container.Place) -> Bool {
@@ -357,7 +366,7 @@ actor Publisher {
             try container.removePart(at: part)
             return true
         } catch {
-            logger.warning("part file not removed", metadata: ["error": "\(error)"])
+            logger.warning("file not removed", metadata: ["error": "\(error)"])
             return false
         }
     }

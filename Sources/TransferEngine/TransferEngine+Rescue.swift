@@ -12,6 +12,7 @@ extension TransferEngine {
             unknown = try await heedForgotten(seenBefore: unknown)
             try await store.continueInvalidations()
             if try await store.failUnanswered() > 0 { onEvents() }
+            try await eraseEphemeral()
             while try await store.pruneIdempotencyKeys() > 0 {}
         }
     }
@@ -44,6 +45,16 @@ extension TransferEngine {
         guard !parts.isEmpty else { return }
         let removed = await publisher.remove(parts)
         try await store.forgetAbandonedParts(removed)
+    }
+
+    /// Removes what invalidated ephemeral sessions have left.
+    private func eraseEphemeral() async throws(StoreError) {
+        var removed: [TaskID]
+        repeat {
+            removed = await publisher.remove(try await store.tasksToErase())
+            // Also without any: a session may have had none.
+            try await store.erase(removed)
+        } while removed.count == TransferStore.erasureTasksMax
     }
 
     /// Looks after what is this worker's in the database and unknown here, because the answer that

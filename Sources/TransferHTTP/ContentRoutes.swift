@@ -7,7 +7,7 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/tasks/{id}/content`: the bytes of a completed download.
+/// `/v1/tasks/{id}/content`: the bytes of a completed task.
 struct ContentRoutes: Sendable {
     /// Bytes in memory for one client.
     static let chunkBytes = 128 * 1024
@@ -69,7 +69,7 @@ struct ContentRoutes: Sendable {
         }
     }
 
-    /// What the origin answered to an upload, as far as it was kept.
+    /// What the origin answered to an upload or data task, as far as it was kept.
     private func answer(
         to id: TaskID,
         tenant: TenantID,
@@ -127,31 +127,5 @@ struct ContentRoutes: Sendable {
         field.split(separator: ",").map(\.trimmed).contains { tag in
             tag == "*" || tag == etag || tag == "W/\(etag)"
         }
-    }
-}
-
-/// What an origin called its content, as far as it may be repeated.
-enum MediaType {
-    static let unknown = "application/octet-stream"
-
-    /// `type` when it has the form of a media type (RFC 9110 §8.3.1), else the type of any bytes.
-    static func acceptable(_ type: String?) -> String {
-        guard let type else { return unknown }
-        let parts = Array(type.utf8).split(
-            separator: UInt8(ascii: ";"),
-            maxSplits: 1,
-            omittingEmptySubsequences: false
-        )
-        let names = parts[0].split(
-            separator: UInt8(ascii: "/"),
-            omittingEmptySubsequences: false
-        )
-        let isType =
-            names.count == 2
-            && names.allSatisfy { !$0.isEmpty && $0.allSatisfy(HTTPHeader.isTokenByte) }
-        let hasPlainParameters = parts.dropFirst().allSatisfy { parameters in
-            parameters.allSatisfy { (0x20...0x7E).contains($0) }
-        }
-        return isType && hasPlainParameters ? type : unknown
     }
 }

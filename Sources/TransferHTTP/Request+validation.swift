@@ -115,6 +115,19 @@ extension SubmitRequest {
     }
 }
 
+extension SessionRequest {
+    /// The kind that is asked for; nil when it is left open.
+    func sessionKind() throws(Problem) -> Session.Kind? {
+        guard let kind else { return nil }
+        guard let known = Session.Kind(rawValue: kind) else {
+            throw Problem([
+                FieldError(pointer: "/kind", .invalidValue, "Must be `background` or `ephemeral`.")
+            ])
+        }
+        return known
+    }
+}
+
 extension SessionConfigurationRequest {
     /// The configuration, with defaults for what is absent.
     func configuration() throws(Problem) -> SessionConfiguration {

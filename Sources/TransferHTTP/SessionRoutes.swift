@@ -50,11 +50,16 @@ struct SessionRoutes: Sendable {
         let request = body.isEmpty ? nil : try decoded(SessionRequest.self, from: body)
         let configuration =
             try request?.configuration?.configuration() ?? SessionConfiguration()
+        let kind = try request?.sessionKind()
         let (session, isCreated) = try await store.putSession(
             tenant: tenant,
             identifier: identifier,
+            kind: kind,
             configuration: configuration
         )
+        guard kind ?? session.kind == session.kind else {
+            throw Problem(.sessionKindDiffers, "The session is of kind `\(session.kind.rawValue)`.")
+        }
         return try .json(
             SessionDocument(session),
             status: isCreated ? .created : .ok,
@@ -112,6 +117,7 @@ extension SessionDocument {
         options.timeoutForResource = configuration.timeoutForResource
         self.init(
             identifier: session.identifier,
+            kind: session.kind.rawValue,
             configuration: Configuration(
                 additionalHeaders: Dictionary(
                     configuration.additionalHeaders.map { ($0.name, $0.value) },

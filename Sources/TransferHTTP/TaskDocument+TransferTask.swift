@@ -46,6 +46,7 @@ extension TaskDocument {
             Response(
                 status: $0.httpStatus,
                 contentType: $0.contentType,
+                charset: $0.contentType.flatMap { ContentType($0)?.charset },
                 etag: $0.etag,
                 isLengthVerified: $0.isLengthVerified,
                 suggestedFilename: $0.suggestedFileName
@@ -62,7 +63,7 @@ extension TransferTask {
         guard let bytesPerSecond, bytesPerSecond > 0 else { return nil }
         let left =
             switch kind {
-            case .download: bytesExpected.map { $0 - bytesReceived }
+            case .download, .data: bytesExpected.map { $0 - bytesReceived }
             case .upload: bytesToSend.map { $0 - bytesSent }
             }
         guard let left, left >= 0 else { return nil }

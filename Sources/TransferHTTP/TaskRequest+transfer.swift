@@ -14,24 +14,46 @@ extension TaskRequest {
         if let method, !Self.isAllowed(method) {
             refuse("method", "Must be a method such as GET or POST, but not CONNECT or TRACE.")
         }
-        switch kind ?? "download" {
-        case "download":
-            if upload != nil { refuse("upload", "Is for a task of kind `upload`.") }
-            return TransferRequest(method: method)
-        case "upload":
-            if destination != nil { refuse("destination", "Is for a task of kind `download`.") }
-            if expectedSize != nil { refuse("expected_size", "Is for a task of kind `download`.") }
-            if checksums != nil { refuse("checksums", "Is for a task of kind `download`.") }
-            guard let upload else {
-                refuse("upload", "Says where the bytes come from.", .required)
-                return TransferRequest()
-            }
-            let source = upload.source { refuse("upload\($0)", $1) }
-            return TransferRequest(method: method, upload: source)
-        default:
-            refuse("kind", "Must be `download` or `upload`.")
+        guard let kind = TransferRequest.Kind(rawValue: kind ?? "download") else {
+            refuse("kind", "Must be `download`, `upload` or `data`.")
             return TransferRequest()
         }
+        for (field, owner) in strays(for: kind) {
+            refuse(field, "Is for a task of kind `\(owner.rawValue)`.")
+        }
+        var source: TransferRequest.UploadSource?
+        switch kind {
+        case .download: break
+        case .upload:
+            if let upload {
+                source = upload.source { refuse("upload\($0)", $1) }
+            } else {
+                refuse("upload", "Says where the bytes come from.", .required)
+            }
+        case .data:
+            source = body.flatMap(TransferRequest.UploadSource.init(base64:))
+            if body != nil, source == nil {
+                refuse("body", TransferRequest.UploadSource.base64Rule)
+            } else if source != nil, method == "HEAD" {
+                refuse("body", "Must not go with HEAD.")
+            }
+        }
+        return TransferRequest(kind: kind, method: method, upload: source)
+    }
+
+    /// The fields that are for tasks of another kind.
+    private func strays(
+        for kind: TransferRequest.Kind
+    ) -> [(field: String, owner: TransferRequest.Kind)] {
+        let owned: [(String, TransferRequest.Kind, isThere: Bool)] = [
+            ("destination", .download, destination != nil),
+            ("expected_size", .download, expectedSize != nil),
+            ("checksums", .download, checksums != nil),
+            ("resume_data", .download, resumeData != nil),
+            ("upload", .upload, upload != nil),
+            ("body", .data, body != nil),
+        ]
+        return owned.filter { $0.isThere && $0.1 != kind }.map { ($0.0, $0.1) }
     }
 
     /// RFC 9110 §9.1; CONNECT and TRACE are not for resources.
@@ -55,20 +77,27 @@ extension UploadRequest {
             }
             return .file(path: path)
         case (nil, let data?, false):
-            guard let bytes = Data(base64Encoded: data),
-                bytes.count <= TransferRequest.UploadSource.dataBytesMax
-            else {
-                refuse(
-                    "/data",
-                    "Must be base64 of at most \(TransferRequest.UploadSource.dataBytesMax) bytes."
-                )
+            guard let source = TransferRequest.UploadSource(base64: data) else {
+                refuse("/data", TransferRequest.UploadSource.base64Rule)
                 return nil
             }
-            return .data(Array(bytes))
+            return source
         case (nil, nil, true): return .staged
         default:
             refuse("", "Must have exactly one of `path`, `data` and `staged`.")
             return nil
         }
+    }
+}
+
+extension TransferRequest.UploadSource {
+    fileprivate static let base64Rule = "Must be base64 of at most \(dataBytesMax) bytes."
+
+    /// The bytes that go with the task; nil when these are none, or too many.
+    fileprivate init?(base64: String) {
+        guard let bytes = Data(base64Encoded: base64), bytes.count <= Self.dataBytesMax else {
+            return nil
+        }
+        self = .data(Array(bytes))
     }
 }

@@ -76,6 +76,18 @@ struct TaskRoutes: Sendable {
             wake()
             return answer
         case .unknownSession: throw Problem(.unknownSession)
+        case .dataNeedsEphemeralSession:
+            throw Problem(
+                submissions.enumerated().filter { $0.element.request.kind == .data }.map {
+                    index,
+                    _ in
+                    FieldError(
+                        pointer: request.isBatch ? "/\(index)/kind" : "/kind",
+                        .dataNeedsEphemeralSession,
+                        "A data task is for a session of kind `ephemeral`."
+                    )
+                }
+            )
         case .unknownResumeData:
             throw Problem(
                 .unknownResumeData,
@@ -118,7 +130,16 @@ struct TaskRoutes: Sendable {
     }
 
     func get(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        try Self.answer(try await store.task(tenant: tenant, id: id))
+        guard let task = try await store.task(tenant: tenant, id: id) else {
+            throw Problem(.unknownTask)
+        }
+        var document = TaskDocument(task)
+        // Here only: pages and events are to stay small.
+        if task.kind == .data, task.state == .completed {
+            let body = try await store.responseBody(tenant: tenant, task: id) ?? []
+            document.response?.body = Data(body).base64EncodedString()
+        }
+        return try .json(document)
     }
 
     func change(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {

@@ -5,10 +5,20 @@ package struct Session: Sendable {
     /// The longest identifier, in UTF-8 bytes.
     package static let identifierBytesMax = 255
 
+    /// How long what belongs to a session lasts; never changes.
+    package enum Kind: String, CaseIterable, Sendable {
+        /// Results and events outlive the session: `URLSessionConfiguration.background`.
+        case background
+        /// Nothing but files that were given a name outlives the session:
+        /// `URLSessionConfiguration.ephemeral`. Its tasks may be data tasks.
+        case ephemeral
+    }
+
     package let id: SessionID
     package let tenant: TenantID
     /// The client's name for it, unique per tenant.
     package let identifier: String
+    package let kind: Kind
     package let configuration: SessionConfiguration
     package let progress: SessionProgress
     package let createdAt: Date
@@ -17,6 +27,7 @@ package struct Session: Sendable {
         id: SessionID,
         tenant: TenantID,
         identifier: String,
+        kind: Kind,
         configuration: SessionConfiguration,
         progress: SessionProgress,
         createdAt: Date
@@ -24,6 +35,7 @@ package struct Session: Sendable {
         self.id = id
         self.tenant = tenant
         self.identifier = identifier
+        self.kind = kind
         self.configuration = configuration
         self.progress = progress
         self.createdAt = createdAt

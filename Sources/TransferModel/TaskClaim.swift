@@ -188,8 +188,8 @@ package struct Conclusion: Sendable {
     package enum Verdict: Equatable, Sendable {
         /// The publication's file is under its final name and durable.
         case completed
-        /// The origin has taken an upload; the body is the begin of what it answered.
-        case uploaded(TransferResult, body: [UInt8])
+        /// The origin has answered an upload, of which the body may be the begin, or a data task.
+        case answered(TransferResult, body: [UInt8])
         /// No further attempt will be made.
         case failed(TransferFailure)
         /// Another attempt follows after the delay.
@@ -210,7 +210,7 @@ package struct Conclusion: Sendable {
         package var isFollowedByAnother: Bool {
             switch self {
             case .retry, .waitForConnectivity, .askForCredential, .released: true
-            case .completed, .uploaded, .failed, .requeued: false
+            case .completed, .answered, .failed, .requeued: false
             }
         }
     }

@@ -34,6 +34,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case unsupportedURL = "unsupported_url"
         /// The response is larger than the service's limit for one file.
         case fileTooLarge = "file_too_large"
+        /// The response to a data task is too long to be kept with it.
+        case responseTooLarge = "response_too_large"
         /// The destination exists and the task does not overwrite.
         case destinationCollision = "destination_collision"
         /// The destination cannot be written: a directory, a link, missing rights or read-only.
@@ -101,7 +103,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
             .connectionLost, .lengthMismatch:
             .network
         case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .credentialUnusable,
-            .badRedirect, .unsupportedURL:
+            .badRedirect, .unsupportedURL, .responseTooLarge:
             .http
         case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
             .sourceChanged, .storageFull, .storageFailure:
@@ -127,9 +129,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
             default: false
             }
         case .egressDenied, .tlsFailure, .sizeMismatch, .credentialUnusable, .badRedirect,
-            .unsupportedURL,
-            .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
-            .sourceChanged, .unknownOutcome, .poison:
+            .unsupportedURL, .fileTooLarge, .responseTooLarge, .destinationCollision,
+            .destinationNotWritable, .sourceMissing, .sourceChanged, .unknownOutcome, .poison:
             false
         }
     }

@@ -2,37 +2,57 @@
 package struct TransferRequest: Equatable, Sendable {
     /// Which way the bytes go.
     package enum Kind: String, CaseIterable, Sendable {
-        case download, upload
+        /// To a file.
+        case download
+        /// To the origin, from a file or the task itself.
+        case upload
+        /// Either way, few, and kept with the task; in ephemeral sessions only.
+        case data
+
+        /// The method of a request that names none.
+        package var methodDefault: String { self == .upload ? "PUT" : "GET" }
+
+        /// The most bytes of an origin's answer that are kept with the task.
+        ///
+        /// Of a longer answer to an upload its begin is kept, while a data task fails: its answer
+        /// is what it is for.
+        package var answerBytesMax: Int {
+            switch self {
+            case .download: 0
+            case .upload: 64 * 1024
+            case .data: 256 * 1024
+            }
+        }
     }
 
-    /// Where the bytes of an upload come from.
+    /// Where the bytes that are sent come from.
     package enum UploadSource: Equatable, Sendable {
         /// A file of the tenant's container, by its relative path.
         case file(path: String)
         /// What the client has brought to the service.
         case staged
-        /// These bytes, at most ``dataBytesMax``.
+        /// These bytes, at most ``dataBytesMax``; the only source of a data task.
         case data([UInt8])
 
         /// The most bytes that go with the task itself.
         package static let dataBytesMax = 64 * 1024
     }
 
+    package let kind: Kind
     /// The request's method (RFC 9110 §9).
     package var method: String
-    /// Nil for a download.
+    /// Nil when nothing is sent, as by a download.
     package var upload: UploadSource?
 
     package static let methodBytesMax = 32
-    /// The most bytes of an origin's answer to an upload that are kept.
-    package static let responseBodyBytesMax = 64 * 1024
 
-    package init(method: String? = nil, upload: UploadSource? = nil) {
-        self.method = method ?? (upload == nil ? "GET" : "PUT")
+    /// Unless said, what has bytes to send is an upload and all else a download.
+    package init(kind: Kind? = nil, method: String? = nil, upload: UploadSource? = nil) {
+        let kind = kind ?? (upload == nil ? .download : .upload)
+        self.kind = kind
+        self.method = method ?? kind.methodDefault
         self.upload = upload
     }
-
-    package var kind: Kind { upload == nil ? .download : .upload }
 
     /// Whether the origin may see the request twice without harm (RFC 9110 §9.2.2).
     package var isIdempotent: Bool {
@@ -44,10 +64,12 @@ package struct TransferRequest: Equatable, Sendable {
     /// 303 asks for the answer elsewhere; 301 and 302 do so for a POST, as everybody has
     /// implemented them.
     package func redirected(status: Int) -> TransferRequest {
-        switch status {
-        case 303 where method != "HEAD": TransferRequest(method: "GET")
-        case 301 where method == "POST", 302 where method == "POST": TransferRequest(method: "GET")
-        default: self
-        }
+        let isElsewhere =
+            switch status {
+            case 303: method != "HEAD"
+            case 301, 302: method == "POST"
+            default: false
+            }
+        return isElsewhere ? TransferRequest(kind: kind, method: "GET") : self
     }
 }

@@ -13,7 +13,10 @@ extension TransferStore {
         task: TaskID
     ) async throws(StoreError) -> [AttemptRecord]? {
         let rows = try await run([
-            "SELECT 1 FROM task WHERE id = \(task.uuid) AND tenant_id = \(tenant.uuid)",
+            """
+            SELECT 1 FROM task t
+            WHERE t.id = \(task.uuid) AND t.tenant_id = \(tenant.uuid) AND \(Self.isNotErased)
+            """,
             """
             SELECT number, outcome, started_at, ended_at, bytes_received, resumed_at_offset,
                 http_status, failure, redirects, name_lookup_us, connect_us, tls_us,

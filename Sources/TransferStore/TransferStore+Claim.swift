@@ -112,7 +112,7 @@ extension TransferStore {
         SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.lane, t.url, t.headers,
             t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, t.options,
-            s.options AS session_options, s.has_credentials, t.method, t.upload_path, t.upload_is_staged,
+            s.options AS session_options, s.has_credentials, t.kind, t.method, t.upload_path, t.upload_is_staged,
             t.upload_data,
             (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
             x.part_fence AS partial_fence, x.source_task_id, x.boot_id, x.bytes_durable,
@@ -164,7 +164,11 @@ extension TransferRequest {
         } else {
             upload = try row.decode("upload_is_staged") ? .staged : nil
         }
-        self.init(method: try row.decodeIfPresent("method"), upload: upload)
+        self.init(
+            kind: try row.word("kind"),
+            method: try row.decodeIfPresent("method"),
+            upload: upload
+        )
     }
 }
 

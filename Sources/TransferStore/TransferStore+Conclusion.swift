@@ -124,7 +124,7 @@ extension TransferStore {
                     attempt, bytes_received, http_status, content_type, etag,
                     CASE WHEN verdict <> 'failed' THEN is_length_verified END,
                     suggested_file_name, failure, bytes_sent, response_body
-                FROM gone WHERE verdict IN ('completed', 'uploaded', 'failed')
+                FROM gone WHERE verdict IN ('completed', 'answered', 'failed')
             ),
             delayed_row AS (
                 INSERT INTO delayed (
@@ -163,7 +163,7 @@ extension TransferStore {
                 SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
                         WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried'
                         WHEN 'asks' THEN 'retried' WHEN 'requeued' THEN 'lost'
-                        WHEN 'uploaded' THEN 'completed' ELSE g.verdict END,
+                        WHEN 'answered' THEN 'completed' ELSE g.verdict END,
                     g.started_at, greatest(0, g.bytes_received - coalesce(g.resumed_at_offset, 0)),
                     g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
                     m.redirects, m.name_lookup_us, m.connect_us, m.tls_us, m.first_byte_us,
@@ -197,7 +197,7 @@ extension TransferStore {
             partial_gone AS (
                 DELETE FROM partial x USING gone g JOIN item i USING (place)
                 WHERE x.task_id = ANY (\(columns.tasks)) AND x.task_id = g.task_id
-                    AND (g.verdict IN ('completed', 'uploaded', 'failed') OR x.part_fence = i.abandoned)
+                    AND (g.verdict IN ('completed', 'answered', 'failed') OR x.part_fence = i.abandoned)
                 RETURNING x.task_id, x.part_fence, x.source_task_id,
                     x.part_fence IS NOT DISTINCT FROM g.part_fence
                         AND g.verdict = 'completed' AS is_result
@@ -216,7 +216,7 @@ extension TransferStore {
                 FROM gone JOIN (VALUES
                     ('completed', 0, 'task.download_finished', false, 'running'::task_state),
                     ('completed', 1, 'task.completed', true, 'completed'),
-                    ('uploaded', 1, 'task.completed', true, 'completed'),
+                    ('answered', 1, 'task.completed', true, 'completed'),
                     ('failed', 1, 'task.failed', true, 'failed'),
                     ('retry', 1, 'task.waiting', false, 'waiting_for_retry'),
                     ('offline', 1, 'task.waiting', false, 'waiting_for_connectivity'),
@@ -267,8 +267,8 @@ private struct ConclusionColumns {
             }
             switch conclusion.verdict {
             case .completed: try append("completed")
-            case .uploaded(let result, let body):
-                try append("uploaded")
+            case .answered(let result, let body):
+                try append("answered")
                 answers.append(AnswerColumns(result, body: body, place: Int64(index + 1)))
             case .failed(let failure): try append("failed", failure)
             case .retry(let failure, let delay): try append("retry", failure, delay)
@@ -302,7 +302,7 @@ private struct ConclusionColumns {
     }
 }
 
-/// What the origin answered to an upload; also a table of their own.
+/// What the origin answered to an upload or data task; also a table of their own.
 private struct AnswerColumns {
     let place: Int64
     let httpStatus: Int16

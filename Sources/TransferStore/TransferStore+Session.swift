@@ -5,10 +5,14 @@ package import TransferModel
 extension TransferStore {
     /// Creates the tenant's session `identifier`, or gives the living one `configuration`.
     ///
+    /// Without a `kind` a new one is a background session. A living one of another kind than that
+    /// is not changed.
+    ///
     /// - Returns: the session, and whether this call made it. Of parallel calls exactly one does.
     package func putSession(
         tenant: TenantID,
         identifier: String,
+        kind: Session.Kind? = nil,
         configuration: SessionConfiguration
     ) async throws(StoreError) -> (session: Session, isCreated: Bool) {
         let id = UUID.version7()
@@ -19,10 +23,11 @@ extension TransferStore {
         let rows = try await run([
             """
             INSERT INTO session (
-                id, tenant_id, identifier, timeout_for_request_ms, timeout_for_resource_ms,
+                id, tenant_id, identifier, kind, timeout_for_request_ms, timeout_for_resource_ms,
                 additional_headers, options)
             VALUES (
                 \(id), \(tenant.uuid), \(identifier),
+                \((kind ?? .background).rawValue),
                 \(configuration.timeoutForRequest.milliseconds),
                 \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb,
                 \(options)::text::jsonb)
@@ -32,6 +37,7 @@ extension TransferStore {
                 timeout_for_resource_ms = excluded.timeout_for_resource_ms,
                 additional_headers = excluded.additional_headers,
                 options = excluded.options
+            WHERE \(kind == nil) OR session.kind = excluded.kind
             RETURNING id = \(id) AS is_created
             """,
             """
@@ -41,11 +47,12 @@ extension TransferStore {
             Self.selectSession(tenant: tenant, identifier: identifier),
         ])
         return try decoding { () throws(PostgresError) in
-            guard let created = rows[0].first, let session = rows[2].first else {
+            guard let session = rows[2].first else {
                 throw PostgresError(decoding: "a session that was just written is not there")
             }
             return (
-                session: try Session(session), isCreated: try created.decode("is_created")
+                session: try Session(session),
+                isCreated: try rows[0].first?.decode("is_created") ?? false
             )
         }
     }
@@ -72,7 +79,7 @@ extension TransferStore {
 
     private static let selectSession: Query = """
         SELECT
-            s.id, s.tenant_id, s.identifier, s.timeout_for_request_ms, s.timeout_for_resource_ms,
+            s.id, s.tenant_id, s.identifier, s.kind, s.timeout_for_request_ms, s.timeout_for_resource_ms,
             s.additional_headers, s.options, s.created_at, p.generation, p.outstanding, p.completed,
             p.failed, p.cancelled, p.last_sequence
         FROM session s JOIN session_progress p ON p.session_id = s.id
@@ -101,7 +108,8 @@ extension TransferStore {
     /// Ends a session.
     ///
     /// No further task is accepted, what is outstanding is cancelled and its identifier may be
-    /// used anew. Its events are still delivered.
+    /// used anew. Its events are still delivered. Of an ephemeral session nothing else is to be
+    /// found from now on, and soon nothing is there.
     ///
     /// - Returns: false when the tenant has no such living session.
     package func invalidateSession(
@@ -114,7 +122,7 @@ extension TransferStore {
                 UPDATE session SET invalidated_at = now()
                 WHERE tenant_id = \(tenant.uuid) AND identifier = \(identifier) COLLATE "C"
                     AND invalidated_at IS NULL
-                RETURNING id
+                RETURNING id, kind
             ),
             counter AS (
                 UPDATE session_progress p
@@ -130,6 +138,9 @@ extension TransferStore {
             -- Remembers what is left to do, should this instance die before it is done.
             invalidation_row AS (
                 INSERT INTO invalidation (session_id) SELECT id FROM ended
+            ),
+            erasure_row AS (
+                INSERT INTO erasure (session_id) SELECT id FROM ended WHERE kind = 'ephemeral'
             ),
             \(Self.wake)
             SELECT session_id FROM counter
@@ -149,6 +160,7 @@ extension Session {
             id: try row.session("id"),
             tenant: try row.tenant("tenant_id"),
             identifier: try row.decode("identifier"),
+            kind: try row.word("kind"),
             configuration: SessionConfiguration(
                 timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
                 timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),

@@ -6,6 +6,8 @@ package import TransferModel
 package enum SubmitResult: Sendable {
     case accepted(generation: Int64)
     case unknownSession
+    /// Some of the tasks are data tasks, and the session is none for them; nothing was stored.
+    case dataNeedsEphemeralSession
     /// Some of the resume data named is not there, or no longer; nothing was stored.
     case unknownResumeData
     /// The request was answered before; nothing was done now.
@@ -34,7 +36,9 @@ extension TransferStore {
         let rows = try await runOnce(
             """
             WITH target AS (
-                SELECT id, options FROM session
+                SELECT id, options,
+                    kind = 'ephemeral' OR \(!columns.kinds.contains("data")) AS is_fit
+                FROM session
                 WHERE tenant_id = \(tenant.uuid) AND identifier = \(sessionIdentifier) COLLATE "C"
                     AND invalidated_at IS NULL
             ),
@@ -52,7 +56,8 @@ extension TransferStore {
                     failed = CASE p.outstanding WHEN 0 THEN 0 ELSE p.failed END,
                     cancelled = CASE p.outstanding WHEN 0 THEN 0 ELSE p.cancelled END,
                     last_sequence = p.last_sequence + \(count)
-                FROM target WHERE p.session_id = target.id AND NOT p.is_invalidated
+                FROM target
+                WHERE p.session_id = target.id AND NOT p.is_invalidated AND target.is_fit
                     AND (SELECT count(*) FROM token) = \(Int64(columns.resumeData.count))
                 RETURNING p.session_id, p.generation, p.last_sequence - \(count) AS base,
                     clock_timestamp() AS occurred_at
@@ -126,7 +131,7 @@ extension TransferStore {
             \(Self.wake),
             \(Self.keepAnswer(idempotency, tenant: tenant))
             SELECT (SELECT generation FROM counter) AS generation,
-                EXISTS (SELECT 1 FROM target) AS is_known
+                (SELECT is_fit FROM target) AS is_fit
             """,
             keeping: idempotency
         )
@@ -138,8 +143,11 @@ extension TransferStore {
             if let generation = try row.decodeIfPresent("generation", as: Int64.self) {
                 return .accepted(generation: generation)
             }
-            let isKnown = try row.decode("is_known", as: Bool.self)
-            return isKnown && !columns.resumeData.isEmpty ? .unknownResumeData : .unknownSession
+            return switch try row.decodeIfPresent("is_fit", as: Bool.self) {
+            case true where !columns.resumeData.isEmpty: .unknownResumeData
+            case false: .dataNeedsEphemeralSession
+            default: .unknownSession
+            }
         }
     }
 
@@ -202,8 +210,7 @@ private struct SubmissionColumns {
         // What is usual is not stored.
         methods = submissions.map { submission in
             let request = submission.request
-            let usual = TransferRequest(upload: request.upload).method
-            return request.method == usual ? nil : request.method
+            return request.method == request.kind.methodDefault ? nil : request.method
         }
         uploadPaths = submissions.map { submission in
             if case .file(let path) = submission.request.upload { path } else { nil }

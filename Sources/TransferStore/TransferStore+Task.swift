@@ -8,7 +8,7 @@ extension TransferStore {
         let rows = try await run(
             """
             \(Self.selectTask)
-            WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
+            WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid) AND \(Self.isNotErased)
             """
         )
         return try decoding { () throws(PostgresError) in
@@ -17,7 +17,7 @@ extension TransferStore {
         }
     }
 
-    /// What the origin answered to a completed upload; nil when nothing was kept.
+    /// What the origin answered to a completed upload or data task; nil when that was nothing.
     package func responseBody(
         tenant: TenantID,
         task: TaskID
@@ -25,7 +25,7 @@ extension TransferStore {
         let rows = try await run(
             """
             SELECT o.response_body FROM outcome o JOIN task t ON t.id = o.task_id
-            WHERE t.id = \(task.uuid) AND t.tenant_id = \(tenant.uuid)
+            WHERE t.id = \(task.uuid) AND t.tenant_id = \(tenant.uuid) AND \(Self.isNotErased)
             """
         )
         return try decoding { () throws(PostgresError) in
@@ -199,8 +199,7 @@ extension TransferTask {
             priority: TaskPriority(rank: try row.decode("priority_rank")),
             options: try row.options("options"),
             kind: kind,
-            method: try row.decodeIfPresent("method")
-                ?? TransferRequest(upload: kind == .upload ? .staged : nil).method,
+            method: try row.decodeIfPresent("method") ?? kind.methodDefault,
             awaitsBody: try row.decode("awaits_body"),
             attempt: Int(try row.decode("attempt", as: Int16.self)),
             bytesReceived: bytesReceived,

@@ -25,6 +25,7 @@ package struct FieldError: Error, Hashable, Codable, Sendable {
         case invalidDestination = "invalid_destination"
         case invalidIdentifier = "invalid_identifier"
         case invalidCursor = "invalid_cursor"
+        case dataNeedsEphemeralSession = "data_needs_ephemeral_session"
         case tooManyItems = "too_many_items"
         case noItems = "no_items"
     }

@@ -58,6 +58,8 @@ extension ProblemDetails {
         case methodNotAllowed = "method_not_allowed"
         /// No cancelled task left that resume data, or it was used before.
         case unknownResumeData = "unknown_resume_data"
+        /// The session has another kind, which never changes.
+        case sessionKindDiffers = "session_kind_differs"
         /// The task waits for no bytes from its client.
         case bodyNotExpected = "body_not_expected"
         /// Another request is just bringing the task's bytes.
@@ -104,7 +106,8 @@ extension ProblemDetails {
                 .unknownCredential:
                 404
             case .methodNotAllowed: 405
-            case .taskNotCompleted, .taskNotAsked, .taskEnded, .bodyNotExpected, .bodyInUse,
+            case .sessionKindDiffers, .taskNotCompleted, .taskNotAsked, .taskEnded,
+                .bodyNotExpected, .bodyInUse,
                 .wrongOffset,
                 .unknownResumeData, .idempotencyKeyInUse:
                 409
@@ -133,6 +136,7 @@ extension ProblemDetails {
             case .unknownCredential: "There is no such credential"
             case .methodNotAllowed: "The method is not allowed here"
             case .unknownResumeData: "There is no such resume data"
+            case .sessionKindDiffers: "The session has another kind"
             case .bodyNotExpected: "The task waits for no bytes"
             case .bodyInUse: "The body is just being brought"
             case .wrongOffset: "The offset is not where the body ends"

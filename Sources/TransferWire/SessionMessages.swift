@@ -1,9 +1,11 @@
 /// The body of `PUT /v1/sessions/{identifier}`; without one, the defaults hold.
 package struct SessionRequest: Decodable, Sendable {
+    package let kind: String?
     package let configuration: SessionConfigurationRequest?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        kind = try container.decodeIfPresent(String.self, forKey: .kind)
         configuration = try container.decodeIfPresent(
             SessionConfigurationRequest.self,
             forKey: .configuration
@@ -11,7 +13,7 @@ package struct SessionRequest: Decodable, Sendable {
     }
 
     private enum CodingKeys: CodingKey {
-        case configuration
+        case kind, configuration
     }
 }
 
@@ -40,6 +42,7 @@ private enum ConfigurationKey: String, CodingKey {
 /// A session as clients see it.
 package struct SessionDocument: Codable, Sendable {
     package let identifier: String
+    package let kind: String
     package let configuration: Configuration
     package let generation: Int64
     package let outstanding: Int64
@@ -51,6 +54,7 @@ package struct SessionDocument: Codable, Sendable {
 
     package init(
         identifier: String,
+        kind: String,
         configuration: Configuration,
         generation: Int64,
         outstanding: Int64,
@@ -61,6 +65,7 @@ package struct SessionDocument: Codable, Sendable {
         createdAt: Timestamp
     ) {
         self.identifier = identifier
+        self.kind = kind
         self.configuration = configuration
         self.generation = generation
         self.outstanding = outstanding
@@ -72,7 +77,7 @@ package struct SessionDocument: Codable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case identifier, configuration, generation, outstanding, completed, failed, cancelled
+        case identifier, kind, configuration, generation, outstanding, completed, failed, cancelled
         case lastEventSequence = "last_event_sequence"
         case createdAt = "created_at"
     }

@@ -151,23 +151,29 @@ package struct TaskDocument: Codable, Sendable {
         package let etag: String?
         package let isLengthVerified: Bool
         package let suggestedFilename: String?
+        /// How the text of the body is encoded, as the origin says; in lower case.
+        package let charset: String?
+        /// All of the answer to a data task, in base64 of the very bytes that came.
+        package var body: String?
 
         package init(
             status: Int,
             contentType: String?,
+            charset: String?,
             etag: String?,
             isLengthVerified: Bool,
             suggestedFilename: String?
         ) {
             self.suggestedFilename = suggestedFilename
             self.status = status
+            self.charset = charset
             self.contentType = contentType
             self.etag = etag
             self.isLengthVerified = isLengthVerified
         }
 
         private enum CodingKeys: String, CodingKey {
-            case status, etag
+            case status, etag, charset, body
             case contentType = "content_type"
             case isLengthVerified = "is_length_verified"
             case suggestedFilename = "suggested_filename"

@@ -1,4 +1,4 @@
-/// One download as a client asks for it.
+/// One task as a client asks for it.
 package struct TaskRequest: Decodable, Sendable {
     /// What is fetched.
     package let target: Target
@@ -16,6 +16,8 @@ package struct TaskRequest: Decodable, Sendable {
     package let kind: String?
     package let method: String?
     package let upload: UploadRequest?
+    /// In base64.
+    package let body: String?
     package let idempotent: Bool?
 
     package init(from decoder: any Decoder) throws {
@@ -45,6 +47,7 @@ package struct TaskRequest: Decodable, Sendable {
         kind = try container.decodeIfPresent(String.self, forKey: .kind)
         method = try container.decodeIfPresent(String.self, forKey: .method)
         upload = try container.decodeIfPresent(UploadRequest.self, forKey: .upload)
+        body = try container.decodeIfPresent(String.self, forKey: .body)
         idempotent = try container.decodeIfPresent(Bool.self, forKey: .idempotent)
     }
 
@@ -78,7 +81,7 @@ package struct TaskRequest: Decodable, Sendable {
 
     private enum CodingKeys: String, CodingKey {
         case url, components, headers, autostart, priority, destination, checksums
-        case kind, method, upload, idempotent
+        case kind, method, upload, body, idempotent
         case expectedSize = "expected_size"
         case clientPersistedString = "client_persisted_string"
         case earliestBeginAt = "earliest_begin_at"
@@ -171,7 +174,7 @@ package struct DestinationRequest: Decodable, Sendable {
     }
 }
 
-/// The body of `POST …/tasks`: one download or an array of them.
+/// The body of `POST …/tasks`: one task or an array of them.
 package struct SubmitRequest: Decodable, Sendable {
     /// Tasks of one request.
     package static let tasksMax = 1000

@@ -14,6 +14,8 @@ import TransferTestSupport
 /// Engines on a real database, a real file system and a real origin.
 final class EngineFixture: Sendable {
     static let identifier = "nightly"
+    /// An ephemeral session, once a test has put it.
+    static let ephemeral = "private"
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     let origin: LoopbackOrigin
@@ -116,9 +118,19 @@ final class EngineFixture: Sendable {
         }
     }
 
+    func putEphemeral() async throws {
+        _ = try await store.putSession(
+            tenant: tenant,
+            identifier: Self.ephemeral,
+            kind: .ephemeral,
+            configuration: SessionConfiguration()
+        )
+    }
+
     /// Submits a download of `url`, as `change` leaves it.
     func submit(
         _ url: String,
+        to session: String = identifier,
         _ change: (inout TaskSubmission) -> Void = { _ in }
     ) async throws -> TaskID {
         let parsed = try CurlURL(url)
@@ -131,7 +143,7 @@ final class EngineFixture: Sendable {
         let result = try await store.submit(
             [submission],
             tenant: tenant,
-            sessionIdentifier: Self.identifier
+            sessionIdentifier: session
         )
         guard case .accepted = result else { throw CancellationError() }
         return submission.id

@@ -229,7 +229,7 @@ import TransferTestSupport
         #expect(task.state == .completed)
         #expect(task.result?.isLengthVerified == false)
         let kept = try await fixture.store.responseBody(tenant: fixture.tenant, task: task.id)
-        #expect(kept == Self.body.bytes(in: 0..<TransferRequest.responseBodyBytesMax))
+        #expect(kept == Self.body.bytes(in: 0..<TransferRequest.Kind.upload.answerBytesMax))
     }
 
     @Test func cancellingStopsTheBytes() async throws {

@@ -208,7 +208,7 @@ import TransferWire
                 Conclusion(
                     task: id,
                     fence: claim.fence,
-                    verdict: .uploaded(result, body: Array("{}".utf8)),
+                    verdict: .answered(result, body: Array("{}".utf8)),
                     bytesSent: 3
                 )
             ])

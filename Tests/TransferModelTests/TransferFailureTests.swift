@@ -32,7 +32,7 @@ import TransferModel
                 .connectionLost, .lengthMismatch:
                 .network
             case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .credentialUnusable,
-                .badRedirect, .unsupportedURL:
+                .badRedirect, .unsupportedURL, .responseTooLarge:
                 .http
             case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
                 .sourceChanged, .storageFull, .storageFailure:
@@ -48,7 +48,8 @@ import TransferModel
                 "could_not_resolve_host", "could_not_connect", "egress_denied", "tls_failure",
                 "timed_out", "connection_lost", "length_mismatch", "size_mismatch",
                 "checksum_mismatch", "bad_response", "http_status", "credential_unusable",
-                "bad_redirect", "unsupported_url", "file_too_large", "destination_collision",
+                "bad_redirect", "unsupported_url", "file_too_large", "response_too_large",
+                "destination_collision",
                 "destination_not_writable", "source_missing", "source_changed", "storage_full",
                 "storage_failure", "unknown_outcome", "poison",
             ]

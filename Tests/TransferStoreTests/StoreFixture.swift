@@ -54,11 +54,13 @@ struct StoreFixture: Sendable {
     @discardableResult
     func putSession(
         _ identifier: String = StoreFixture.identifier,
-        _ configuration: SessionConfiguration = SessionConfiguration()
+        _ configuration: SessionConfiguration = SessionConfiguration(),
+        kind: Session.Kind? = nil
     ) async throws -> Session {
         try await store.putSession(
             tenant: tenant,
             identifier: identifier,
+            kind: kind,
             configuration: configuration
         ).session
     }

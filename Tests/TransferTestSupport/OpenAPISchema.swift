@@ -9,7 +9,8 @@ package struct OpenAPISchema: Sendable {
     let document: OpenAPIValue
 
     private static let annotations: Set<String> = [
-        "description", "default", "contentMediaType", "title", "example", "deprecated",
+        "description", "default", "contentMediaType", "contentEncoding", "title", "example",
+        "deprecated",
     ]
 
     /// What is wrong with `value`, one line each.

@@ -3,11 +3,11 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-/// One attempt of an upload: requests, redirects and the begin of the answer.
+/// One attempt of an upload or a data task: requests, redirects, and the answer in memory.
 ///
 /// Called on its curl loop's thread, but for `start`, `abandon` and `progress`, which may come from
 /// anywhere; what both touch is under the mutex.
-final class Upload: CurlSink, TransferAttempt {
+final class Exchange: CurlSink, TransferAttempt {
     /// What an ended attempt hands over.
     struct Ending: Sendable {
         let claim: TaskClaim
@@ -15,6 +15,7 @@ final class Upload: CurlSink, TransferAttempt {
         let metrics: AttemptMetrics
         /// Where the last request went.
         let url: CurlURL
+        let bytesReceived: Int64
         let bytesSent: Int64
         /// Whether the origin may have acted on the request.
         let mayHaveArrived: Bool
@@ -33,6 +34,8 @@ final class Upload: CurlSink, TransferAttempt {
     private let configuration: EngineConfiguration
     private let onEnd: @Sendable (Ending) -> Void
     private let bytesToSend: Int64
+    /// What is kept of an answer, in bytes.
+    private let answerBytesMax: Int
     private let current = CurrentTransfer()
     private let state: Mutex<Confined>
 
@@ -41,10 +44,13 @@ final class Upload: CurlSink, TransferAttempt {
         var request: TransferRequest
         var headers: [HTTPHeader]
         let file: UploadFile?
+        /// The answer that is arriving is the result, and neither a redirect nor a failure.
+        var isResult = false
         var body: [UInt8] = []
         /// The answer went on beyond what is kept of it.
         var isCut = false
         var bytesReceived: Int64 = 0
+        var bytesExpected: Int64?
         var metrics = AttemptMetrics()
         var mayHaveArrived = false
         let startedAt = ContinuousClock.now
@@ -65,6 +71,11 @@ final class Upload: CurlSink, TransferAttempt {
         self.loop = loop
         self.configuration = configuration
         self.onEnd = onEnd
+        let kind = claim.request.kind
+        answerBytesMax = min(
+            kind.answerBytesMax,
+            kind == .data ? Int(clamping: claim.options.sizeMax ?? .max) : .max
+        )
         let file = try Self.file(claim, container)
         if case .data(let bytes) = claim.request.upload {
             bytesToSend = Int64(bytes.count)
@@ -133,6 +144,7 @@ final class Upload: CurlSink, TransferAttempt {
         state.withLock { state in
             AttemptStatus(
                 received: state.bytesReceived,
+                expected: state.bytesExpected,
                 sent: bytesSent(state),
                 toSend: bytesToSend
             )
@@ -144,22 +156,43 @@ final class Upload: CurlSink, TransferAttempt {
             state.metrics.httpStatus = head.status
             state.body = []
             state.isCut = false
-            return state.machine.received(head) == .abort ? .abort : .proceed
+            let action = state.machine.received(head)
+            state.isResult = action == .receive
+            if state.isResult {
+                state.bytesExpected = head.contentLength
+                if isTooLong(head.contentLength ?? 0) { return refuse(&state) }
+            }
+            return action == .abort ? .abort : .proceed
         }
     }
 
     func receive(body: UnsafeRawBufferPointer) -> SinkVerdict {
         state.withLock { state in
-            state.bytesReceived += Int64(body.count)
-            let room = TransferRequest.responseBodyBytesMax - state.body.count
+            if state.isResult { state.bytesReceived += Int64(body.count) }
+            let room = answerBytesMax - state.body.count
             state.body += body.prefix(max(0, room))
+            guard body.count > room else { return .proceed }
+            if isTooLong(state.bytesReceived) { return refuse(&state) }
             // What goes on beyond the bound is not waited for.
-            guard body.count <= room else {
-                state.isCut = true
-                return .abort
-            }
-            return .proceed
+            state.isCut = true
+            return .abort
         }
+    }
+
+    /// Whether an answer of that length is too long for its task, of which nothing may be cut.
+    private func isTooLong(_ length: Int64) -> Bool {
+        claim.request.kind == .data && claim.request.method != "HEAD" && length > answerBytesMax
+    }
+
+    private func refuse(_ state: inout Confined) -> SinkVerdict {
+        state.machine.failed(
+            TransferFailure(
+                .responseTooLarge,
+                "The response is longer than the \(answerBytesMax) bytes that are kept with a task."
+            )
+        )
+        state.body = []
+        return .abort
     }
 
     func finish(_ result: Result<CurlSummary, CurlError>) {
@@ -196,6 +229,7 @@ final class Upload: CurlSink, TransferAttempt {
             end: checked(end, state),
             metrics: state.metrics,
             url: state.machine.url,
+            bytesReceived: state.bytesReceived,
             bytesSent: bytesSent(state),
             mayHaveArrived: state.mayHaveArrived,
             remaining: timeLeft(state)

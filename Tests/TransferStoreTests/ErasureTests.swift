@@ -1,0 +1,152 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What becomes of an ephemeral session in the end.
+@Suite(.postgresSchema) struct ErasureTests {
+    private static let hidden = "hidden"
+
+    private func fixture() async throws -> StoreFixture {
+        let fixture = try await StoreFixture()
+        try await fixture.putSession(Self.hidden, kind: .ephemeral)
+        return fixture
+    }
+
+    private func invalidate(_ fixture: StoreFixture, _ identifier: String) async throws {
+        let isEnded = try await fixture.store.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: identifier
+        )
+        #expect(isEnded)
+    }
+
+    private func sessions(_ fixture: StoreFixture) async throws -> Int64 {
+        try await fixture.count("SELECT count(*) AS count FROM session")
+    }
+
+    @Test func aBackgroundSessionIsNotErased() async throws {
+        let fixture = try await fixture()
+        let ids = try await fixture.submit(2)
+        try await invalidate(fixture, StoreFixture.identifier)
+        #expect(try await fixture.store.tasksToErase().isEmpty)
+        try await fixture.store.erase([])
+        #expect(try await fixture.states(ids) == [.cancelled, .cancelled])
+        #expect(try await sessions(fixture) == 2)
+    }
+
+    @Test func aSessionWithoutTasksIsErased() async throws {
+        let fixture = try await fixture()
+        try await invalidate(fixture, Self.hidden)
+        #expect(try await fixture.store.tasksToErase().isEmpty)
+        try await fixture.store.erase([])
+        #expect(try await sessions(fixture) == 1)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aTaskIsErasedWhenItsWorkerHasStopped() async throws {
+        let fixture = try await fixture()
+        let id = try await fixture.submit(1, to: Self.hidden)[0]
+        let claim = try await fixture.claim()[0]
+        try await invalidate(fixture, Self.hidden)
+        #expect(try await fixture.store.tasksToErase().isEmpty)
+        try await fixture.store.erase([])
+        #expect(try await sessions(fixture) == 2)
+        try await fixture.store.removeRevocations([claim.fence])
+        let remains = try await fixture.store.tasksToErase()
+        #expect(remains.map(\.task) == [id])
+        #expect(remains.map(\.paths) == [[ResultLocation.path(of: id, destination: nil)]])
+        // As long as files could not be removed, the row that names them stays.
+        try await fixture.store.erase([])
+        #expect(try await fixture.store.tasksToErase().count == 1)
+        try await fixture.store.erase([id])
+        #expect(try await sessions(fixture) == 1)
+        try await fixture.checkInvariants()
+    }
+
+    @Test(arguments: [true, false])
+    func subscribersAreToldFirstAndHaveAnHour(answers: Bool) async throws {
+        let fixture = try await fixture()
+        try await fixture.subscribe()
+        let id = try await fixture.submit(1, to: Self.hidden)[0]
+        try await invalidate(fixture, Self.hidden)
+        #expect(try await fixture.store.tasksToErase().isEmpty)
+        let claim = try await fixture.claimDeliveries()[0]
+        #expect(try await fixture.store.tasksToErase().isEmpty)
+        if answers {
+            let isTold = try await fixture.store.recordDelivered(
+                claim,
+                through: 4,
+                status: 204,
+                lease: .seconds(600)
+            )
+            #expect(isTold)
+            #expect(try await fixture.store.releaseDelivery(claim))
+        } else {
+            _ = try await fixture.aside.execute(
+                "UPDATE erasure SET begun_at = now() - interval '61 minutes'"
+            )
+        }
+        #expect(try await fixture.store.tasksToErase().map(\.task) == [id])
+        try await fixture.store.erase([id])
+        #expect(try await fixture.count("SELECT count(*) AS count FROM event") == 0)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM delivery") == 0)
+        // A worker that was just telling has lost its claim.
+        let isLate = try await fixture.store.recordDelivered(
+            claim,
+            through: 4,
+            status: 204,
+            lease: .seconds(600)
+        )
+        #expect(!isLate)
+    }
+
+    /// A task of another session may go on with a part file until it has taken it over.
+    @Test func whatAnotherTaskGoesOnWithIsKept() async throws {
+        let fixture = try await fixture()
+        try await fixture.submit(1, to: Self.hidden)
+        let claim = try await fixture.claim()[0]
+        try await fixture.store.recordProgress([
+            StoreFixture.progress(of: claim.task, fence: claim.fence)
+        ])
+        let token = ResumeDataID(UUID())
+        _ = try await fixture.store.cancelTask(
+            tenant: fixture.tenant,
+            id: claim.task,
+            producing: token
+        )
+        try await fixture.store.removeRevocations([claim.fence])
+        let heir = try await fixture.submit { submission, _ in submission.resumeData = token }[0]
+        try await invalidate(fixture, Self.hidden)
+        #expect(try await fixture.store.tasksToErase().isEmpty)
+        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: heir)
+        let parts = try await fixture.store.abandonedParts()
+        #expect(parts.map(\.fence) == [claim.fence])
+        #expect(try await fixture.store.tasksToErase().isEmpty)
+        try await fixture.store.forgetAbandonedParts(parts.map(\.fence))
+        #expect(try await fixture.store.tasksToErase().map(\.task) == [claim.task])
+    }
+
+    @Test func resumeDataThatNobodyTookIsGivenUp() async throws {
+        let fixture = try await fixture()
+        try await fixture.submit(1, to: Self.hidden)
+        let claim = try await fixture.claim()[0]
+        try await fixture.store.recordProgress([
+            StoreFixture.progress(of: claim.task, fence: claim.fence)
+        ])
+        let token = ResumeDataID(UUID())
+        _ = try await fixture.store.cancelTask(
+            tenant: fixture.tenant,
+            id: claim.task,
+            producing: token
+        )
+        try await fixture.store.removeRevocations([claim.fence])
+        try await invalidate(fixture, Self.hidden)
+        #expect(try await fixture.store.tasksToErase().isEmpty)
+        #expect(try await !fixture.store.hasResumeData(token))
+        let parts = try await fixture.store.abandonedParts()
+        #expect(parts.map(\.fence) == [claim.fence])
+    }
+}
