@@ -159,11 +159,8 @@ final class ActiveTransfer {
         guard count > 0 else { return }
         let now = ContinuousClock.now
         lastActivity = now
-        if upload.isWhole {
-            firstByte.bodySent(at: now)
-        } else {
-            pacing.sent(count, by: self, at: now)
-        }
+        pacing.sent(count, by: self, at: now, isLast: upload.isWhole)
+        if upload.isWhole { firstByte.bodySent(at: now) }
     }
 
     func allowsConnection(to address: SocketAddress?) -> Bool {

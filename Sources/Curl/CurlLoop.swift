@@ -76,6 +76,10 @@ package final class CurlLoop: Sendable {
         post { [driver] in driver.limit(id, receiveRate: receiveRate, sendRate: sendRate) }
     }
 
+    fileprivate func share(_ id: UInt64, _ rates: [SharedRate]) {
+        post { [driver] in driver.share(id, rates) }
+    }
+
     fileprivate func cancel(_ id: UInt64) {
         post { [driver] in driver.cancel(id) }
     }
@@ -120,6 +124,11 @@ package struct CurlTransfer: Sendable, Hashable {
         precondition(receiveRate ?? 1 > 0 && sendRate ?? 1 > 0, "a rate must be above zero")
         loop.limit(id, receiveRate: receiveRate, sendRate: sendRate)
     }
+
+    /// Puts the transfer under `rates` from any thread, in place of its
+    /// ``CurlRequest/sharedRates``, and looks at its pauses anew; otherwise as
+    /// ``limit(receiveRate:sendRate:)``.
+    package func share(_ rates: [SharedRate]) { loop.share(id, rates) }
 
     package static func == (left: CurlTransfer, right: CurlTransfer) -> Bool {
         left.id == right.id && left.loop === right.loop

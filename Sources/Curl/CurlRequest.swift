@@ -47,6 +47,8 @@ package struct CurlRequest: Sendable {
     package var receiveRateMax: Int64?
     /// The most body bytes to send per second, above zero, or nil for any; as for receiving.
     package var sendRateMax: Int64?
+    /// Rates that the transfer keeps together with others, besides its own.
+    package var sharedRates: [SharedRate] = []
     /// What to ask of TLS; without effect on `http` URLs.
     package var tls = TLSSettings()
     /// The versions to offer.

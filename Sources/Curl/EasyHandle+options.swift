@@ -127,7 +127,7 @@ extension EasyHandle {
 extension CurlRequest {
     /// Whether HTTP/2 may be spoken; a stream that is paused must not be of an unsound version.
     var offersHTTP2: Bool {
-        let isPaced = receiveRateMax != nil || sendRateMax != nil
+        let isPaced = receiveRateMax != nil || sendRateMax != nil || !sharedRates.isEmpty
         return httpVersion == .negotiated && (!isPaced || CurlLoop.libraryVersion.isHTTP2Sound)
     }
 }

@@ -83,6 +83,13 @@ import EventLoop
         pauseDebtors()
     }
 
+    func share(_ id: UInt64, _ rates: [SharedRate]) {
+        guard let transfer = transfers[id], transfer.canBePaused else { return }
+        transfer.pacing.shared = rates
+        pace(transfer)
+        pauseDebtors()
+    }
+
     /// Ends all transfers and gives the multi handle back.
     func stop() {
         guard !isStopped else { return }
@@ -185,8 +192,8 @@ import EventLoop
         let code = unsafe curl_easy_pause(transfer.easy.raw, rest.curlBits)
         // Without a connection there is nothing to pause, and no bytes either; any other error is
         // of the sink, which was given bytes that libcurl had kept back.
-        guard code != CURLE_OK, code != CURLE_BAD_FUNCTION_ARGUMENT else { return }
-        end(transfer, code)
+        guard code != CURLE_BAD_FUNCTION_ARGUMENT else { return transfer.pacing.forgetRest() }
+        if code != CURLE_OK { end(transfer, code) }
     }
 
     private func pauseIsOver(_ id: UInt64) {

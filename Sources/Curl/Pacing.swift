@@ -39,31 +39,50 @@ struct Pacing {
     private var receiver: Pacer
     private var sender: Pacer
     private let debtors: Debtors
+    private let sendsBody: Bool
+    /// What other transfers' bytes count against too, whichever way they go.
+    var shared: [SharedRate]
     private var isEntered = false
 
     /// Starts with the rates of the request.
     init(_ request: CurlRequest, debtors: Debtors, at now: Instant) {
         receiver = Pacer(rate: request.receiveRateMax, at: now)
         sender = Pacer(rate: request.sendRateMax, at: now)
+        sendsBody = request.body != nil || request.bodySource != nil
+        shared = request.sharedRates
         self.debtors = debtors
     }
 
     /// Whether a piece may be taken; if not, receiving rests from now on.
     mutating func mayReceive(_ transfer: ActiveTransfer, at now: Instant) -> Bool {
-        guard receiver.pauseEnd(at: now, isPaused: rest.receiving) != nil else { return true }
+        guard pauseEnd(of: receiver, at: now, isPaused: rest.receiving) != nil else { return true }
         rest.receiving = true
         enter(transfer)
         return false
     }
 
     /// Notes received bytes.
-    mutating func received(_ count: Int64, at now: Instant) { receiver.move(count, at: now) }
-
-    /// Notes sent bytes, and enters the transfer as a debtor when they were too many.
-    mutating func sent(_ count: Int64, by transfer: ActiveTransfer, at now: Instant) {
-        sender.move(count, at: now)
-        if sender.pauseEnd(at: now, isPaused: rest.sending) != nil { enter(transfer) }
+    mutating func received(_ count: Int64, at now: Instant) {
+        receiver.move(count, at: now)
+        for rate in shared { rate.move(count, at: now) }
     }
+
+    /// Notes sent bytes, and enters the transfer as a debtor when they were too many and others
+    /// follow.
+    mutating func sent(
+        _ count: Int64,
+        by transfer: ActiveTransfer,
+        at now: Instant,
+        isLast: Bool
+    ) {
+        sender.move(count, at: now)
+        for rate in shared { rate.move(count, at: now) }
+        guard !isLast else { return }
+        if pauseEnd(of: sender, at: now, isPaused: rest.sending) != nil { enter(transfer) }
+    }
+
+    /// Takes back a rest that libcurl could not be told of.
+    mutating func forgetRest() { rest = Rest() }
 
     /// Changes both rates; the pauses follow with the next ``update(at:)``.
     mutating func limit(receiveRate: Int64?, sendRate: Int64?, at now: Instant) {
@@ -74,14 +93,22 @@ struct Pacing {
     /// Decides anew what rests from now on.
     mutating func update(at now: Instant) -> Rest {
         isEntered = false
-        let receiving = rest.receiving ? receiver.pauseEnd(at: now, isPaused: true) : nil
-        let sending = sender.pauseEnd(at: now, isPaused: rest.sending)
+        let receiving = rest.receiving ? pauseEnd(of: receiver, at: now, isPaused: true) : nil
+        let sending = sendsBody ? pauseEnd(of: sender, at: now, isPaused: rest.sending) : nil
         rest = Rest(
             receiving: receiving != nil,
             sending: sending != nil,
             end: [receiving, sending].compactMap(\.self).min()
         )
         return rest
+    }
+
+    /// When the last of a direction's rates lets go on; nil for now.
+    private func pauseEnd(of pacer: Pacer, at now: Instant, isPaused: Bool) -> Instant? {
+        shared.reduce(pacer.pauseEnd(at: now, isPaused: isPaused)) { end, rate in
+            guard let other = rate.pauseEnd(at: now, isPaused: isPaused) else { return end }
+            return end.map { max($0, other) } ?? other
+        }
     }
 
     private mutating func enter(_ transfer: ActiveTransfer) {
