@@ -49,6 +49,7 @@ CREATE TABLE attempt (
     resumed_at_offset bigint,
     bytes_sent bigint NOT NULL DEFAULT 0,
     bytes_to_send bigint,
+    bytes_per_second bigint NOT NULL DEFAULT 0,
     CONSTRAINT attempt_number_check CHECK ((number > 0)),
     CONSTRAINT attempt_pkey PRIMARY KEY (task_id),
     CONSTRAINT attempt_resumed_at_offset_check CHECK ((resumed_at_offset > 0))
@@ -75,6 +76,16 @@ CREATE TABLE attempt_log (
     http_version text,
     remote_address text,
     bytes_sent bigint NOT NULL DEFAULT 0,
+    fetch_start_us bigint,
+    request_start_us bigint,
+    request_end_us bigint,
+    request_header_bytes bigint,
+    request_body_bytes bigint,
+    response_header_bytes bigint,
+    response_body_bytes bigint,
+    remote_port integer,
+    local_address text,
+    local_port integer,
     CONSTRAINT attempt_log_outcome_check CHECK ((outcome = ANY (ARRAY['completed'::text, 'failed'::text, 'retried'::text, 'released'::text, 'lost'::text, 'suspended'::text, 'cancelled'::text]))),
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence)
 );
@@ -147,6 +158,9 @@ CREATE TABLE event (
     bytes_received bigint,
     failure jsonb,
     summary jsonb,
+    bytes_expected bigint,
+    bytes_sent bigint,
+    bytes_to_send bigint,
     CONSTRAINT event_check CHECK (((task_id IS NULL) = (task_state IS NULL))),
     CONSTRAINT event_pkey PRIMARY KEY (session_id, sequence),
     CONSTRAINT event_sequence_check CHECK ((sequence > 0))
@@ -176,6 +190,13 @@ CREATE TABLE idempotency_key (
 CREATE TABLE invalidation (
     session_id uuid NOT NULL,
     CONSTRAINT invalidation_pkey PRIMARY KEY (session_id)
+);
+
+CREATE TABLE limit_change (
+    is_only boolean NOT NULL DEFAULT true,
+    version bigint NOT NULL,
+    CONSTRAINT limit_change_is_only_check CHECK (is_only),
+    CONSTRAINT limit_change_pkey PRIMARY KEY (is_only)
 );
 
 CREATE TABLE outcome (
@@ -274,12 +295,15 @@ CREATE TABLE session (
     options jsonb,
     has_credentials boolean NOT NULL DEFAULT false,
     kind text NOT NULL DEFAULT 'background'::text,
+    total_bytes_per_second_max bigint,
+    revision integer NOT NULL DEFAULT 1,
     CONSTRAINT session_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 255))),
     CONSTRAINT session_kind_check CHECK ((kind = ANY (ARRAY['background'::text, 'ephemeral'::text]))),
     CONSTRAINT session_pkey PRIMARY KEY (id),
     CONSTRAINT session_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
     CONSTRAINT session_timeout_for_request_ms_check CHECK ((timeout_for_request_ms > 0)),
-    CONSTRAINT session_timeout_for_resource_ms_check CHECK ((timeout_for_resource_ms > 0))
+    CONSTRAINT session_timeout_for_resource_ms_check CHECK ((timeout_for_resource_ms > 0)),
+    CONSTRAINT session_total_bytes_per_second_max_check CHECK ((total_bytes_per_second_max > 0))
 );
 
 CREATE TABLE session_credential (
@@ -357,9 +381,11 @@ CREATE TABLE tenant (
     name text NOT NULL,
     created_at timestamp with time zone NOT NULL DEFAULT now(),
     certificate_authorities bytea,
+    total_bytes_per_second_max bigint,
     CONSTRAINT tenant_certificate_authorities_check CHECK (((octet_length(certificate_authorities) >= 1) AND (octet_length(certificate_authorities) <= 65536))),
     CONSTRAINT tenant_name_key UNIQUE (name),
-    CONSTRAINT tenant_pkey PRIMARY KEY (id)
+    CONSTRAINT tenant_pkey PRIMARY KEY (id),
+    CONSTRAINT tenant_total_bytes_per_second_max_check CHECK ((total_bytes_per_second_max > 0))
 );
 
 CREATE TABLE worker (

@@ -50,6 +50,7 @@ extension Claimer {
     /// Puts the attempt in the place of its wait, or ends it.
     private func settle(_ wait: CredentialWait, _ finding: CredentialKeeper.Finding) {
         let claim = wait.claim
+        bandwidth.remove(claim.fence)
         if let postponed = active.remove(claim) {
             // This attempt was taken away, and the next one of its task waits already.
             submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))

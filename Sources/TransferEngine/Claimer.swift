@@ -11,6 +11,7 @@ struct Claimer {
     let container: Container
     let curl: CurlLoop
     let active: ActiveAttempts
+    let bandwidth: Bandwidth
     let publisher: Publisher
     let verifier: Verifier
     let credentials: CredentialKeeper
@@ -32,6 +33,7 @@ struct Claimer {
         container: Container,
         curl: CurlLoop,
         active: ActiveAttempts,
+        bandwidth: Bandwidth,
         publisher: Publisher,
         verifier: Verifier,
         credentials: CredentialKeeper,
@@ -44,6 +46,7 @@ struct Claimer {
         self.container = container
         self.curl = curl
         self.active = active
+        self.bandwidth = bandwidth
         self.publisher = publisher
         self.verifier = verifier
         self.credentials = credentials
@@ -151,7 +154,10 @@ struct Claimer {
 
     /// Gives the attempt a slot, or the task back when the worker is stopping.
     func admit(_ attempt: any TransferAttempt) -> Bool {
-        if active.insert(attempt) { return true }
+        if active.insert(attempt) {
+            bandwidth.add(attempt)
+            return true
+        }
         let claim = attempt.claim
         reachability.forget(claim)
         submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))
@@ -215,6 +221,7 @@ struct Claimer {
     /// Frees the slot of an attempt whose end has been submitted, so that a stopping worker never
     /// sees neither slot nor entry.
     private func leave(_ claim: TaskClaim) {
+        bandwidth.remove(claim.fence)
         let postponed = active.remove(claim)
         if let postponed { start(postponed) }
         wake()

@@ -43,7 +43,7 @@ final class Download: CurlSink, TransferAttempt {
     private let configuration: EngineConfiguration
     private let onCheckpoint: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
-    private let current = CurrentTransfer()
+    let current = CurrentTransfer()
     private let state: Mutex<Confined>
 
     private struct Confined {

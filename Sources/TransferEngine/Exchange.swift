@@ -36,7 +36,7 @@ final class Exchange: CurlSink, TransferAttempt {
     private let bytesToSend: Int64
     /// What is kept of an answer, in bytes.
     private let answerBytesMax: Int
-    private let current = CurrentTransfer()
+    let current = CurrentTransfer()
     private let state: Mutex<Confined>
 
     private struct Confined {

@@ -6,6 +6,8 @@ protocol TransferAttempt: AnyObject, Sendable {
     var claim: TaskClaim { get }
     /// How far it is.
     var progress: AttemptStatus { get }
+    /// The request that it is making; also what holds it to rates.
+    var current: CurrentTransfer { get }
     /// Stops it from any thread; it then ends as abandoned, or as what came first.
     func abandon()
 }
@@ -52,14 +54,12 @@ extension HTTPHeader {
 }
 
 extension CurlRequest {
-    /// Takes over what a claim says of repetition, timing, speed and TLS.
+    /// Takes over what a claim says of repetition, timing and TLS; of speed see ``Bandwidth``.
     mutating func apply(_ claim: TaskClaim, remaining: Duration) {
         isReplayable = claim.isIdempotent
         inactivityTimeout = claim.timeoutForRequest
         totalTimeout = max(remaining, .milliseconds(1))
         firstByteTimeout = claim.options.timeoutForFirstByte
-        receiveRateMax = claim.options.bytesPerSecondMax
-        sendRateMax = claim.options.bytesPerSecondMax
         tls.certificateAuthorities = claim.options.certificateAuthorities
         tls.minimumVersion = claim.options.requiresTLS13 ?? false ? .v1_3 : .v1_2
     }

@@ -19,6 +19,7 @@ package struct TransferEngine: Service {
     let publisher: Publisher
     let logger: Logger
     let active: ActiveAttempts
+    private let bandwidth: Bandwidth
     let onEvents: @Sendable () -> Void
     private let controls: WakeSignal
 
@@ -51,12 +52,14 @@ package struct TransferEngine: Service {
         )
         let controls = WakeSignal()
         self.controls = controls
+        bandwidth = Bandwidth(onQuestion: { controls.signal() })
         claimer = Claimer(
             store: store,
             identity: identity,
             container: container,
             curl: curl,
             active: active,
+            bandwidth: bandwidth,
             publisher: publisher,
             verifier: Verifier(loop: try EventLoop(name: "verifier")),
             credentials: CredentialKeeper(
@@ -143,7 +146,7 @@ package struct TransferEngine: Service {
         }
     }
 
-    /// Stops cancelled attempts and stores how far the others are.
+    /// Stops cancelled attempts, holds the others to their limits and stores how far they are.
     private func watchControls() async {
         await withDiscardingTaskGroup { group in
             group.addTask {
@@ -152,7 +155,7 @@ package struct TransferEngine: Service {
             while !Task.isCancelled {
                 await controls.wait()
                 do throws(StoreError) {
-                    try await heedRevocations()
+                    try await heedControls()
                     let (progress, resumptions) = active.takeProgress()
                     if !(try await store.recordResumptions(resumptions)).isEmpty { onEvents() }
                     if !progress.isEmpty { try await store.recordProgress(progress) }
@@ -164,11 +167,16 @@ package struct TransferEngine: Service {
         }
     }
 
+    private func heedControls() async throws(StoreError) {
+        let question = bandwidth.question
+        let controls = try await store.controls(incarnation: identity.incarnation, question)
+        bandwidth.apply(controls, to: question)
+        if !controls.revocations.isEmpty { try await stop(controls.revocations) }
+    }
+
     /// Stops revoked attempts; a revocation is kept until its attempt has ended, so that a crash in
     /// between leaves word of the part file.
-    private func heedRevocations() async throws(StoreError) {
-        let revoked = try await store.revocations(incarnation: identity.incarnation)
-        guard !revoked.isEmpty else { return }
+    private func stop(_ revoked: [Fence]) async throws(StoreError) {
         active.drop(postponed: revoked)
         let running = active.attempts(revoked)
         for attempt in running { attempt.abandon() }

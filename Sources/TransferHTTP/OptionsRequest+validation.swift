@@ -115,7 +115,7 @@ extension TaskRequest {
 }
 
 /// Checks numbers against ranges and collects what is wrong.
-private struct RangeCheck {
+struct RangeCheck {
     let pointer: String
     var errors: [FieldError] = []
 
@@ -133,6 +133,19 @@ private struct RangeCheck {
         guard let number, !range.contains(number) else { return number }
         refuse(name, "Must be from \(range.lowerBound) to \(range.upperBound).")
         return nil
+    }
+
+    /// A limit of bytes in a second, checked alone.
+    static func bytesPerSecond(
+        _ number: Int64?,
+        _ name: String,
+        at pointer: String,
+        into errors: inout [FieldError]
+    ) -> Int64? {
+        var check = RangeCheck(pointer: pointer)
+        let number = check.number(number, TransferOptions.bytesPerSecondRange, name)
+        errors += check.errors
+        return number
     }
 
     mutating func seconds(

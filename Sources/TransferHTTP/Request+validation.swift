@@ -142,6 +142,12 @@ extension SessionConfigurationRequest {
         options.timeoutForRequest = nil
         options.timeoutForResource = nil
         configuration.options = options
+        configuration.totalBytesPerSecondMax = RangeCheck.bytesPerSecond(
+            totalBytesPerSecondMax,
+            "total_bytes_per_second_max",
+            at: pointer,
+            into: &errors
+        )
         configuration.additionalHeaders = HeaderRules.validate(
             additionalHeaders ?? [:],
             at: "\(pointer)/additional_headers",
@@ -234,6 +240,16 @@ extension TaskPatchRequest {
                 )
             }
             change.credential = .some(credential)
+        }
+        if let bytesPerSecondMax {
+            change.bytesPerSecondMax = .some(
+                RangeCheck.bytesPerSecond(
+                    bytesPerSecondMax,
+                    "bytes_per_second_max",
+                    at: "",
+                    into: &errors
+                )
+            )
         }
         guard errors.isEmpty else { throw Problem(errors) }
         return change

@@ -24,6 +24,13 @@ struct SessionRoutes: Sendable {
         router.get("/v1/sessions/{identifier}") { _, context in
             try await get(context.sessionIdentifier(), tenant: context.requireTenant())
         }
+        router.patch("/v1/sessions/{identifier}") { request, context in
+            try await change(
+                request.jsonBody(),
+                identifier: context.sessionIdentifier(),
+                tenant: context.requireTenant()
+            )
+        }
         router.delete("/v1/sessions/{identifier}") { _, context in
             try await delete(context.sessionIdentifier(), tenant: context.requireTenant())
         }
@@ -60,12 +67,30 @@ struct SessionRoutes: Sendable {
         guard kind ?? session.kind == session.kind else {
             throw Problem(.sessionKindDiffers, "The session is of kind `\(session.kind.rawValue)`.")
         }
+        // Running tasks follow limits that have changed.
+        if !isCreated { wake() }
         return try .json(
             SessionDocument(session),
             status: isCreated ? .created : .ok,
             location: APIPath.session(identifier)
         )
     }
+
+    func change(_ body: [UInt8], identifier: String, tenant: TenantID) async throws -> Answer {
+        let patch = try decoded(JSONValue.self, from: body)
+        for _ in 0..<Self.triesMax {
+            guard let session = try await store.session(tenant: tenant, identifier: identifier)
+            else { throw Problem(.unknownSession) }
+            let configuration = try session.configuration(changedBy: patch)
+            guard try await store.changeSession(session, to: configuration) else { continue }
+            wake()
+            return try await get(identifier, tenant: tenant)
+        }
+        throw Problem(.unavailable, "The session is being changed by too many at once.")
+    }
+
+    /// Tries of a change that keeps meeting others.
+    private static let triesMax = 20
 
     func get(_ identifier: String, tenant: TenantID) async throws -> Answer {
         guard let session = try await store.session(tenant: tenant, identifier: identifier) else {
@@ -109,6 +134,20 @@ extension Page {
     }
 }
 
+extension Session {
+    fileprivate func configuration(changedBy patch: JSONValue) throws -> SessionConfiguration {
+        do {
+            let request = try SessionRequest(
+                changing: SessionDocument(self).configuration,
+                by: patch
+            )
+            return try request.configuration?.configuration() ?? SessionConfiguration()
+        } catch let failure as WireDecoder.Failure {
+            throw Problem(failure)
+        }
+    }
+}
+
 extension SessionDocument {
     init(_ session: Session) {
         let configuration = session.configuration
@@ -123,6 +162,7 @@ extension SessionDocument {
                     configuration.additionalHeaders.map { ($0.name, $0.value) },
                     uniquingKeysWith: { first, _ in first }
                 ),
+                totalBytesPerSecondMax: configuration.totalBytesPerSecondMax,
                 options: OptionsDocument(options)
             ),
             generation: session.progress.generation,

@@ -22,6 +22,7 @@ extension TaskDocument {
             countOfBytesExpectedToSend: task.bytesToSend ?? -1,
             createdAt: Timestamp(task.createdAt)
         )
+        bytesPerSecondMax = task.options.bytesPerSecondMax
         bytesPerSecond = task.bytesPerSecond
         estimatedTimeRemaining = task.estimatedTimeRemaining
         clientPersistedString = task.clientString?.string

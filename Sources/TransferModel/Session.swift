@@ -22,6 +22,8 @@ package struct Session: Sendable {
     package let configuration: SessionConfiguration
     package let progress: SessionProgress
     package let createdAt: Date
+    /// Counts the changes of its configuration.
+    package let revision: Int32
 
     package init(
         id: SessionID,
@@ -30,7 +32,8 @@ package struct Session: Sendable {
         kind: Kind,
         configuration: SessionConfiguration,
         progress: SessionProgress,
-        createdAt: Date
+        createdAt: Date,
+        revision: Int32
     ) {
         self.id = id
         self.tenant = tenant
@@ -39,6 +42,7 @@ package struct Session: Sendable {
         self.configuration = configuration
         self.progress = progress
         self.createdAt = createdAt
+        self.revision = revision
     }
 }
 
@@ -52,6 +56,8 @@ package struct SessionConfiguration: Equatable, Sendable {
     package var additionalHeaders: [HTTPHeader] = []
     /// What else its tasks have in common; without the two timeouts, which are always there.
     package var options = TransferOptions()
+    /// The most bytes in a second of all its running tasks together; nil for any.
+    package var totalBytesPerSecondMax: Int64?
 
     package static let timeoutForRequestDefault: Duration = .seconds(60)
     package static let timeoutForResourceDefault: Duration = .seconds(7 * 24 * 3600)
@@ -60,12 +66,14 @@ package struct SessionConfiguration: Equatable, Sendable {
         timeoutForRequest: Duration = timeoutForRequestDefault,
         timeoutForResource: Duration = timeoutForResourceDefault,
         additionalHeaders: [HTTPHeader] = [],
-        options: TransferOptions = TransferOptions()
+        options: TransferOptions = TransferOptions(),
+        totalBytesPerSecondMax: Int64? = nil
     ) {
         self.timeoutForRequest = timeoutForRequest
         self.timeoutForResource = timeoutForResource
         self.additionalHeaders = additionalHeaders
         self.options = options
+        self.totalBytesPerSecondMax = totalBytesPerSecondMax
     }
 }
 

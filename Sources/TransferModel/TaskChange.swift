@@ -9,6 +9,8 @@ package struct TaskChange: Sendable {
     package var priority: TaskPriority?
     /// The name of another credential, or none of its own; a task that waits for one goes on.
     package var credential: String??
+    /// A new limit of its own, or none: that of its session holds.
+    package var bytesPerSecondMax: Int64??
 
     package init() {}
 }

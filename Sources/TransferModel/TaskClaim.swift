@@ -24,6 +24,8 @@ package struct TaskClaim: Sendable {
     package let sessionHasCredentials: Bool
     /// The credential that ``headers`` show, once it was looked up.
     package var shown: ShownCredential?
+    /// How fast it may be, as of when it was claimed.
+    package let limits: RateLimits
 
     package init(
         task: TaskID,
@@ -41,7 +43,8 @@ package struct TaskClaim: Sendable {
         options: TransferOptions = TransferOptions(),
         elapsed: Duration = .zero,
         partial: PartialDownload? = nil,
-        sessionHasCredentials: Bool = false
+        sessionHasCredentials: Bool = false,
+        limits: RateLimits = RateLimits()
     ) {
         self.task = task
         self.fence = fence
@@ -59,6 +62,7 @@ package struct TaskClaim: Sendable {
         self.elapsed = elapsed
         self.partial = partial
         self.sessionHasCredentials = sessionHasCredentials
+        self.limits = limits
     }
 
     /// Whether a credential has to be looked up before the task begins.

@@ -24,9 +24,10 @@ extension TransferStore {
         _ change: TaskChange
     ) async throws(StoreError) -> ChangeResult {
         for _ in 0..<Self.triesMax {
-            let rows = try await run([
-                Self.lockSession(of: id, tenant), Self.change(id, tenant, change),
-            ])
+            let rows = try await run(
+                [Self.lockSession(of: id, tenant), Self.change(id, tenant, change)]
+                    + (change.bytesPerSecondMax == nil ? [] : [Self.countLimitChange])
+            )
             guard !rows[0].isEmpty else { return .unknownTask }
             guard let task = try await task(tenant: tenant, id: id) else { return .unknownTask }
             if rows[1].isEmpty { return .ended(task) }
@@ -66,6 +67,7 @@ extension TransferStore {
         let hasBegin = change.earliestBeginAt != nil
         let begin = change.earliestBeginAt ?? nil
         let hasCredential = change.credential != nil
+        let limit = change.bytesPerSecondMax ?? nil
         return """
             WITH old AS (
                 SELECT id, session_id, lane, priority_rank FROM task t
@@ -79,10 +81,12 @@ extension TransferStore {
                     earliest_begin_at = CASE WHEN \(hasBegin)
                         THEN \(begin) ELSE earliest_begin_at END,
                     priority_rank = coalesce(\(change.priority?.rank), t.priority_rank),
-                    options = CASE WHEN \(hasCredential) THEN nullif(jsonb_strip_nulls(
-                        coalesce(t.options, '{}') || jsonb_build_object(
-                            'credential', \(change.credential ?? nil)::text)), '{}')
-                        ELSE t.options END
+                    options = nullif(jsonb_strip_nulls(
+                        coalesce(t.options, '{}')
+                        || CASE WHEN \(hasCredential) THEN jsonb_build_object(
+                            'credential', \(change.credential ?? nil)::text) ELSE '{}' END
+                        || CASE WHEN \(change.bytesPerSecondMax != nil) THEN jsonb_build_object(
+                            'bytes_per_second_max', \(limit)::bigint) ELSE '{}' END), '{}')
                 FROM old JOIN session s ON s.id = old.session_id WHERE t.id = old.id
                 RETURNING t.id, t.lane, old.priority_rank AS old_rank, t.priority_rank AS rank,
                     \(hasBegin) AND coalesce(t.earliest_begin_at > now(), false) AS waits,

@@ -117,11 +117,12 @@ extension TransferStore {
             (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
             x.part_fence AS partial_fence, x.source_task_id, x.boot_id, x.bytes_durable,
             x.bytes_total, x.validator, y.destination_path AS source_destination_path,
-            y.destination_overwrite AS source_destination_overwrite
+            y.destination_overwrite AS source_destination_overwrite, \(selectLimits)
         """
 
     static let joinClaim: Query = """
         JOIN task t ON t.id = a.task_id JOIN session s ON s.id = t.session_id
+        JOIN tenant n ON n.id = t.tenant_id
         LEFT JOIN partial x ON x.task_id = a.task_id LEFT JOIN task y ON y.id = x.source_task_id
         ORDER BY t.lane, t.priority_rank, t.id
         """
@@ -149,7 +150,8 @@ extension TaskClaim {
             options: options,
             elapsed: max(.zero, try row.milliseconds("elapsed_ms")),
             partial: try PartialDownload(row),
-            sessionHasCredentials: try row.decode("has_credentials")
+            sessionHasCredentials: try row.decode("has_credentials"),
+            limits: try RateLimits(row)
         )
     }
 }

@@ -18,27 +18,45 @@ extension TransferStore {
         let id = UUID.version7()
         let headers = try StoredJSON.text(of: configuration.additionalHeaders)
         let options = try StoredJSON.text(of: configuration.options)
-        // 1. Insert, or update the one that is there; xmax is 0 only in a row just inserted.
-        // 2. Give a new session its counters.
+        // 1. Wait for other changes, so that the next statement sees what it changes.
+        // 2. Insert, or update the one that is there, and tell of changed limits.
+        // 3. Give a new session its counters.
         let rows = try await run([
             """
-            INSERT INTO session (
-                id, tenant_id, identifier, kind, timeout_for_request_ms, timeout_for_resource_ms,
-                additional_headers, options)
-            VALUES (
-                \(id), \(tenant.uuid), \(identifier),
-                \((kind ?? .background).rawValue),
-                \(configuration.timeoutForRequest.milliseconds),
-                \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb,
-                \(options)::text::jsonb)
-            ON CONFLICT (tenant_id, identifier COLLATE "C") WHERE invalidated_at IS NULL
-            DO UPDATE SET
-                timeout_for_request_ms = excluded.timeout_for_request_ms,
-                timeout_for_resource_ms = excluded.timeout_for_resource_ms,
-                additional_headers = excluded.additional_headers,
-                options = excluded.options
-            WHERE \(kind == nil) OR session.kind = excluded.kind
-            RETURNING id = \(id) AS is_created
+            SELECT 1 FROM session
+            WHERE tenant_id = \(tenant.uuid) AND identifier = \(identifier) COLLATE "C"
+                AND invalidated_at IS NULL
+            FOR NO KEY UPDATE
+            """,
+            """
+            WITH old AS (
+                SELECT \(Self.selectOwnLimits) FROM session s
+                WHERE s.tenant_id = \(tenant.uuid) AND s.identifier = \(identifier) COLLATE "C"
+                    AND s.invalidated_at IS NULL
+            ),
+            new AS (
+                INSERT INTO session AS s (
+                    id, tenant_id, identifier, kind, timeout_for_request_ms,
+                    timeout_for_resource_ms, additional_headers, options,
+                    total_bytes_per_second_max)
+                VALUES (
+                    \(id), \(tenant.uuid), \(identifier), \((kind ?? .background).rawValue),
+                    \(configuration.timeoutForRequest.milliseconds),
+                    \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb,
+                    \(options)::text::jsonb, \(configuration.totalBytesPerSecondMax))
+                ON CONFLICT (tenant_id, identifier COLLATE "C") WHERE invalidated_at IS NULL
+                DO UPDATE SET
+                    timeout_for_request_ms = excluded.timeout_for_request_ms,
+                    timeout_for_resource_ms = excluded.timeout_for_resource_ms,
+                    additional_headers = excluded.additional_headers,
+                    options = excluded.options,
+                    total_bytes_per_second_max = excluded.total_bytes_per_second_max,
+                    revision = s.revision + 1
+                WHERE \(kind == nil) OR s.kind = excluded.kind
+                RETURNING s.id = \(id) AS is_created, \(Self.selectOwnLimits)
+            ),
+            \(Self.countLimitChangeOfSession)
+            SELECT is_created FROM new
             """,
             """
             INSERT INTO session_progress (session_id)
@@ -47,15 +65,62 @@ extension TransferStore {
             Self.selectSession(tenant: tenant, identifier: identifier),
         ])
         return try decoding { () throws(PostgresError) in
-            guard let session = rows[2].first else {
+            guard let session = rows[3].first else {
                 throw PostgresError(decoding: "a session that was just written is not there")
             }
             return (
                 session: try Session(session),
-                isCreated: try rows[0].first?.decode("is_created") ?? false
+                isCreated: try rows[1].first?.decode("is_created") ?? false
             )
         }
     }
+
+    /// Gives a session another configuration, unless it was changed or ended since it was read.
+    ///
+    /// - Returns: false when it was.
+    package func changeSession(
+        _ session: Session,
+        to configuration: SessionConfiguration
+    ) async throws(StoreError) -> Bool {
+        let headers = try StoredJSON.text(of: configuration.additionalHeaders)
+        let options = try StoredJSON.text(of: configuration.options)
+        let rows = try await run(
+            """
+            WITH old AS (
+                SELECT s.id, \(Self.selectOwnLimits) FROM session s WHERE id = \(session.id.uuid)
+            ),
+            new AS (
+                UPDATE session s SET
+                    timeout_for_request_ms = \(configuration.timeoutForRequest.milliseconds),
+                    timeout_for_resource_ms = \(configuration.timeoutForResource.milliseconds),
+                    additional_headers = \(headers)::text::jsonb,
+                    options = \(options)::text::jsonb,
+                    total_bytes_per_second_max = \(configuration.totalBytesPerSecondMax),
+                    revision = revision + 1
+                FROM old
+                WHERE s.id = old.id AND s.revision = \(session.revision)
+                    AND s.invalidated_at IS NULL
+                RETURNING \(Self.selectOwnLimits)
+            ),
+            \(Self.countLimitChangeOfSession)
+            SELECT 1 FROM new
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// What a session `s` limits, as far as its running tasks have to follow.
+    private static let selectOwnLimits: Query = """
+        s.total_bytes_per_second_max AS total, s.options->>'bytes_per_second_max' AS each
+        """
+
+    /// Expects `old` and `new` with the limits of a session before and after its change.
+    private static let countLimitChangeOfSession: Query = """
+        limit_change_row AS (
+            UPDATE limit_change SET version = version + 1
+            FROM old, new WHERE (old.total, old.each) IS DISTINCT FROM (new.total, new.each)
+        )
+        """
 
     /// The tenant's living session `identifier`.
     package func session(
@@ -79,8 +144,10 @@ extension TransferStore {
 
     private static let selectSession: Query = """
         SELECT
-            s.id, s.tenant_id, s.identifier, s.kind, s.timeout_for_request_ms, s.timeout_for_resource_ms,
-            s.additional_headers, s.options, s.created_at, p.generation, p.outstanding, p.completed,
+            s.id, s.tenant_id, s.identifier, s.kind, s.timeout_for_request_ms,
+            s.timeout_for_resource_ms, s.additional_headers, s.options,
+            s.total_bytes_per_second_max, s.revision,
+            s.created_at, p.generation, p.outstanding, p.completed,
             p.failed, p.cancelled, p.last_sequence
         FROM session s JOIN session_progress p ON p.session_id = s.id
         """
@@ -165,7 +232,8 @@ extension Session {
                 timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
                 timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),
                 additionalHeaders: try row.headers("additional_headers"),
-                options: try row.options("options")
+                options: try row.options("options"),
+                totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max")
             ),
             progress: SessionProgress(
                 generation: try row.decode("generation"),
@@ -175,7 +243,8 @@ extension Session {
                 cancelled: try row.decode("cancelled"),
                 lastSequence: try row.decode("last_sequence")
             ),
-            createdAt: try row.decode("created_at")
+            createdAt: try row.decode("created_at"),
+            revision: try row.decode("revision")
         )
     }
 }

@@ -172,16 +172,6 @@ extension TransferStore {
             t.destination_path, t.destination_overwrite
         """
 
-    /// The attempts of a worker that it must stop because of a cancellation.
-    package func revocations(incarnation: Int32) async throws(StoreError) -> [Fence] {
-        let rows = try await run(
-            "SELECT fence FROM revocation WHERE worker = \(incarnation)"
-        )
-        return try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try row.fence("fence") }
-        }
-    }
-
     /// Forgets revocations whose attempts have ended, with their part files.
     package func removeRevocations(_ fences: [Fence]) async throws(StoreError) {
         _ = try await run(

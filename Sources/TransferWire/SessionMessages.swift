@@ -1,3 +1,5 @@
+import Foundation
+
 /// The body of `PUT /v1/sessions/{identifier}`; without one, the defaults hold.
 package struct SessionRequest: Decodable, Sendable {
     package let kind: String?
@@ -20,6 +22,7 @@ package struct SessionRequest: Decodable, Sendable {
 /// The configuration a client asks for; what is absent gets its default.
 package struct SessionConfigurationRequest: Decodable, Sendable {
     package let additionalHeaders: [String: String]?
+    package let totalBytesPerSecondMax: Int64?
     package let options: OptionsRequest
 
     package init(from decoder: any Decoder) throws {
@@ -31,12 +34,35 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
             [String: String].self,
             forKey: .additionalHeaders
         )
+        totalBytesPerSecondMax = try container.decodeIfPresent(
+            Int64.self,
+            forKey: .totalBytesPerSecondMax
+        )
         options = try OptionsRequest(from: decoder)
     }
 }
 
 private enum ConfigurationKey: String, CodingKey {
     case additionalHeaders = "additional_headers"
+    case totalBytesPerSecondMax = "total_bytes_per_second_max"
+}
+
+extension SessionRequest {
+    /// The whole request that changes a session's configuration as `patch`, the body of
+    /// `PATCH /v1/sessions/{identifier}`, does: JSON Merge Patch (RFC 7396).
+    ///
+    /// - Throws: ``WireDecoder/Failure`` when there would be something wrong with it.
+    package init(changing current: SessionDocument.Configuration, by patch: JSONValue) throws {
+        let document = ["configuration": current]
+        let value = try JSONDecoder().decode(
+            JSONValue.self,
+            from: Data(try WireEncoder.encode(document))
+        )
+        self = try WireDecoder.decode(
+            SessionRequest.self,
+            from: try WireEncoder.encode(value.merged(with: patch))
+        )
+    }
 }
 
 /// A session as clients see it.
@@ -85,10 +111,16 @@ package struct SessionDocument: Codable, Sendable {
     /// The configuration in force.
     package struct Configuration: Codable, Sendable {
         package let additionalHeaders: [String: String]
+        package let totalBytesPerSecondMax: Int64?
         package let options: OptionsDocument
 
-        package init(additionalHeaders: [String: String], options: OptionsDocument) {
+        package init(
+            additionalHeaders: [String: String],
+            totalBytesPerSecondMax: Int64?,
+            options: OptionsDocument
+        ) {
             self.additionalHeaders = additionalHeaders
+            self.totalBytesPerSecondMax = totalBytesPerSecondMax
             self.options = options
         }
 
@@ -98,12 +130,20 @@ package struct SessionDocument: Codable, Sendable {
                 [String: String].self,
                 forKey: .additionalHeaders
             )
+            totalBytesPerSecondMax = try container.decodeIfPresent(
+                Int64.self,
+                forKey: .totalBytesPerSecondMax
+            )
             options = try OptionsDocument(from: decoder)
         }
 
         package func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: ConfigurationKey.self)
             try container.encode(additionalHeaders, forKey: .additionalHeaders)
+            try container.encodeIfPresent(
+                totalBytesPerSecondMax,
+                forKey: .totalBytesPerSecondMax
+            )
             try options.encode(to: encoder)
         }
     }

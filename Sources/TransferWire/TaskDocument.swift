@@ -21,6 +21,8 @@ package struct TaskDocument: Codable, Sendable {
     package var countOfBytesSent: Int64
     /// -1 while unknown.
     package var countOfBytesExpectedToSend: Int64
+    /// The task's own limit.
+    package var bytesPerSecondMax: Int64?
     /// Of the running attempt, on average.
     package var bytesPerSecond: Int64?
     /// Seconds until all bytes are there, if they go on as until now.
@@ -83,6 +85,7 @@ package struct TaskDocument: Codable, Sendable {
         case countOfBytesExpectedToReceive = "count_of_bytes_expected_to_receive"
         case countOfBytesSent = "count_of_bytes_sent"
         case countOfBytesExpectedToSend = "count_of_bytes_expected_to_send"
+        case bytesPerSecondMax = "bytes_per_second_max"
         case bytesPerSecond = "bytes_per_second"
         case estimatedTimeRemaining = "estimated_time_remaining"
         case createdAt = "created_at"

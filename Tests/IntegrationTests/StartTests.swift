@@ -26,6 +26,11 @@ import Testing
         #expect(try key != directory.apiKey())
         let other = try APIClient(service, key: key)
         #expect(await other.status("GET", "/v1/sessions") == 200)
+        let limit = ["tenants", "limit", "--total-bytes-per-second-max"]
+        #expect(try await Program.run(limit + ["100000"] + directory.options).status == 0)
+        #expect(try await Program.run(limit + ["1"] + directory.options).status != 0)
+        let nobody = ["tenants", "limit", "--tenant", "nobody"]
+        #expect(try await Program.run(nobody + directory.options).status != 0)
         #expect(await service.terminate() == 0)
 
         // The key of the first start is that of the second.

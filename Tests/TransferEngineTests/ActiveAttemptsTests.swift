@@ -8,6 +8,7 @@ import TransferModel
 @Suite struct ActiveAttemptsTests {
     private final class Running: TransferAttempt {
         let claim: TaskClaim
+        let current = CurrentTransfer()
         var progress: AttemptStatus { AttemptStatus(received: 5) }
         init(_ claim: TaskClaim) { self.claim = claim }
         func abandon() {}

@@ -28,6 +28,82 @@ import TransferWire
         }
     }
 
+    @Test func patchChangesWhatItNamesAndNothingElse() async throws {
+        try await APIServer.run { server in
+            let path = try await server.session()
+            func patch(_ configuration: String) async throws -> SessionDocument.Configuration {
+                let body = #"{"configuration": \#(configuration)}"#
+                return try await server.send("PATCH", path, body)
+                    .json(SessionDocument.self).configuration
+            }
+            let first = try await patch(
+                #"""
+                {"total_bytes_per_second_max": 5000, "timeout_for_request": 1.5,
+                 "retry": {"attempts_max": 3, "delay_base": 0.1}, "tls": {"minimum_version": "1.3"},
+                 "additional_headers": {"A": "b", "C": "d"}}
+                """#
+            )
+            #expect(first.totalBytesPerSecondMax == 5000)
+            #expect(server.wakes.value == 1)
+            let second = try await patch(
+                #"""
+                {"retry": {"attempts_max": null}, "tls": null, "additional_headers": {"A": null},
+                 "waits_for_connectivity": true}
+                """#
+            )
+            #expect(second.totalBytesPerSecondMax == 5000)
+            #expect(second.options.timeoutForRequest == 1.5)
+            #expect(second.options.retry?.attemptsMax == nil)
+            #expect(second.options.retry?.delayBase == 0.1)
+            #expect(second.options.tls == nil)
+            #expect(second.options.waitsForConnectivity == true)
+            #expect(second.additionalHeaders == ["C": "d"])
+            let all = try await patch("null")
+            #expect(all.totalBytesPerSecondMax == nil)
+            #expect(all.options.timeoutForRequest == 60)
+            #expect(all.additionalHeaders.isEmpty)
+        }
+    }
+
+    @Test func patchesAtTheSameTimeAreAllMade() async throws {
+        try await APIServer.run { server in
+            let path = try await server.session()
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<8 {
+                    let body = #"{"configuration": {"additional_headers": {"N\#(number)": "x"}}}"#
+                    group.addTask { try await server.send("PATCH", path, body).status }
+                }
+                for try await status in group { #expect(status == 200) }
+            }
+            let session = try await server.send("GET", path).json(SessionDocument.self)
+            #expect(session.configuration.additionalHeaders.count == 8)
+        }
+    }
+
+    @Test func patchRefusesWhatPutRefuses() async throws {
+        try await APIServer.run { server in
+            let path = try await server.session()
+            func faults(_ body: String) async throws -> [String] {
+                try await server.send("PATCH", path, body).faults
+            }
+            #expect(
+                try await faults(#"{"configuration": {"total_bytes_per_second_max": 1}}"#)
+                    == ["/configuration/total_bytes_per_second_max invalid_value"]
+            )
+            #expect(
+                try await faults(#"{"configuration": {"speed": 1}}"#)
+                    == ["/configuration/speed unknown_field"]
+            )
+            #expect(try await faults(#"{"name": 1}"#) == ["/name unknown_field"])
+            #expect(try await faults("[1]") == [" wrong_type"])
+            #expect(try await server.send("PATCH", path, "{").status == 400)
+            #expect(try await server.send("PATCH", path, "").status == 400)
+            #expect(try await server.send("PATCH", "/v1/sessions/no", "{}").status == 404)
+            let unchanged = try await server.send("PATCH", path, "{}").json(SessionDocument.self)
+            #expect(unchanged.configuration.totalBytesPerSecondMax == nil)
+        }
+    }
+
     @Test func fiftyParallelPutsMakeOne() async throws {
         try await APIServer.run { server in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in

@@ -156,6 +156,14 @@ import TransferWire
             #expect(cleared.earliestBeginAt == nil)
             #expect(cleared.state == "queued")
             #expect(try await patch("{}").status == 200)
+            let limited = try await patch(#"{"bytes_per_second_max": 2000}"#)
+            #expect(try limited.json(TaskDocument.self).bytesPerSecondMax == 2000)
+            let freed = try await patch(#"{"bytes_per_second_max": null}"#)
+            #expect(try freed.json(TaskDocument.self).bytesPerSecondMax == nil)
+            #expect(
+                try await patch(#"{"bytes_per_second_max": 1023}"#).faults
+                    == ["/bytes_per_second_max invalid_value"]
+            )
             let long = String(repeating: "x", count: 65_537)
             #expect(
                 try await patch(#"{"client_persisted_string": "\#(long)", "priority": 2}"#).faults

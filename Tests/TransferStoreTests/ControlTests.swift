@@ -47,10 +47,10 @@ import TransferTestSupport
         #expect(try await fixture.task(id).bytesReceived == 5)
         let me = fixture.worker.incarnation
         for _ in 0..<2 {
-            #expect(try await fixture.store.revocations(incarnation: me) == [claim.fence])
+            #expect(try await fixture.store.controls(incarnation: me).revocations == [claim.fence])
         }
         try await fixture.store.removeRevocations([claim.fence])
-        #expect(try await fixture.store.revocations(incarnation: me).isEmpty)
+        #expect(try await fixture.store.controls(incarnation: me).revocations.isEmpty)
         #expect(try await fixture.publish([claim]).isEmpty)
         #expect(try await fixture.conclude([claim], .released).isEmpty)
         try await fixture.checkInvariants()

@@ -31,7 +31,7 @@ import TransferTestSupport
         for id in ids { attempts.append(try await fixture.task(id).attempt) }
         #expect(attempts == [0, 1, 0, 0])
         let me = fixture.worker.incarnation
-        #expect(try await fixture.store.revocations(incarnation: me) == [claim.fence])
+        #expect(try await fixture.store.controls(incarnation: me).revocations == [claim.fence])
         #expect(try await fixture.publish([claim]).isEmpty)
         #expect(try await fixture.conclude([claim], .released).isEmpty)
         #expect(try await fixture.claim().isEmpty)

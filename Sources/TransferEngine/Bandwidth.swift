@@ -1,0 +1,187 @@
+import Curl
+import Synchronization
+import TransferModel
+import TransferStore
+
+/// Holds this worker's attempts to the limits of their tasks, sessions and tenants.
+///
+/// Of a shared limit the worker gets as much as of all running attempts that share it are its own.
+/// One ``SharedRate`` for them holds it to that byte by byte, whatever they do; which of them gets
+/// how much of it is decided besides, by ``RateAllocation`` from what they have used of late. See
+/// docs/decisions/0011-bandwidth.md.
+final class Bandwidth: Sendable {
+    fileprivate struct Member {
+        let attempt: any TransferAttempt
+        var limits: RateLimits
+        /// Its own limit or, of what it shares, its part.
+        var own: SharedRate?
+        /// Nil until it is decided.
+        var part: Int64?
+        var use = RateUse()
+    }
+
+    /// What the attempts of one session or tenant share.
+    fileprivate struct Group {
+        let rate = SharedRate(0)
+        var limit: Int64
+        /// Which reading the limit is of.
+        var version: Int64
+        /// Nil until they are counted.
+        var sharers: Controls.Sharers?
+        /// What `rate` was set to.
+        var budget: Int64 = 0
+    }
+
+    fileprivate struct State {
+        var members: [Fence: Member] = [:]
+        var groups: [RateOwner: Group] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let onQuestion: @Sendable () -> Void
+
+    /// `onQuestion` is called when the ``question`` should be asked soon.
+    init(onQuestion: @escaping @Sendable () -> Void) { self.onQuestion = onQuestion }
+
+    /// Takes in an attempt that is about to begin; one without limits costs an entry in a table.
+    func add(_ attempt: any TransferAttempt) {
+        let claim = attempt.claim
+        let isFirst = state.withLock { state in
+            state.members[claim.fence] = Member(attempt: attempt, limits: claim.limits)
+            guard claim.limits.isLimited else { return false }
+            state.hold(claim.fence)
+            return claim.shared(claim.limits).contains { owner, _ in
+                state.groups[owner]?.sharers?.own ?? 0 == 0
+            }
+        }
+        if isFirst { onQuestion() }
+    }
+
+    /// Lets go of an attempt that has ended.
+    func remove(_ fence: Fence) {
+        state.withLock { _ = $0.members.removeValue(forKey: fence) }
+    }
+
+    /// What the store is to be asked for ``apply(_:to:at:)``.
+    var question: RateQuestion {
+        state.withLock { state in
+            RateQuestion(
+                version: state.members.values.lazy.map(\.limits.version).min(),
+                owners: Array(state.groups.keys)
+            )
+        }
+    }
+
+    /// Takes note of what the store has answered, and divides anew.
+    func apply(
+        _ controls: Controls,
+        to question: RateQuestion,
+        at now: ContinuousClock.Instant = .now
+    ) {
+        let isUncounted = state.withLock { state in
+            for (fence, limits) in controls.limits { state.change(fence, to: limits) }
+            guard !state.groups.isEmpty else { return false }
+            for owner in question.owners {
+                let none = Controls.Sharers(own: 0, all: 0)
+                state.groups[owner]?.sharers = controls.sharers[owner] ?? none
+            }
+            state.divide(at: now)
+            return state.groups.values.contains { $0.sharers == nil }
+        }
+        if isUncounted { onQuestion() }
+    }
+}
+
+extension Bandwidth.Group {
+    /// What this worker may have of the limit: nothing until all are counted.
+    fileprivate var due: Int64 {
+        guard let sharers else { return 0 }
+        // Where none of its own is counted, the next one is.
+        let own = max(1, sharers.own)
+        let all = max(own, sharers.own > 0 ? sharers.all : sharers.all + 1)
+        return limit / all * own + limit % all * own / all
+    }
+}
+
+extension Bandwidth.State {
+    /// Puts an attempt under its limits, as far as is known of those that it shares.
+    fileprivate mutating func hold(_ fence: Fence) {
+        guard var member = members[fence] else { return }
+        member.part = nil
+        if let limit = member.limits.task {
+            member.own?.limit(to: limit)
+            member.own = member.own ?? SharedRate(limit)
+        } else {
+            member.own = nil
+        }
+        let limits = member.limits
+        for (owner, limit) in member.attempt.claim.shared(limits) {
+            var group =
+                groups[owner] ?? Bandwidth.Group(limit: limit, version: limits.version)
+            if group.version < limits.version {
+                group.limit = limit
+                group.version = limits.version
+            }
+            groups[owner] = group
+        }
+        members[fence] = member
+        share(member)
+    }
+
+    fileprivate mutating func change(_ fence: Fence, to limits: RateLimits) {
+        guard let old = members[fence]?.limits else { return }
+        members[fence]?.limits = limits
+        var known = old
+        known.version = limits.version
+        if known != limits { hold(fence) }
+    }
+
+    private func share(_ member: Bandwidth.Member) {
+        let shared = member.attempt.claim.shared(member.limits).compactMap { groups[$0.owner] }
+        member.attempt.current.share((member.own.map { [$0] } ?? []) + shared.map(\.rate))
+    }
+
+    /// Sets what each group may have of its limit, and each attempt of what it shares.
+    fileprivate mutating func divide(at now: ContinuousClock.Instant) {
+        var changed: Set<RateOwner> = []
+        for (owner, group) in groups where group.due != group.budget {
+            groups[owner]?.budget = group.due
+            group.rate.limit(to: group.due)
+            changed.insert(owner)
+        }
+        var sharing = members.values.filter(\.limits.isShared)
+        sharing.sort { $0.attempt.claim.fence.rawValue < $1.attempt.claim.fence.rawValue }
+        let transfers = sharing.indices.map { sharing[$0].transfer(at: now) }
+        let parts = RateAllocation.rates(of: transfers, limits: groups.mapValues(\.budget))
+        var used: Set<RateOwner> = []
+        for (var member, part) in zip(sharing, parts) {
+            let owners = member.attempt.claim.shared(member.limits).map(\.owner)
+            used.formUnion(owners)
+            if let part, part != member.part || !changed.isDisjoint(with: owners) {
+                member.part = part
+                member.own?.limit(to: part)
+                member.own = member.own ?? SharedRate(part)
+                share(member)
+            }
+            members[member.attempt.claim.fence] = member
+        }
+        // What small transfers owe is kept after their end.
+        groups = groups.filter { used.contains($0.key) || !$0.value.rate.isSettled }
+    }
+}
+
+extension Bandwidth.Member {
+    /// What decides about its part; takes note of what it has used.
+    fileprivate mutating func transfer(
+        at now: ContinuousClock.Instant
+    ) -> RateAllocation.Transfer {
+        let progress = attempt.progress
+        use.note(progress.received + progress.sent, given: part, at: now)
+        return RateAllocation.Transfer(
+            session: attempt.claim.session,
+            tenant: attempt.claim.tenant,
+            limit: limits.task,
+            demand: use.demand
+        )
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// What a worker asks about the limits of its attempts.
+package struct RateQuestion: Sendable {
+    /// The oldest reading that one of its attempts' limits are of; nil when it runs nothing.
+    package var version: Int64?
+    /// Whose limits its attempts share.
+    package var owners: [RateOwner]
+
+    package init(version: Int64? = nil, owners: [RateOwner] = []) {
+        self.version = version
+        self.owners = owners
+    }
+}
+
+/// What a worker is to heed of what others have changed.
+package struct Controls: Sendable {
+    /// Its attempts that were taken away.
+    package var revocations: [Fence] = []
+    /// The limits of all of its attempts, if any limit has changed since the version it knew.
+    package var limits: [Fence: RateLimits] = [:]
+    /// How many attempts share the limits it asked about; without those that none does.
+    package var sharers: [RateOwner: Sharers] = [:]
+
+    package init() {}
+
+    /// Running attempts that share a limit.
+    package struct Sharers: Equatable, Sendable {
+        /// Of the worker that asks.
+        package var own: Int64
+        /// Of all workers.
+        package var all: Int64
+
+        package init(own: Int64, all: Int64) {
+            self.own = own
+            self.all = all
+        }
+    }
+}
+
+extension TransferStore {
+    /// Reads what a worker is to heed, in one round trip.
+    ///
+    /// Costs a look at one row more than the revocations alone as long as no limit is changed or
+    /// shared; counting those who share reads the running attempts of the fleet.
+    package func controls(
+        incarnation: Int32,
+        _ question: RateQuestion = RateQuestion()
+    ) async throws(StoreError) -> Controls {
+        let isSharing = !question.owners.isEmpty
+        let rows = try await run(
+            ["SELECT fence FROM revocation WHERE worker = \(incarnation)"]
+                + (question.version.map { [Self.limits(of: incarnation, since: $0)] } ?? [])
+                + (isSharing ? [Self.sharers(incarnation, question)] : [])
+        )
+        return try decoding { () throws(PostgresError) in
+            var controls = Controls()
+            for row in rows[0] { controls.revocations.append(try row.fence("fence")) }
+            if question.version != nil {
+                for row in rows[1] {
+                    controls.limits[try row.fence("fence")] = try RateLimits(row)
+                }
+            }
+            for row in isSharing ? Array(rows[rows.count - 1]) : [] {
+                let sharers = Controls.Sharers(
+                    own: try row.decode("own"),
+                    all: try row.decode("total")
+                )
+                let owner: RateOwner =
+                    try row.decode("is_tenant")
+                    ? .tenant(try row.tenant("id")) : .session(try row.session("id"))
+                controls.sharers[owner] = sharers
+            }
+            return controls
+        }
+    }
+
+    /// Sets what all tasks of a tenant together may have in a second; nil for any.
+    ///
+    /// - Returns: false when there is no tenant of that name.
+    package func limitTenant(
+        named name: String,
+        totalBytesPerSecondMax: Int64?
+    ) async throws(StoreError) -> Bool {
+        let rows = try await run([
+            """
+            UPDATE tenant SET total_bytes_per_second_max = \(totalBytesPerSecondMax)
+            WHERE name = \(name)
+            """,
+            Self.countLimitChange,
+        ])
+        return rows[0].affectedCount == 1
+    }
+
+    /// Tells all workers that a limit has changed; the last statement of a transaction that
+    /// changes one, lest others wait for its row longer than for the commit.
+    static let countLimitChange: Query = "UPDATE limit_change SET version = version + 1"
+
+    /// The limits of an attempt, of its task `t`, its session `s` and its tenant `n`.
+    static let selectLimits: Query = """
+        coalesce(t.options->>'bytes_per_second_max', s.options->>'bytes_per_second_max')::bigint
+            AS task_rate_max,
+        s.total_bytes_per_second_max AS session_rate_max,
+        n.total_bytes_per_second_max AS tenant_rate_max,
+        (SELECT version FROM limit_change) AS limits_version
+        """
+
+    private static func limits(of incarnation: Int32, since version: Int64) -> Query {
+        // The condition on the version alone is looked at once, before any other table.
+        """
+        SELECT a.fence, \(selectLimits)
+        FROM attempt a JOIN task t ON t.id = a.task_id JOIN session s ON s.id = t.session_id
+        JOIN tenant n ON n.id = t.tenant_id
+        WHERE a.worker = \(incarnation) AND (SELECT version FROM limit_change) > \(version)
+        """
+    }
+
+    private static func sharers(_ incarnation: Int32, _ question: RateQuestion) -> Query {
+        var sessions: [UUID] = []
+        var tenants: [UUID] = []
+        for owner in question.owners {
+            switch owner {
+            case .session(let id): sessions.append(id.uuid)
+            case .tenant(let id): tenants.append(id.uuid)
+            }
+        }
+        return """
+            WITH running AS (
+                SELECT session_id, count(*) AS total,
+                    count(*) FILTER (WHERE worker = \(incarnation)) AS own
+                FROM attempt GROUP BY session_id
+            )
+            SELECT false AS is_tenant, session_id AS id, own, total FROM running
+            WHERE session_id = ANY (\(sessions))
+            UNION ALL
+            SELECT true, s.tenant_id, sum(r.own)::bigint, sum(r.total)::bigint
+            FROM running r JOIN session s ON s.id = r.session_id
+            WHERE s.tenant_id = ANY (\(tenants))
+            GROUP BY s.tenant_id
+            """
+    }
+}
+
+extension RateLimits {
+    init(_ row: Row) throws(PostgresError) {
+        self.init(
+            task: try row.decodeIfPresent("task_rate_max"),
+            session: try row.decodeIfPresent("session_rate_max"),
+            tenant: try row.decodeIfPresent("tenant_rate_max"),
+            version: try row.decode("limits_version")
+        )
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Logging
+import Postgres
+import TransferModel
+import TransferStore
+
+/// `transferd tenants`: what an operator decides about tenants, and they cannot change.
+struct Tenants: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Manage tenants.",
+        subcommands: [Limit.self]
+    )
+
+    /// `transferd tenants limit`.
+    struct Limit: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Limit what all tasks of a tenant together transfer.",
+            discussion: """
+                Holds over all instances that share the database, and for what is running within \
+                about a second. A session may have a lower limit of its own.
+                """
+        )
+
+        @Option(help: "The tenant.")
+        var tenant = Keys.tenantDefault
+
+        @Option(help: "The most bytes in a second; without it there is no limit.")
+        var totalBytesPerSecondMax: Int64?
+
+        @OptionGroup var database: DatabaseOptions
+
+        func validate() throws {
+            let range = TransferOptions.bytesPerSecondRange
+            guard range.contains(totalBytesPerSecondMax ?? range.lowerBound) else {
+                throw ValidationError(
+                    "--total-bytes-per-second-max must be from \(range.lowerBound) to "
+                        + "\(range.upperBound)."
+                )
+            }
+        }
+
+        func run() async throws {
+            let logger = Command.logger()
+            try await Command.withDatabase(database, logger: logger) { database in
+                try await database.migrate(logger: logger)
+                let pool = ConnectionPool(
+                    configuration: database.configuration,
+                    connectionsMax: 1,
+                    loop: database.loop
+                )
+                let isKnown = try await TransferStore(pool: pool).limitTenant(
+                    named: tenant,
+                    totalBytesPerSecondMax: totalBytesPerSecondMax
+                )
+                await pool.close()
+                guard isKnown else {
+                    throw ValidationError("There is no tenant of that name.")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Limits of tasks, sessions and tenants, and their change while tasks run.
+///
+/// Times are compared in the one direction that a slow machine cannot spoil.
+@Suite(.postgresSchema, .timeLimit(.minutes(3))) struct EngineBandwidthTests {
+    private static let body = OriginBody.random(seed: 81, size: 500_000)
+
+    enum Owner: CaseIterable { case task, session, tenant }
+
+    /// Sets the limit of the task, of its session or of its tenant.
+    private func limit(
+        _ owner: Owner,
+        of id: TaskID,
+        to rate: Int64?,
+        _ fixture: EngineFixture
+    ) async throws {
+        switch owner {
+        case .task: try await limit(task: id, rate, fixture)
+        case .session: try await limit(session: rate, fixture)
+        case .tenant: try await limit(tenant: rate, fixture)
+        }
+    }
+
+    private func limit(session: Int64?, _ fixture: EngineFixture) async throws {
+        try await fixture.putSession(SessionConfiguration(totalBytesPerSecondMax: session))
+    }
+
+    private func limit(tenant: Int64?, _ fixture: EngineFixture) async throws {
+        let isKnown = try await fixture.store.limitTenant(
+            named: "test",
+            totalBytesPerSecondMax: tenant
+        )
+        #expect(isKnown)
+    }
+
+    private func limit(task id: TaskID, _ rate: Int64?, _ fixture: EngineFixture) async throws {
+        var change = TaskChange()
+        change.bytesPerSecondMax = .some(rate)
+        _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+    }
+
+    private func submit(_ count: Int, _ fixture: EngineFixture) async throws -> [TaskID] {
+        var ids: [TaskID] = []
+        for _ in 0..<count { ids.append(try await fixture.submit(fixture.origin.url("/file"))) }
+        return ids
+    }
+
+    @Test func theTasksOfASessionShareItsLimit() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        try await limit(session: 500_000, fixture)
+        let ids = try await submit(2, fixture)
+        let started = ContinuousClock.now
+        try await fixture.withEngine { _ in try await fixture.expectCompletion(ids) }
+        // Less what is on its way when the pace is first looked at.
+        #expect(ContinuousClock.now - started >= .milliseconds(1800))
+    }
+
+    @Test func filesThatFitIntoOnePieceShareItToo() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: .random(seed: 82, size: 10_000)))
+        try await limit(session: 200_000, fixture)
+        let ids = try await submit(40, fixture)
+        let started = ContinuousClock.now
+        try await fixture.withEngine { _ in try await fixture.expectCompletion(ids) }
+        // The last ones of each connection do not wait for each other.
+        #expect(ContinuousClock.now - started >= .milliseconds(1500))
+    }
+
+    @Test func theSessionsOfATenantShareItsLimit() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        try await limit(tenant: 500_000, fixture)
+        let id = try await submit(1, fixture)[0]
+        _ = try await fixture.store.putSession(
+            tenant: fixture.tenant,
+            identifier: "other",
+            configuration: SessionConfiguration()
+        )
+        let other = TaskSubmission(
+            id: TaskID(.version7()),
+            url: fixture.origin.url("/file"),
+            lane: Lane(key: 1)
+        )
+        _ = try await fixture.store.submit(
+            [other],
+            tenant: fixture.tenant,
+            sessionIdentifier: "other"
+        )
+        let ids = [id, other.id]
+        let started = ContinuousClock.now
+        try await fixture.withEngine { _ in try await fixture.expectCompletion(ids) }
+        #expect(ContinuousClock.now - started >= .milliseconds(1800))
+    }
+
+    @Test func theWorkersOfAFleetShareIt() async throws {
+        let fixture = try await EngineFixture()
+        let body = OriginBody.random(seed: 83, size: 1_500_000)
+        fixture.origin.when("/file", .response(body: body))
+        try await limit(session: 500_000, fixture)
+        let ids = try await submit(2, fixture)
+        let started = ContinuousClock.now
+        // One task each.
+        try await fixture.withEngine {
+            $0.concurrency = 1
+        } _: { _ in
+            try await fixture.withEngine {
+                $0.concurrency = 1
+            } _: { _ in
+                try await eventually("both run") {
+                    let states = [
+                        try await fixture.task(ids[0]).state,
+                        try await fixture.task(ids[1]).state,
+                    ]
+                    return !states.contains(.queued)
+                }
+                for id in ids {
+                    try await eventually("it has ended") {
+                        try await fixture.task(id).state == .completed
+                    }
+                }
+            }
+        }
+        // Six seconds, less what the first may have too much until it knows of the second; with
+        // the whole limit for each worker it would be three.
+        #expect(ContinuousClock.now - started >= .milliseconds(4500))
+    }
+
+    /// At the first limit the rest would take the better part of an hour.
+    @Test(arguments: Owner.allCases)
+    func aLimitIsLiftedWhileTheTaskRuns(owner: Owner) async throws {
+        let fixture = try await EngineFixture()
+        let body = OriginBody.random(seed: 84, size: 3_000_000)
+        fixture.origin.when("/file", .response(body: body))
+        let id = try await submit(1, fixture)[0]
+        try await limit(owner, of: id, to: 1024, fixture)
+        try await fixture.withEngine { _ in
+            try await eventually("the first bytes") {
+                try await fixture.task(id).bytesReceived > 0
+            }
+            let attempt = try await fixture.task(id).attempt
+            try await limit(owner, of: id, to: nil, fixture)
+            let task = try await fixture.ended(id)
+            #expect(task.state == .completed)
+            // The same attempt: nothing was begun anew.
+            #expect(task.attempt == attempt)
+            #expect(fixture.origin.log.now.requests.count == 1)
+            #expect(OriginBody.sha256(of: try fixture.content(task)) == body.sha256)
+        }
+    }
+
+    @Test(arguments: Owner.allCases)
+    func aLimitIsSetWhileTheTaskRuns(owner: Owner) async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when(
+            "/file",
+            OriginScript([.head(200), .forever([UInt8](repeating: 0x61, count: 65_536))])
+        )
+        let id = try await submit(1, fixture)[0]
+        try await fixture.withEngine { _ in
+            try await eventually("a fast stream") {
+                try await fixture.task(id).bytesReceived > 1_000_000
+            }
+            try await limit(owner, of: id, to: 1024, fixture)
+            var sample: (bytes: Int64, at: ContinuousClock.Instant)?
+            try await eventually("a slow stream") {
+                let bytes = try await fixture.task(id).bytesReceived
+                guard let last = sample, ContinuousClock.now - last.at < .seconds(3) else {
+                    sample = (bytes, .now)
+                    return false
+                }
+                return ContinuousClock.now - last.at > .seconds(2) && bytes - last.bytes < 65_536
+            }
+            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+        }
+    }
+
+    @Test func aRedirectIsNoWayAroundALimit() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/first", .redirect(to: fixture.origin.url("/file")))
+        fixture.origin.when("/file", .response(body: Self.body))
+        try await limit(session: 400_000, fixture)
+        let started = ContinuousClock.now
+        try await fixture.withEngine { _ in
+            let id = try await fixture.submit(fixture.origin.url("/first"))
+            try await fixture.expectCompletion([id])
+        }
+        #expect(ContinuousClock.now - started >= .milliseconds(1000))
+    }
+}
