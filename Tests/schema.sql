@@ -327,17 +327,37 @@ CREATE TABLE session_progress (
     CONSTRAINT session_progress_pkey PRIMARY KEY (session_id)
 ) WITH (fillfactor=30, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE signing_secret (
+    subscription_id uuid NOT NULL,
+    number integer NOT NULL,
+    secret bytea NOT NULL,
+    expires_at timestamp with time zone,
+    CONSTRAINT signing_secret_number_check CHECK ((number > 0)),
+    CONSTRAINT signing_secret_pkey PRIMARY KEY (subscription_id, number),
+    CONSTRAINT signing_secret_secret_check CHECK (((octet_length(secret) >= 24) AND (octet_length(secret) <= 64))),
+    CONSTRAINT signing_secret_subscription_id_fkey FOREIGN KEY (subscription_id) REFERENCES subscription(id)
+);
+
 CREATE TABLE subscription (
     id uuid NOT NULL,
     tenant_id uuid NOT NULL,
     session_identifier text,
     url text NOT NULL,
-    kinds text[],
-    secret bytea NOT NULL,
+    event_types text[],
     created_at timestamp with time zone NOT NULL DEFAULT now(),
     deleted_at timestamp with time zone,
+    description text,
+    headers jsonb NOT NULL DEFAULT '[]'::jsonb,
+    concurrency smallint,
+    rate_limit smallint,
+    disabled_at timestamp with time zone,
+    disabled_reason text,
+    CONSTRAINT subscription_check CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
+    CONSTRAINT subscription_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 16))),
+    CONSTRAINT subscription_description_check CHECK ((octet_length(description) <= 1000)),
+    CONSTRAINT subscription_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['client'::text, 'gone'::text, 'failing'::text]))),
     CONSTRAINT subscription_pkey PRIMARY KEY (id),
-    CONSTRAINT subscription_secret_check CHECK (((octet_length(secret) >= 24) AND (octet_length(secret) <= 64))),
+    CONSTRAINT subscription_rate_limit_check CHECK (((rate_limit >= 1) AND (rate_limit <= 1000))),
     CONSTRAINT subscription_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
 
@@ -413,5 +433,6 @@ CREATE INDEX publication_by_worker ON publication USING btree (worker);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);
 CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
+CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscription_id) WHERE (expires_at IS NULL);
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);

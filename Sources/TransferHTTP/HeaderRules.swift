@@ -6,8 +6,12 @@ enum HeaderRules {
     static let countMax = 64
 
     /// The fields in order of name, with everything that is wrong with them.
+    ///
+    /// `isReserved` tells of further names, in lower case, that the service sets itself.
     static func validate(
         _ fields: [String: String],
+        countMax: Int = countMax,
+        isReserved: (String) -> Bool = { _ in false },
         at pointer: String,
         into errors: inout [FieldError]
     ) -> [HTTPHeader] {
@@ -25,7 +29,8 @@ enum HeaderRules {
         let sorted = fields.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         for (name, value) in sorted {
             let lowercased = name.lowercased()
-            if let fault = HTTPHeader.fault(name: name, value: value) {
+            let fault = HTTPHeader.fault(name: name, value: value)
+            if let fault = isReserved(lowercased) ? .forbidden : fault {
                 let place = "\(pointer)/\(JSONPointer.escaped(name))"
                 errors.append(FieldError(pointer: place, fault.code, fault.detail))
             } else if !names.insert(lowercased).inserted {

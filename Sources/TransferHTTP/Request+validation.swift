@@ -158,69 +158,6 @@ extension SessionConfigurationRequest {
     }
 }
 
-extension SubscriptionRequest {
-    /// The subscription that this asks for.
-    func subscription(
-        id: SubscriptionID,
-        tenant: TenantID,
-        createdAt: Date
-    ) throws(Problem) -> Subscription {
-        var errors: [FieldError] = []
-        if WebURL(url, allowsFragment: false) == nil {
-            errors.append(FieldError(pointer: "/url", .invalidURL, URLRule.endpoint))
-        }
-        if let sessionIdentifier, !SessionIdentifier.isValid(sessionIdentifier) {
-            errors.append(
-                FieldError(
-                    pointer: "/session_identifier",
-                    .invalidIdentifier,
-                    SessionIdentifier.rule
-                )
-            )
-        }
-        let kinds = eventTypes.map { validKinds($0, into: &errors) }
-        guard errors.isEmpty else { throw Problem(errors) }
-        return Subscription(
-            id: id,
-            tenant: tenant,
-            sessionIdentifier: sessionIdentifier,
-            url: url,
-            kinds: kinds,
-            createdAt: createdAt
-        )
-    }
-
-    private func validKinds(
-        _ types: [String],
-        into errors: inout [FieldError]
-    ) -> [SessionEvent.Kind] {
-        if types.isEmpty {
-            errors.append(
-                FieldError(
-                    pointer: "/event_types",
-                    .noItems,
-                    "Needs a type; leave the field out for events of every type."
-                )
-            )
-        }
-        var kinds: [SessionEvent.Kind] = []
-        for (index, type) in types.enumerated() {
-            if let kind = SessionEvent.Kind(rawValue: type), !kinds.contains(kind) {
-                kinds.append(kind)
-            } else if errors.count < ProblemDetails.errorsMax {
-                errors.append(
-                    FieldError(
-                        pointer: "/event_types/\(index)",
-                        .invalidValue,
-                        "Must be the type of an event, once."
-                    )
-                )
-            }
-        }
-        return kinds
-    }
-}
-
 extension TaskPatchRequest {
     /// The change that this asks for.
     func change() throws(Problem) -> TaskChange {
@@ -294,7 +231,7 @@ private enum FieldRules {
 }
 
 /// What URLs must be, in words.
-private enum URLRule {
+enum URLRule {
     static let task =
         "Must be an absolute http or https URL of at most \(WebURL.bytesMax) ASCII characters, "
         + "without user name and password."

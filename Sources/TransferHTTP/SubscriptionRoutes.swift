@@ -5,9 +5,13 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/subscriptions` and `/v1/subscriptions/{id}`.
+/// `/v1/subscriptions` and what lies beneath it.
 struct SubscriptionRoutes: Sendable {
     let store: TransferStore
+    /// Which addresses a subscription may name.
+    let egress: EgressPolicy
+    /// Tells that deliveries may have become due.
+    let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/subscriptions") { request, context in
@@ -25,8 +29,24 @@ struct SubscriptionRoutes: Sendable {
         router.get("/v1/subscriptions/{id}") { _, context in
             try await get(context.subscriptionID(), tenant: context.requireTenant())
         }
+        router.patch("/v1/subscriptions/{id}") { request, context in
+            try await change(
+                request.jsonBody(),
+                id: context.subscriptionID(),
+                tenant: context.requireTenant()
+            )
+        }
         router.delete("/v1/subscriptions/{id}") { _, context in
             try await delete(context.subscriptionID(), tenant: context.requireTenant())
+        }
+        router.post("/v1/subscriptions/{id}/rotate-secret") { request, context in
+            let body = try await request.jsonBody()
+            return try await rotateSecret(
+                body,
+                key: IdempotencyKey(request, body: body),
+                id: context.subscriptionID(),
+                tenant: context.requireTenant()
+            )
         }
     }
 
@@ -38,13 +58,12 @@ struct SubscriptionRoutes: Sendable {
         if let key, let answer = try await store.earlierAnswer(key, tenant: tenant) {
             return answer
         }
-        // Whole milliseconds: finer ones are rounded here and in the database each in its own way.
-        let milliseconds = (Date().timeIntervalSince1970 * 1000).rounded(.down)
-        let createdAt = Date(timeIntervalSince1970: milliseconds / 1000)
+        let createdAt = Date.wholeMilliseconds(of: Date())
         let subscription = try decoded(SubscriptionRequest.self, from: body).subscription(
             id: SubscriptionID(.version7(at: createdAt)),
             tenant: tenant,
-            createdAt: createdAt
+            createdAt: createdAt,
+            egress: egress
         )
         let secret = SigningSecret.random()
         let answer = try Answer.json(
@@ -90,6 +109,62 @@ struct SubscriptionRoutes: Sendable {
         return try .json(SubscriptionDocument(subscription))
     }
 
+    func change(
+        _ body: [UInt8],
+        id: SubscriptionID,
+        tenant: TenantID
+    ) async throws -> Answer {
+        let change = try decoded(SubscriptionPatchRequest.self, from: body).change(egress: egress)
+        guard
+            let subscription = try await store.changeSubscription(tenant: tenant, id: id, change)
+        else { throw Problem(.unknownSubscription) }
+        wake()
+        return try .json(SubscriptionDocument(subscription))
+    }
+
+    func rotateSecret(
+        _ body: [UInt8],
+        key: IdempotencyKey?,
+        id: SubscriptionID,
+        tenant: TenantID
+    ) async throws -> Answer {
+        if let key, let answer = try await store.earlierAnswer(key, tenant: tenant) {
+            return answer
+        }
+        let request =
+            body.isEmpty
+            ? RotateSecretRequest() : try decoded(RotateSecretRequest.self, from: body)
+        let overlap = try request.overlap()
+        let expiry =
+            overlap == .zero
+            ? nil : Date.wholeMilliseconds(of: Date() + overlap / .seconds(1))
+        let secret = SigningSecret.random()
+        let answer = try Answer.json(
+            SigningSecretDocument(
+                secret: secret.serialized,
+                previousSecretsExpireAt: expiry.map(Timestamp.init)
+            )
+        )
+        let result = try await store.rotateSecret(
+            tenant: tenant,
+            id: id,
+            to: secret,
+            othersExpireAt: expiry,
+            idempotency: key?.record(of: answer)
+        )
+        switch result {
+        case .rotated: return answer
+        case .unknownSubscription: throw Problem(.unknownSubscription)
+        case .tooManySecrets:
+            throw Problem(
+                .tooManySecrets,
+                "\(SigningSecret.livingMax) secrets sign already; `overlap_seconds` 0 ends them."
+            )
+        case .replay(let response): return Answer(replaying: response)
+        case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
+        }
+    }
+
     func delete(_ id: SubscriptionID, tenant: TenantID) async throws -> Answer {
         guard try await store.deleteSubscription(tenant: tenant, id: id) else {
             throw Problem(.unknownSubscription)
@@ -98,15 +173,9 @@ struct SubscriptionRoutes: Sendable {
     }
 }
 
-extension SubscriptionDocument {
-    fileprivate init(_ subscription: Subscription, secret: SigningSecret? = nil) {
-        self.init(
-            id: subscription.id.description,
-            url: subscription.url,
-            sessionIdentifier: subscription.sessionIdentifier,
-            eventTypes: subscription.kinds?.map(\.rawValue),
-            createdAt: Timestamp(subscription.createdAt),
-            secret: secret?.serialized
-        )
+extension Date {
+    /// `date` without its finer part, which is rounded here and in the database each in its own way.
+    fileprivate static func wholeMilliseconds(of date: Date) -> Date {
+        Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }
 }

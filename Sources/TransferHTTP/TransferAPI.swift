@@ -4,7 +4,7 @@ package import Logging
 package import NIOCore
 import NIOPosix
 package import TransferContainer
-import TransferModel
+package import TransferModel
 package import TransferSecrets
 package import TransferStore
 
@@ -25,6 +25,7 @@ package struct TransferAPI: Sendable {
     private let uploadBytesMax: Int64
     private let secrets: SecretBox?
     private let linkBase: String?
+    private let egress: EgressPolicy
     private let health: HealthSource
     private let wake: @Sendable () -> Void
     private let openAPIDocument: [UInt8]
@@ -39,6 +40,7 @@ package struct TransferAPI: Sendable {
     ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
     ///   - baseURL: the address of this service as its clients know it, without a slash at the
     ///     end; nil makes links relative.
+    ///   - egress: decides which addresses subscriptions may name.
     ///   - health: what the health routes answer.
     ///   - wake: called after a change that may give a worker something to do has been committed.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
@@ -49,6 +51,7 @@ package struct TransferAPI: Sendable {
         secrets: SecretBox?,
         uploadBytesMax: Int64,
         baseURL: String?,
+        egress: EgressPolicy,
         health: HealthSource,
         wake: @escaping @Sendable () -> Void,
         openAPIDocument: [UInt8],
@@ -59,6 +62,7 @@ package struct TransferAPI: Sendable {
         self.uploadBytesMax = uploadBytesMax
         self.secrets = secrets
         linkBase = baseURL
+        self.egress = egress
         self.health = health
         self.wake = wake
         self.openAPIDocument = openAPIDocument
@@ -81,7 +85,7 @@ package struct TransferAPI: Sendable {
             threads: .singleton
         ).add(to: router)
         EventRoutes(store: store, linkBase: linkBase).add(to: router)
-        SubscriptionRoutes(store: store).add(to: router)
+        SubscriptionRoutes(store: store, egress: egress, wake: wake).add(to: router)
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
         return router
     }

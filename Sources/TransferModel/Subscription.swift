@@ -6,46 +6,94 @@ package struct Subscription: Sendable {
     package let tenant: TenantID
     /// Nil for the events of all sessions of the tenant.
     package let sessionIdentifier: String?
-    package let url: String
-    /// Nil for every kind.
-    package let kinds: [SessionEvent.Kind]?
+    package let settings: SubscriptionSettings
+    /// Why nothing is sent now; nil while it is enabled.
+    package let disablement: Disablement?
     package let createdAt: Date
 
     package init(
         id: SubscriptionID,
         tenant: TenantID,
         sessionIdentifier: String?,
-        url: String,
-        kinds: [SessionEvent.Kind]?,
+        settings: SubscriptionSettings,
+        disablement: Disablement? = nil,
         createdAt: Date
     ) {
         self.id = id
         self.tenant = tenant
         self.sessionIdentifier = sessionIdentifier
-        self.url = url
-        self.kinds = kinds
+        self.settings = settings
+        self.disablement = disablement
         self.createdAt = createdAt
+    }
+
+    /// Since when nothing is sent, and why; events wait meanwhile and lose neither place nor order.
+    package struct Disablement: Equatable, Sendable {
+        package let reason: Reason
+        package let since: Date
+
+        package init(reason: Reason, since: Date) {
+            self.reason = reason
+            self.since = since
+        }
+
+        /// Who disabled it; part of the API, never renamed.
+        package enum Reason: String, CaseIterable, Sendable {
+            /// Its owner.
+            case client
+            /// Its receiver, by the answer 410.
+            case gone
+            /// The service, after days in which nothing got through.
+            case failing
+        }
     }
 }
 
-/// The key that signs a subscription's messages; shown once, when it is created.
-package struct SigningSecret: Sendable, CustomStringConvertible {
-    /// Standard Webhooks 1.0 asks for 24 to 64 random bytes.
-    package static let byteCount = 32
+/// What the owner of a subscription may set and change.
+package struct SubscriptionSettings: Equatable, Sendable {
+    package static let descriptionBytesMax = 1000
+    package static let headersMax = 20
+    package static let concurrencyRange = 1...16
+    package static let rateLimitRange = 1...1000
 
-    package let bytes: [UInt8]
+    package var url: String
+    /// Nil for every kind of event.
+    package var filter: EventFilter?
+    /// For people; at most ``descriptionBytesMax`` bytes.
+    package var description: String?
+    /// Sent with every message; the values are secrets.
+    package var headers: [HTTPHeader]
+    /// Sessions whose events are delivered at once, by each instance; nil for the service's bound.
+    package var concurrency: Int?
+    /// Messages a second, by each instance; nil for no bound.
+    package var rateLimit: Int?
 
-    package init(bytes: [UInt8]) { self.bytes = bytes }
-
-    /// Draws a new secret from the system's random source.
-    package static func random() -> SigningSecret {
-        var generator = SystemRandomNumberGenerator()
-        return SigningSecret(bytes: (0..<byteCount).map { _ in generator.next() })
+    package init(
+        url: String,
+        filter: EventFilter? = nil,
+        description: String? = nil,
+        headers: [HTTPHeader] = [],
+        concurrency: Int? = nil,
+        rateLimit: Int? = nil
+    ) {
+        self.url = url
+        self.filter = filter
+        self.description = description
+        self.headers = headers
+        self.concurrency = concurrency
+        self.rateLimit = rateLimit
     }
+}
 
-    /// `whsec_` and the base64 of the bytes, as Standard Webhooks 1.0 serializes it.
-    package var serialized: String { "whsec_" + Data(bytes).base64EncodedString() }
+/// What the owner of a subscription wants changed; nil leaves it as it is.
+package struct SubscriptionChange: Sendable {
+    package var url: String?
+    package var filter: EventFilter??
+    package var description: String??
+    package var headers: [HTTPHeader]?
+    package var concurrency: Int??
+    package var rateLimit: Int??
+    package var isEnabled: Bool?
 
-    /// Redacted.
-    package var description: String { "whsec_***" }
+    package init() {}
 }

@@ -219,37 +219,3 @@ package struct Conclusion: Sendable {
         }
     }
 }
-
-/// A subscription's due events of one session, given to this instance to deliver.
-package struct DeliveryClaim: Sendable {
-    package let subscription: SubscriptionID
-    package let session: SessionID
-    package let fence: Fence
-    /// The last event that the subscriber has answered with 2xx.
-    package let acknowledgedSequence: Int64
-    /// Tries so far of the next message.
-    package let attempt: Int
-    package let url: String
-    package let secret: SigningSecret
-    package let kinds: [SessionEvent.Kind]?
-
-    package init(
-        subscription: SubscriptionID,
-        session: SessionID,
-        fence: Fence,
-        acknowledgedSequence: Int64,
-        attempt: Int,
-        url: String,
-        secret: SigningSecret,
-        kinds: [SessionEvent.Kind]?
-    ) {
-        self.subscription = subscription
-        self.session = session
-        self.fence = fence
-        self.acknowledgedSequence = acknowledgedSequence
-        self.attempt = attempt
-        self.url = url
-        self.secret = secret
-        self.kinds = kinds
-    }
-}

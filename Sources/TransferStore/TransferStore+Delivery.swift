@@ -3,6 +3,9 @@ import Postgres
 package import TransferModel
 
 extension TransferStore {
+    /// After which a delivery of a disabled subscription is looked at again, should the moment of
+    /// its being enabled have been missed.
+    private static let disabledPause: Duration = .seconds(3600)
     /// The longest stored description of a delivery's failure, in bytes.
     private static let deliveryErrorBytesMax = 200
 
@@ -19,14 +22,23 @@ extension TransferStore {
                 FOR KEY SHARE
             ),
             due AS MATERIALIZED (
-                SELECT d.subscription_id, d.session_id
+                SELECT d.subscription_id, d.session_id, b.disabled_at IS NOT NULL AS is_disabled
                 FROM delivery d
                 JOIN subscription b ON b.id = d.subscription_id AND b.deleted_at IS NULL
                 WHERE d.due_at <= clock_timestamp()
                 ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
             ),
+            -- Out of the way of the others; being enabled makes them due again.
+            postponed AS (
+                UPDATE delivery d SET
+                    worker = NULL, fence = NULL,
+                    due_at = clock_timestamp() + \(Self.disabledPause.milliseconds) * interval '1 ms'
+                FROM due u
+                WHERE u.is_disabled AND d.subscription_id = u.subscription_id
+                    AND d.session_id = u.session_id
+            ),
             numbered AS (
-                SELECT *, row_number() OVER () - 1 AS number FROM due
+                SELECT *, row_number() OVER () - 1 AS number FROM due WHERE NOT is_disabled
             ),
             mine AS (
                 UPDATE delivery d SET
@@ -38,7 +50,8 @@ extension TransferStore {
                 RETURNING d.subscription_id, d.session_id, d.fence, d.acknowledged_sequence,
                     d.attempt
             )
-            SELECT m.*, b.url, b.secret, b.kinds
+            SELECT m.*, b.url, b.headers, \(Self.livingSecrets) AS secrets, b.event_types,
+                b.concurrency, b.rate_limit
             FROM mine m JOIN subscription b ON b.id = m.subscription_id
             """
         )
@@ -131,9 +144,25 @@ extension DeliveryClaim {
             fence: try row.fence("fence"),
             acknowledgedSequence: try row.decode("acknowledged_sequence"),
             attempt: Int(try row.decode("attempt", as: Int16.self)),
+            endpoint: try Endpoint(row),
+            filter: try row.eventFilter("event_types"),
+            concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
+            rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init)
+        )
+    }
+}
+
+extension Endpoint {
+    /// From the columns `url`, `headers` and `secrets`.
+    init(_ row: Row) throws(PostgresError) {
+        let secrets = try row.decode("secrets", as: [[UInt8]].self)
+        guard !secrets.isEmpty else {
+            throw PostgresError(decoding: "a subscription without a signing secret")
+        }
+        self.init(
             url: try row.decode("url"),
-            secret: SigningSecret(bytes: try row.decode("secret")),
-            kinds: try row.kinds("kinds")
+            headers: try row.headers("headers"),
+            secrets: secrets.map(SigningSecret.init(bytes:))
         )
     }
 }

@@ -59,8 +59,16 @@ extension TransferStore {
         _ query: Query,
         keeping record: IdempotencyRecord?
     ) async throws(StoreError) -> Rows? {
+        try await runOnce([query], keeping: record)?[0]
+    }
+
+    /// Runs `queries` as one transaction; the last contains ``keepAnswer(_:tenant:)``.
+    func runOnce(
+        _ queries: [Query],
+        keeping record: IdempotencyRecord?
+    ) async throws(StoreError) -> [Rows]? {
         do throws(StoreError) {
-            return try await run(query)
+            return try await run(queries)
         } catch .defect(let error) where error.constraint == "idempotency_key_pkey" {
             return nil
         } catch .unavailable(let error) where record != nil && error.sqlState == "55P03" {

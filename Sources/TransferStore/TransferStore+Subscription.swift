@@ -18,17 +18,27 @@ extension TransferStore {
         secret: SigningSecret,
         idempotency: IdempotencyRecord? = nil
     ) async throws(StoreError) -> SubscriptionResult {
-        let kinds = subscription.kinds.map { $0.map(\.rawValue) }
+        let settings = subscription.settings
+        let headers = try StoredJSON.text(of: settings.headers)
         let rows = try await runOnce(
             """
             WITH counter AS (
                 INSERT INTO subscription (
-                    id, tenant_id, session_identifier, url, kinds, secret, created_at)
+                    id, tenant_id, session_identifier, url, event_types, description, headers,
+                    concurrency, rate_limit, disabled_at, disabled_reason, created_at)
                 VALUES (
                     \(subscription.id.uuid), \(subscription.tenant.uuid),
-                    \(subscription.sessionIdentifier), \(subscription.url), \(kinds),
-                    \(secret.bytes), \(subscription.createdAt))
+                    \(subscription.sessionIdentifier), \(settings.url), \(settings.filter?.terms),
+                    \(settings.description), \(headers)::text::jsonb,
+                    \(settings.concurrency.map(Int16.init(clamping:))),
+                    \(settings.rateLimit.map(Int16.init(clamping:))),
+                    \(subscription.disablement?.since),
+                    \(subscription.disablement?.reason.rawValue), \(subscription.createdAt))
                 RETURNING id
+            ),
+            secret_row AS (
+                INSERT INTO signing_secret (subscription_id, number, secret)
+                SELECT id, 1, \(secret.bytes) FROM counter
             ),
             \(Self.keepAnswer(idempotency, tenant: subscription.tenant))
             SELECT id FROM counter
@@ -56,8 +66,8 @@ extension TransferStore {
     ) async throws(StoreError) -> Subscription? {
         let rows = try await run(
             """
-            \(Self.selectSubscription)
-            WHERE tenant_id = \(tenant.uuid) AND id = \(id.uuid) AND deleted_at IS NULL
+            SELECT \(Self.subscriptionColumns) FROM subscription b
+            WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
             """
         )
         return try decoding { () throws(PostgresError) in
@@ -74,10 +84,10 @@ extension TransferStore {
     ) async throws(StoreError) -> [Subscription] {
         let rows = try await run(
             """
-            \(Self.selectSubscription)
-            WHERE tenant_id = \(tenant.uuid) AND deleted_at IS NULL
-                AND (\(after?.uuid)::uuid IS NULL OR id > \(after?.uuid))
-            ORDER BY id LIMIT \(limit)
+            SELECT \(Self.subscriptionColumns) FROM subscription b
+            WHERE b.tenant_id = \(tenant.uuid) AND b.deleted_at IS NULL
+                AND (\(after?.uuid)::uuid IS NULL OR b.id > \(after?.uuid))
+            ORDER BY b.id LIMIT \(limit)
             """
         )
         return try decoding { () throws(PostgresError) in
@@ -85,7 +95,60 @@ extension TransferStore {
         }
     }
 
-    /// Ends a subscription; a delivery that is on its way may still arrive.
+    /// Changes a subscription; messages that are on their way go as they were.
+    ///
+    /// Another URL, and being enabled, make what waits due at once.
+    ///
+    /// - Returns: the subscription as it then is, or nil when the tenant has none of that name.
+    package func changeSubscription(
+        tenant: TenantID,
+        id: SubscriptionID,
+        _ change: SubscriptionChange
+    ) async throws(StoreError) -> Subscription? {
+        let headers = try change.headers.map { headers throws(StoreError) in
+            try StoredJSON.text(of: headers)
+        }
+        let concurrency = (change.concurrency ?? nil).map(Int16.init(clamping:))
+        let rateLimit = (change.rateLimit ?? nil).map(Int16.init(clamping:))
+        let rows = try await run(
+            """
+            WITH changed AS (
+                UPDATE subscription b SET
+                    url = coalesce(\(change.url), b.url),
+                    event_types = CASE WHEN \(change.filter != nil)
+                        THEN \((change.filter ?? nil)?.terms) ELSE b.event_types END,
+                    description = CASE WHEN \(change.description != nil)
+                        THEN \(change.description ?? nil) ELSE b.description END,
+                    headers = coalesce(\(headers)::text::jsonb, b.headers),
+                    concurrency = CASE WHEN \(change.concurrency != nil)
+                        THEN \(concurrency) ELSE b.concurrency END,
+                    rate_limit = CASE WHEN \(change.rateLimit != nil)
+                        THEN \(rateLimit) ELSE b.rate_limit END,
+                    disabled_at = CASE \(change.isEnabled)
+                        WHEN true THEN NULL WHEN false THEN coalesce(b.disabled_at, now())
+                        ELSE b.disabled_at END,
+                    disabled_reason = CASE \(change.isEnabled)
+                        WHEN true THEN NULL WHEN false THEN coalesce(b.disabled_reason, 'client')
+                        ELSE b.disabled_reason END
+                WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
+                RETURNING \(Self.subscriptionColumns)
+            ),
+            due AS (
+                UPDATE delivery d SET due_at = now()
+                FROM changed WHERE d.subscription_id = changed.id
+                    AND \(change.isEnabled == true || change.url != nil)
+                    AND d.due_at > now() AND d.fence IS NULL
+            )
+            SELECT * FROM changed
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return try Subscription(row)
+        }
+    }
+
+    /// Ends a subscription; deliveries that are on their way may still arrive.
     ///
     /// - Returns: false when the tenant has no such subscription.
     package func deleteSubscription(
@@ -102,6 +165,9 @@ extension TransferStore {
             idle AS (
                 UPDATE delivery d SET due_at = NULL, worker = NULL, fence = NULL
                 FROM ended WHERE d.subscription_id = ended.id
+            ),
+            secret_gone AS (
+                DELETE FROM signing_secret k USING ended WHERE k.subscription_id = ended.id
             )
             SELECT id FROM ended
             """
@@ -109,28 +175,39 @@ extension TransferStore {
         return !rows.isEmpty
     }
 
-    private static let selectSubscription: Query = """
-        SELECT id, tenant_id, session_identifier, url, kinds, created_at FROM subscription
+    /// The columns of a subscription `b`.
+    private static let subscriptionColumns: Query = """
+        b.id, b.tenant_id, b.session_identifier, b.url, b.event_types, b.description, b.headers,
+        b.concurrency, b.rate_limit, b.disabled_at, b.disabled_reason, b.created_at
         """
 }
 
 extension Subscription {
     fileprivate init(_ row: Row) throws(PostgresError) {
+        let disabledAt = try row.decodeIfPresent("disabled_at", as: Date.self)
         self.init(
             id: SubscriptionID(try row.decode("id", as: UUID.self)),
             tenant: try row.tenant("tenant_id"),
             sessionIdentifier: try row.decodeIfPresent("session_identifier"),
-            url: try row.decode("url"),
-            kinds: try row.kinds("kinds"),
+            settings: SubscriptionSettings(
+                url: try row.decode("url"),
+                filter: try row.eventFilter("event_types"),
+                description: try row.decodeIfPresent("description"),
+                headers: try row.headers("headers"),
+                concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
+                rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init)
+            ),
+            disablement: try disabledAt.map { since throws(PostgresError) in
+                Disablement(reason: try row.word("disabled_reason"), since: since)
+            },
             createdAt: try row.decode("created_at")
         )
     }
 }
 
 extension Row {
-    /// Nil for every kind; a kind that this version does not know is left out.
-    func kinds(_ column: String) throws(PostgresError) -> [SessionEvent.Kind]? {
-        try decodeIfPresent(column, as: [String].self)
-            .map { $0.compactMap(SessionEvent.Kind.init(rawValue:)) }
+    /// Nil for every kind.
+    func eventFilter(_ column: String) throws(PostgresError) -> EventFilter? {
+        try decodeIfPresent(column, as: [String].self).map { EventFilter(stored: $0) }
     }
 }

@@ -2,7 +2,7 @@
 package struct DeliveryBounds: Sendable {
     /// Pairs of subscription and session that are being delivered.
     package var pairsMax = 64
-    /// Of them, pairs of one subscription.
+    /// Of them, pairs of one subscription that does not say otherwise.
     package var perSubscriptionMax = 4
     /// Claimed pairs of one subscription that wait for one of its slots.
     package var waitingMax = 256

@@ -41,16 +41,18 @@ struct DeliverySlots<Claim> {
     /// - Parameters:
     ///   - claim: the pair.
     ///   - subscription: whose slots it needs.
+    ///   - concurrency: how many the subscription has; nil for the bound of all.
     ///   - expiry: until when it may still be started.
     /// - Returns: what becomes of it.
     mutating func admit(
         _ claim: Claim,
         of subscription: SubscriptionID,
+        concurrency: Int? = nil,
         until expiry: ContinuousClock.Instant
     ) -> Admission {
         guard !isDraining else { return .drop }
         let count = running[subscription, default: 0]
-        if runningCount < bounds.pairsMax, count < bounds.perSubscriptionMax {
+        if runningCount < bounds.pairsMax, count < concurrency ?? bounds.perSubscriptionMax {
             running[subscription] = count + 1
             runningCount += 1
             return .start

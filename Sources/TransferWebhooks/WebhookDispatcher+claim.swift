@@ -9,7 +9,10 @@ extension WebhookDispatcher {
 
     /// Claims due pairs until there are none or all slots are taken, and starts them.
     func claimDue(_ group: inout DiscardingTaskGroup) async {
-        let pausedUntil = state.withLock { $0.claimableAt }
+        let pausedUntil = state.withLock { state in
+            if !state.paces.isEmpty { state.paces = state.paces.filter { $0.value.next > .now } }
+            return state.claimableAt
+        }
         if let pausedUntil, pausedUntil > .now { return }
         while true {
             let limit = state.withLock { $0.slots.freeCount }
@@ -50,7 +53,12 @@ extension WebhookDispatcher {
 
     private func start(_ held: HeldClaim, _ group: inout DiscardingTaskGroup) {
         let admission = state.withLock { state in
-            state.slots.admit(held, of: held.claim.subscription, until: held.expiresAt)
+            state.slots.admit(
+                held,
+                of: held.claim.subscription,
+                concurrency: held.claim.concurrency,
+                until: held.expiresAt
+            )
         }
         guard admission == .start else { return }
         group.addTask {

@@ -31,6 +31,7 @@ extension WebhookDispatcher {
     /// - Returns: false when the claim has ended.
     private func deliver(_ events: [SessionEvent], _ held: inout HeldClaim) async -> Bool {
         for event in events where held.wants(event.kind) {
+            await keepPace(of: held.claim)
             guard !isDraining, held.isTrusted(at: .now) else {
                 await release(held)
                 return false
@@ -55,12 +56,23 @@ extension WebhookDispatcher {
         guard let message = WebhookMessage(event, linkBase: linkBase) else {
             return .failed(DeliveryFailure(reason: "service"))
         }
-        let outcome = await sender.send(message, for: held.claim)
+        let outcome = await sender.send(message, to: held.claim.endpoint)
         // Given up by nobody here: the curl loop is gone. Given back, the pair would be due at once.
         if outcome == .abandoned, !Task.isCancelled {
             return .failed(DeliveryFailure(reason: "service"))
         }
         return outcome
+    }
+
+    /// Waits until the subscription's rate limit lets another message out.
+    private func keepPace(of claim: DeliveryClaim) async {
+        guard let rate = claim.rateLimit else { return }
+        let wait = state.withLock { state in
+            state.paces[claim.subscription, default: DeliveryPace(from: .now)]
+                .wait(messagesPerSecond: rate, at: .now)
+        }
+        // Ends early when the dispatcher is cancelled, which the caller sees.
+        try? await Task.sleep(for: wait)
     }
 
     private var isDraining: Bool {

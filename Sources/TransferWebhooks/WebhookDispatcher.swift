@@ -23,6 +23,8 @@ package final class WebhookDispatcher: Service {
         var claimFailures = 0
         /// Not before this the store is asked for claims again.
         var claimableAt: ContinuousClock.Instant?
+        /// Of subscriptions with a rate limit that were sent something lately.
+        var paces: [SubscriptionID: DeliveryPace] = [:]
     }
 
     /// Releases at once while stopping: as many as a pool has connections, or somewhat more.

@@ -3,7 +3,7 @@ import Foundation
 import TransferModel
 
 /// Sends one message once.
-struct WebhookSender: Sendable {
+package struct WebhookSender: Sendable {
     let curl: CurlLoop
     let egress: EgressGuard
     let userAgent: String
@@ -11,13 +11,20 @@ struct WebhookSender: Sendable {
     /// The time of day, for timestamps and for dates in answers.
     let now: @Sendable () -> Date
 
+    /// Whether a field is the service's own in every message, so that no owner of a subscription
+    /// may set it; `name` in lower case.
+    package static func isReserved(_ name: String) -> Bool {
+        name.hasPrefix("webhook-")
+            || ["content-type", "content-encoding", "user-agent"].contains(name)
+    }
+
     /// Signs and posts the message's bytes to the subscription's URL.
     ///
     /// Cancelling the task ends the try as abandoned.
-    func send(_ message: WebhookMessage, for claim: DeliveryClaim) async -> DeliveryOutcome {
+    func send(_ message: WebhookMessage, to endpoint: Endpoint) async -> DeliveryOutcome {
         do throws(CurlError) {
             let answer = try await curl.fetch(
-                request(message, for: claim),
+                request(message, to: endpoint),
                 bodyMax: bounds.answerBytesMax,
                 overflow: .truncate
             )
@@ -27,14 +34,15 @@ struct WebhookSender: Sendable {
         }
     }
 
-    private func request(_ message: WebhookMessage, for claim: DeliveryClaim) -> CurlRequest {
+    private func request(_ message: WebhookMessage, to endpoint: Endpoint) -> CurlRequest {
         let timestamp = Int64(now().timeIntervalSince1970)
-        let signature = WebhookSigner(secrets: [claim.secret])
+        let signature = WebhookSigner(secrets: endpoint.secrets)
             .headers(id: message.id, timestamp: timestamp, body: message.body)
         var request = CurlRequest(
-            url: claim.url,
+            url: endpoint.url,
             method: "POST",
-            headers: [("content-type", "application/json"), ("user-agent", userAgent)] + signature,
+            headers: [("content-type", "application/json"), ("user-agent", userAgent)] + signature
+                + endpoint.headers.map { ($0.name, $0.value) },
             body: message.body,
             egress: egress
         )

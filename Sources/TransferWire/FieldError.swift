@@ -18,6 +18,7 @@ package struct FieldError: Error, Hashable, Codable, Sendable {
         case invalidValue = "invalid_value"
         case invalidDate = "invalid_date"
         case invalidURL = "invalid_url"
+        case forbiddenAddress = "forbidden_address"
         case invalidHeader = "invalid_header"
         case forbiddenHeader = "forbidden_header"
         case tooManyHeaders = "too_many_headers"

@@ -72,6 +72,8 @@ extension ProblemDetails {
         case taskEnded = "task_ended"
         /// The task has no content yet, or never will.
         case taskNotCompleted = "task_not_completed"
+        /// As many secrets sign a subscription's messages already as may.
+        case tooManySecrets = "too_many_secrets"
         /// The first request with this `Idempotency-Key` is still being handled; repeat it later.
         case idempotencyKeyInUse = "idempotency_key_in_use"
         /// The task's file is no longer in the container.
@@ -107,9 +109,8 @@ extension ProblemDetails {
                 404
             case .methodNotAllowed: 405
             case .sessionKindDiffers, .taskNotCompleted, .taskNotAsked, .taskEnded,
-                .bodyNotExpected, .bodyInUse,
-                .wrongOffset,
-                .unknownResumeData, .idempotencyKeyInUse:
+                .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
+                .idempotencyKeyInUse:
                 409
             case .contentGone: 410
             case .bodyTooLarge: 413
@@ -145,6 +146,7 @@ extension ProblemDetails {
             case .taskNotAsked: "The task waits for no such answer"
             case .taskEnded: "The task has ended"
             case .taskNotCompleted: "The task is not completed"
+            case .tooManySecrets: "Too many secrets are in use"
             case .idempotencyKeyInUse: "The idempotency key is in use"
             case .contentGone: "The content is gone"
             case .bodyTooLarge: "The body is too large"

@@ -138,7 +138,7 @@ package struct TaskPatchRequest: Decodable, Sendable {
 
 extension KeyedDecodingContainer {
     /// Nil when there is no such name; a nil within when its value is null.
-    fileprivate func decodeIfNamed<Value: Decodable>(
+    func decodeIfNamed<Value: Decodable>(
         _ type: Value.Type,
         forKey key: Key
     ) throws -> Value?? {

@@ -68,6 +68,7 @@ struct Serve: AsyncParsableCommand {
             secrets: secrets,
             uploadBytesMax: configuration.fileBytesMax,
             baseURL: configuration.publicURL,
+            egress: configuration.egress,
             health: HealthSource(
                 readiness: { monitor.readiness },
                 report: {

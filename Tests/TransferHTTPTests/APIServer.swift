@@ -64,6 +64,7 @@ struct APIServer: Sendable {
             secrets: SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) },
             uploadBytesMax: 1_000_000,
             baseURL: nil,
+            egress: EgressPolicy(),
             health: .fixture(),
             wake: { wakes.count() },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),

@@ -30,6 +30,10 @@ import TransferWire
             document.enumeration("FailureCode") == TransferFailure.Code.allCases.map(\.rawValue)
         )
         #expect(document.enumeration("TaskState") == TransferState.allCases.map(\.rawValue))
+        #expect(
+            document.enumeration("DisablementReason")
+                == Subscription.Disablement.Reason.allCases.map(\.rawValue)
+        )
         #expect(document.enumeration("EventType") == SessionEvent.Kind.allCases.map(\.rawValue))
         let webhooks = document.root["webhooks"]?.object ?? [:]
         #expect(webhooks.keys.sorted() == SessionEvent.Kind.allCases.map(\.rawValue).sorted())

@@ -3,6 +3,7 @@ import Logging
 import Postgres
 import Testing
 import TransferContainer
+import TransferModel
 import TransferStore
 import TransferTestSupport
 import TransferWire
@@ -28,6 +29,7 @@ import TransferWire
             secrets: nil,
             uploadBytesMax: 1_000_000,
             baseURL: nil,
+            egress: EgressPolicy(),
             health: health,
             wake: {},
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),

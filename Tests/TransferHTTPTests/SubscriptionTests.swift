@@ -82,6 +82,39 @@ import TransferWire
                     "/event_types/0 wrong_type"
                 ),
                 (#"{"url": "http://r.example/", "secret": "x"}"#, "/secret unknown_field"),
+                (
+                    #"{"url": "http://r.example/", "event_types": ["task.*", "task.*"]}"#,
+                    "/event_types/1 invalid_value"
+                ),
+                (#"{"url": "http://r.example/", "concurrency": 17}"#, "/concurrency invalid_value"),
+                (#"{"url": "http://r.example/", "rate_limit": 0}"#, "/rate_limit invalid_value"),
+                (
+                    #"{"url": "http://r.example/", "description": "\u0000"}"#,
+                    "/description invalid_value"
+                ),
+                (
+                    #"{"url": "http://r.example/", "headers": {"Webhook-Id": "1"}}"#,
+                    "/headers/Webhook-Id forbidden_header"
+                ),
+                (
+                    #"{"url": "http://r.example/", "headers": {"content-type": "a/b"}}"#,
+                    "/headers/content-type forbidden_header"
+                ),
+                (
+                    #"{"url": "http://r.example/", "headers": {"Content-Length": "3"}}"#,
+                    "/headers/Content-Length forbidden_header"
+                ),
+                (
+                    #"{"url": "http://r.example/", "headers": {"X": "a\r\nY: b"}}"#,
+                    "/headers/X invalid_header"
+                ),
+                (
+                    """
+                    {"url": "http://r.example/",
+                     "headers": {"X": "\(String(repeating: "v", count: 8193))"}}
+                    """,
+                    "/headers/X invalid_header"
+                ),
             ]
             for (body, fault) in table {
                 let answer = try await server.send("POST", "/v1/subscriptions", body)
@@ -91,5 +124,130 @@ import TransferWire
             let page = try await server.send("GET", "/v1/subscriptions")
             #expect(page.text == #"{"items":[]}"#)
         }
+    }
+
+    @Test(arguments: [
+        "http://127.0.0.1/", "http://127.1:9000/", "http://2130706433/", "http://0x7f.1/",
+        "http://0177.0.0.1/", "http://10.1.2.3/", "http://169.254.169.254/latest/", "http://[::1]/",
+        "http://[::ffff:10.0.0.1]/", "http://[fd00::1]/", "http://localhost/",
+        "https://api.LOCALHOST:8080/", "http://0/",
+    ])
+    func addressesThatAreNeverReachedAreRefusedAtOnce(url: String) async throws {
+        try await APIServer.run { server in
+            let answer = try await server.send(
+                "POST",
+                "/v1/subscriptions",
+                #"{"url": "\#(url)"}"#
+            )
+            #expect(answer.status == 422)
+            #expect(answer.faults == ["/url forbidden_address"])
+            let location = try await Self.subscribe(server)
+            let change = try await server.send("PATCH", location, #"{"url": "\#(url)"}"#)
+            #expect(change.faults == ["/url forbidden_address"])
+        }
+    }
+
+    @Test func addressesThatMayBeReachedAreTaken() async throws {
+        try await APIServer.run { server in
+            for url in [
+                "http://8.8.8.8/", "http://[2606:4700::1111]/", "http://localhost.example/",
+            ] {
+                let body = #"{"url": "\#(url)"}"#
+                let answer = try await server.send("POST", "/v1/subscriptions", body)
+                #expect(answer.status == 201)
+            }
+        }
+    }
+
+    @Test func patchesWhatItNamesAndNothingElse() async throws {
+        try await APIServer.run { server in
+            let location = try await Self.subscribe(
+                server,
+                #"""
+                {"url": "https://receiver.example/hook", "event_types": ["task.*"],
+                 "description": "for Anna", "headers": {"X-Key": "canary-7"}, "concurrency": 2,
+                 "rate_limit": 50}
+                """#
+            )
+            func read() async throws -> SubscriptionDocument {
+                let answer = try await server.send("GET", location)
+                #expect(!answer.text.contains("canary"))
+                return try answer.json(SubscriptionDocument.self)
+            }
+            let before = try await read()
+            #expect(before.eventTypes == ["task.*"])
+            #expect(before.description == "for Anna")
+            #expect(before.headerNames == ["X-Key"])
+            #expect(before.concurrency == 2)
+            #expect(before.rateLimit == 50)
+            #expect(before.enabled)
+            #expect(try await server.send("PATCH", location, "{}").status == 200)
+            #expect(try await read().description == "for Anna")
+
+            let wakes = server.wakes.value
+            let disabled = try await server.send("PATCH", location, #"{"enabled": false}"#)
+                .json(SubscriptionDocument.self)
+            #expect(!disabled.enabled)
+            #expect(disabled.disabled?.reason == "client")
+            #expect(server.wakes.value == wakes + 1)
+            // Disabled once more, it has been since the first time.
+            _ = try await server.send("PATCH", location, #"{"enabled": false}"#)
+            #expect(try await read().disabled == disabled.disabled)
+
+            let cleared = try await server.send(
+                "PATCH",
+                location,
+                #"""
+                {"url": "https://receiver.example/other", "event_types": null, "description": null,
+                 "headers": null, "concurrency": null, "rate_limit": null, "enabled": true}
+                """#
+            ).json(SubscriptionDocument.self)
+            #expect(cleared.url == "https://receiver.example/other")
+            #expect(cleared.eventTypes == nil)
+            #expect(cleared.description == nil)
+            #expect(cleared.headerNames == nil)
+            #expect(cleared.concurrency == nil)
+            #expect(cleared.rateLimit == nil)
+            #expect(cleared.enabled)
+            #expect(try await read().url == "https://receiver.example/other")
+            let foreign = try await server.send("PATCH", location, "{}", as: server.second)
+            #expect(foreign.code == .unknownSubscription)
+        }
+    }
+
+    @Test func rotatesItsSecretOncePerIdempotencyKey() async throws {
+        try await APIServer.run { server in
+            let location = try await Self.subscribe(server)
+            let path = "\(location)/rotate-secret"
+            let key = [("Idempotency-Key", "one")]
+            let first = try await server.send("POST", path, fields: key)
+            #expect(first.status == 200)
+            let secret = try first.json(SigningSecretDocument.self)
+            #expect(secret.secret.hasPrefix("whsec_"))
+            #expect(secret.previousSecretsExpireAt != nil)
+            #expect(try await server.send("POST", path, fields: key).text == first.text)
+            let other = try await server.send("POST", path, "{}", fields: key)
+            #expect(other.code == .idempotencyKeyReused)
+            for _ in 0..<8 { #expect(try await server.send("POST", path).status == 200) }
+            #expect(try await server.send("POST", path).code == .tooManySecrets)
+            let alone = try await server.send("POST", path, #"{"overlap_seconds": 0}"#)
+                .json(SigningSecretDocument.self)
+            #expect(alone.previousSecretsExpireAt == nil)
+            for body in [#"{"overlap_seconds": -1}"#, #"{"overlap_seconds": 604801}"#] {
+                let answer = try await server.send("POST", path, body)
+                #expect(answer.faults == ["/overlap_seconds invalid_value"])
+            }
+            let foreign = try await server.send("POST", path, as: server.second)
+            #expect(foreign.code == .unknownSubscription)
+        }
+    }
+
+    /// Creates a subscription and gives back its path.
+    private static func subscribe(
+        _ server: APIServer,
+        _ body: String = #"{"url": "https://receiver.example/"}"#
+    ) async throws -> String {
+        let created = try await server.send("POST", "/v1/subscriptions", body)
+        return try #require(created.fields["location"])
     }
 }

@@ -9,14 +9,13 @@ extension StoreFixture {
     @discardableResult
     func subscribe(
         session: String? = nil,
-        kinds: [SessionEvent.Kind]? = nil
+        filter: EventFilter? = nil
     ) async throws -> SubscriptionID {
         let subscription = Subscription(
             id: SubscriptionID(.version7()),
             tenant: tenant,
             sessionIdentifier: session,
-            url: "https://hook.test/",
-            kinds: kinds,
+            settings: SubscriptionSettings(url: "https://hook.test/", filter: filter),
             createdAt: Date()
         )
         _ = try await store.createSubscription(subscription, secret: .random())
@@ -39,7 +38,10 @@ extension StoreFixture {
         try await fixture.submit()
         try await fixture.putSession("other")
         let all = try await fixture.subscribe()
-        let one = try await fixture.subscribe(session: "other", kinds: [.taskCreated])
+        let one = try await fixture.subscribe(
+            session: "other",
+            filter: EventFilter(["task.created"])
+        )
         try await fixture.subscribe(session: "nothing happens here")
         #expect(try await fixture.claimDeliveries().isEmpty)
         try await fixture.submit(2)
@@ -48,7 +50,7 @@ extension StoreFixture {
         #expect(claims.count == 3)
         #expect(claims.count { $0.subscription == all } == 2)
         let narrow = try #require(claims.first { $0.subscription == one })
-        #expect(narrow.kinds == [.taskCreated])
+        #expect(narrow.filter == EventFilter(["task.created"]))
         // Only what was written since the subscription was made.
         let session = try await fixture.session().id
         let wide = try #require(claims.first { $0.session == session })
@@ -150,6 +152,103 @@ extension StoreFixture {
         try await fixture.submit()
         #expect(try await fixture.claimDeliveries().isEmpty)
         #expect(try await !fixture.store.releaseDelivery(claim))
+    }
+
+    @Test func aDisabledSubscriptionStandsInNobodysWay() async throws {
+        let fixture = try await StoreFixture()
+        let disabled = try await fixture.subscribe()
+        let enabled = try await fixture.subscribe()
+        try await fixture.submit()
+        var change = SubscriptionChange()
+        change.isEnabled = false
+        _ = try await fixture.store.changeSubscription(
+            tenant: fixture.tenant,
+            id: disabled,
+            change
+        )
+        let claims = try await fixture.claimDeliveries()
+        #expect(claims.map(\.subscription) == [enabled])
+        // It is not looked at again with each claim.
+        let due: Query = "SELECT count(*) AS count FROM delivery WHERE due_at <= now()"
+        #expect(try await fixture.count(due) == 0)
+        change.isEnabled = true
+        _ = try await fixture.store.changeSubscription(
+            tenant: fixture.tenant,
+            id: disabled,
+            change
+        )
+        #expect(try await fixture.claimDeliveries().map(\.subscription) == [disabled])
+    }
+
+    @Test(arguments: 0..<6)
+    func ofParallelRotationsEachLeavesItsSecretAndOneIsNewest(round: Int) async throws {
+        let fixture = try await StoreFixture(connectionsMax: 9)
+        let id = try await fixture.subscribe()
+        let secrets = (0..<9).map { _ in SigningSecret.random() }
+        try await withThrowingTaskGroup { group in
+            for secret in secrets {
+                group.addTask {
+                    let result = try await fixture.store.rotateSecret(
+                        tenant: fixture.tenant,
+                        id: id,
+                        to: secret,
+                        othersExpireAt: Date() + 600
+                    )
+                    guard case .rotated = result else {
+                        Issue.record("not rotated: \(result)")
+                        return
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await fixture.submit()
+        let claim = try await fixture.claimDeliveries()[0]
+        #expect(claim.endpoint.secrets.count == 10)
+        #expect(Set(claim.endpoint.secrets.map(\.bytes)).isSuperset(of: secrets.map(\.bytes)))
+    }
+
+    @Test func secretsBeforeTheNewestEndInTimeAndAreBounded() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        func rotate(_ expiry: Date?) async throws -> RotationResult {
+            try await fixture.store.rotateSecret(
+                tenant: fixture.tenant,
+                id: id,
+                to: .random(),
+                othersExpireAt: expiry
+            )
+        }
+        for _ in 2...SigningSecret.livingMax {
+            guard case .rotated = try await rotate(Date() + 600) else {
+                Issue.record("not rotated")
+                return
+            }
+        }
+        guard case .tooManySecrets = try await rotate(Date() + 600) else {
+            Issue.record("rotated beyond the bound")
+            return
+        }
+        try await fixture.submit()
+        let all = try await fixture.claimDeliveries(lease: .zero)[0]
+        #expect(all.endpoint.secrets.count == SigningSecret.livingMax)
+        // A later rotation does not lengthen what an earlier one has set.
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE signing_secret SET expires_at = now() - interval '1 ms'
+            WHERE expires_at IS NOT NULL
+            """
+        )
+        guard case .rotated = try await rotate(Date() + 600) else {
+            Issue.record("not rotated")
+            return
+        }
+        #expect(try await fixture.claimDeliveries(lease: .zero)[0].endpoint.secrets.count == 2)
+        guard case .rotated = try await rotate(nil) else {
+            Issue.record("not rotated")
+            return
+        }
+        #expect(try await fixture.claimDeliveries()[0].endpoint.secrets.count == 1)
     }
 
     @Test func noEventIsOverlookedBetweenAReleaseAndASubmission() async throws {

@@ -46,32 +46,40 @@ final class DeliveryFixture: Sendable {
     func subscribe(
         _ path: String = "/hook",
         answers: [WebhookReceiver.Answer] = [],
-        kinds: [SessionEvent.Kind]? = nil,
-        session: String? = nil
+        session: String? = nil,
+        _ change: (inout SubscriptionSettings) -> Void = { _ in }
     ) async throws -> SubscriptionID {
         try await subscribe(
             url: receiver.open(path, answers: answers),
-            kinds: kinds,
-            session: session
+            session: session,
+            change
         )
     }
 
     @discardableResult
     func subscribe(
         url: String,
-        kinds: [SessionEvent.Kind]? = nil,
-        session: String? = nil
+        session: String? = nil,
+        _ change: (inout SubscriptionSettings) -> Void = { _ in }
     ) async throws -> SubscriptionID {
+        var settings = SubscriptionSettings(url: url)
+        change(&settings)
         let subscription = Subscription(
             id: SubscriptionID(.version7()),
             tenant: tenant,
             sessionIdentifier: session,
-            url: url,
-            kinds: kinds,
+            settings: settings,
             createdAt: Date()
         )
         _ = try await store.createSubscription(subscription, secret: secret)
         return subscription.id
+    }
+
+    /// Enables or disables a subscription.
+    func enable(_ id: SubscriptionID, _ isEnabled: Bool = true) async throws {
+        var change = SubscriptionChange()
+        change.isEnabled = isEnabled
+        _ = try await store.changeSubscription(tenant: tenant, id: id, change)
     }
 
     /// Writes `count` events of a session, which is made when there is none.

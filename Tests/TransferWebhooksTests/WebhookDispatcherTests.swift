@@ -62,7 +62,7 @@ struct WebhookDispatcherTests {
 
     @Test func sendsOnlyTheKindsASubscriptionAsksFor() async throws {
         let fixture = try await DeliveryFixture()
-        try await fixture.subscribe(kinds: [.taskCancelled])
+        try await fixture.subscribe { $0.filter = EventFilter(["task.cancelled"]) }
         let tasks = try await fixture.happen(20)
         _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: tasks[3])
         try await fixture.happen(20)

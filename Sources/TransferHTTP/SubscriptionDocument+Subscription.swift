@@ -1,0 +1,25 @@
+import TransferModel
+import TransferWire
+
+extension SubscriptionDocument {
+    /// A subscription as clients see it; with its secret only when that is shown.
+    init(_ subscription: Subscription, secret: SigningSecret? = nil) {
+        let settings = subscription.settings
+        let names = settings.headers.map(\.name)
+        self.init(
+            id: subscription.id.description,
+            url: settings.url,
+            sessionIdentifier: subscription.sessionIdentifier,
+            eventTypes: settings.filter?.terms,
+            description: settings.description,
+            disabled: subscription.disablement.map {
+                Disablement(reason: $0.reason.rawValue, since: Timestamp($0.since))
+            },
+            headerNames: names.isEmpty ? nil : names,
+            concurrency: settings.concurrency,
+            rateLimit: settings.rateLimit,
+            createdAt: Timestamp(subscription.createdAt),
+            secret: secret?.serialized
+        )
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import TransferModel
+import TransferWebhooks
+import TransferWire
+
+extension SubscriptionRequest {
+    /// The subscription that this asks for.
+    func subscription(
+        id: SubscriptionID,
+        tenant: TenantID,
+        createdAt: Date,
+        egress: EgressPolicy
+    ) throws(Problem) -> Subscription {
+        var errors: [FieldError] = []
+        SubscriptionRules.checkURL(url, egress: egress, into: &errors)
+        if let sessionIdentifier, !SessionIdentifier.isValid(sessionIdentifier) {
+            errors.append(
+                FieldError(
+                    pointer: "/session_identifier",
+                    .invalidIdentifier,
+                    SessionIdentifier.rule
+                )
+            )
+        }
+        SubscriptionRules.checkDescription(description, into: &errors)
+        SubscriptionRules.checkBounds(concurrency, rateLimit, into: &errors)
+        let settings = SubscriptionSettings(
+            url: url,
+            filter: eventTypes.flatMap { SubscriptionRules.filter($0, into: &errors) },
+            description: description,
+            headers: SubscriptionRules.headers(headers ?? [:], into: &errors),
+            concurrency: concurrency,
+            rateLimit: rateLimit
+        )
+        guard errors.isEmpty else { throw Problem(errors) }
+        return Subscription(
+            id: id,
+            tenant: tenant,
+            sessionIdentifier: sessionIdentifier,
+            settings: settings,
+            disablement: enabled == false
+                ? Subscription.Disablement(reason: .client, since: createdAt) : nil,
+            createdAt: createdAt
+        )
+    }
+}
+
+extension SubscriptionPatchRequest {
+    /// The change that this asks for.
+    func change(egress: EgressPolicy) throws(Problem) -> SubscriptionChange {
+        var errors: [FieldError] = []
+        var change = SubscriptionChange()
+        if let url { SubscriptionRules.checkURL(url, egress: egress, into: &errors) }
+        change.url = url
+        if let eventTypes {
+            change.filter = .some(
+                eventTypes.flatMap { SubscriptionRules.filter($0, into: &errors) }
+            )
+        }
+        SubscriptionRules.checkDescription(description ?? nil, into: &errors)
+        change.description = description
+        change.headers = headers.map { SubscriptionRules.headers($0 ?? [:], into: &errors) }
+        SubscriptionRules.checkBounds(concurrency ?? nil, rateLimit ?? nil, into: &errors)
+        change.concurrency = concurrency
+        change.rateLimit = rateLimit
+        change.isEnabled = enabled
+        guard errors.isEmpty else { throw Problem(errors) }
+        return change
+    }
+}
+
+extension RotateSecretRequest {
+    /// How long the secrets before the new one go on signing.
+    func overlap() throws(Problem) -> Duration {
+        guard let overlapSeconds else { return SigningSecret.overlapDefault }
+        let most = SigningSecret.overlapMax.components.seconds
+        guard (0...most).contains(overlapSeconds) else {
+            throw Problem([
+                FieldError(
+                    pointer: "/overlap_seconds",
+                    .invalidValue,
+                    "Must be from 0 to \(most)."
+                )
+            ])
+        }
+        return .seconds(overlapSeconds)
+    }
+}
+
+/// Rules that creating and changing a subscription share; what is wrong goes to `errors`.
+private enum SubscriptionRules {
+    static func checkURL(
+        _ text: String,
+        egress: EgressPolicy,
+        into errors: inout [FieldError]
+    ) {
+        guard let url = WebURL(text, allowsFragment: false) else {
+            errors.append(FieldError(pointer: "/url", .invalidURL, URLRule.endpoint))
+            return
+        }
+        guard url.isRefused(by: egress) else { return }
+        errors.append(
+            FieldError(
+                pointer: "/url",
+                .forbiddenAddress,
+                "Names an address that this service does not connect to."
+            )
+        )
+    }
+
+    static func filter(_ types: [String], into errors: inout [FieldError]) -> EventFilter? {
+        if types.isEmpty {
+            errors.append(
+                FieldError(
+                    pointer: "/event_types",
+                    .noItems,
+                    "Needs a type; leave the field out for events of every type."
+                )
+            )
+        }
+        for (index, type) in types.enumerated() {
+            let isRepeated = types[..<index].contains { $0.utf8.elementsEqual(type.utf8) }
+            if EventFilter([type]) != nil, !isRepeated { continue }
+            guard errors.count < ProblemDetails.errorsMax else { break }
+            errors.append(
+                FieldError(
+                    pointer: "/event_types/\(index)",
+                    .invalidValue,
+                    "Must be the type of an event, or a family such as `task.*`, once."
+                )
+            )
+        }
+        return EventFilter(types)
+    }
+
+    static func checkDescription(_ text: String?, into errors: inout [FieldError]) {
+        guard let text else { return }
+        let most = SubscriptionSettings.descriptionBytesMax
+        guard text.utf8.count > most || text.utf8.contains(0) else { return }
+        errors.append(
+            FieldError(
+                pointer: "/description",
+                .invalidValue,
+                "May have \(most) bytes of UTF-8 and no NUL."
+            )
+        )
+    }
+
+    static func headers(
+        _ fields: [String: String],
+        into errors: inout [FieldError]
+    ) -> [HTTPHeader] {
+        HeaderRules.validate(
+            fields,
+            countMax: SubscriptionSettings.headersMax,
+            isReserved: WebhookSender.isReserved,
+            at: "/headers",
+            into: &errors
+        )
+    }
+
+    static func checkBounds(
+        _ concurrency: Int?,
+        _ rateLimit: Int?,
+        into errors: inout [FieldError]
+    ) {
+        check(concurrency, in: SubscriptionSettings.concurrencyRange, "/concurrency", &errors)
+        check(rateLimit, in: SubscriptionSettings.rateLimitRange, "/rate_limit", &errors)
+    }
+
+    private static func check(
+        _ value: Int?,
+        in range: ClosedRange<Int>,
+        _ pointer: String,
+        _ errors: inout [FieldError]
+    ) {
+        guard let value, !range.contains(value) else { return }
+        errors.append(
+            FieldError(
+                pointer: pointer,
+                .invalidValue,
+                "Must be from \(range.lowerBound) to \(range.upperBound)."
+            )
+        )
+    }
+}

@@ -1,0 +1,28 @@
+/// Which kinds of events a subscription asks for.
+package struct EventFilter: Equatable, Sendable {
+    /// Kinds and families such as `task.*`, as their owner wrote them.
+    package let terms: [String]
+    private let kinds: Set<SessionEvent.Kind>
+
+    /// Nil when a term names neither a kind nor a family of kinds.
+    package init?(_ terms: [String]) {
+        self.init(stored: terms)
+        guard terms.allSatisfy({ !Self.kinds(of: $0).isEmpty }) else { return nil }
+    }
+
+    /// Reads what was stored; a term that this version does not know matches nothing.
+    package init(stored terms: [String]) {
+        self.terms = terms
+        kinds = Set(terms.flatMap(Self.kinds))
+    }
+
+    /// Whether events of that kind are asked for.
+    package func contains(_ kind: SessionEvent.Kind) -> Bool { kinds.contains(kind) }
+
+    private static func kinds(of term: String) -> [SessionEvent.Kind] {
+        if let kind = SessionEvent.Kind(rawValue: term) { return [kind] }
+        guard term.utf8.suffix(2).elementsEqual(".*".utf8) else { return [] }
+        let family = term.utf8.dropLast()
+        return SessionEvent.Kind.allCases.filter { $0.rawValue.utf8.starts(with: family) }
+    }
+}
