@@ -143,6 +143,32 @@ CREATE TABLE erasure (
     session_id uuid NOT NULL,
     begun_at timestamp with time zone NOT NULL DEFAULT now(),
     CONSTRAINT erasure_pkey PRIMARY KEY (session_id)
+CREATE TABLE delivery_attempt (
+    delivery_id uuid NOT NULL,
+    number integer NOT NULL,
+    is_replay boolean NOT NULL,
+    attempted_at timestamp with time zone NOT NULL,
+    duration_ms integer NOT NULL,
+    status smallint,
+    reason text,
+    answer text,
+    CONSTRAINT delivery_attempt_answer_check CHECK ((octet_length(answer) <= 4096)),
+    CONSTRAINT delivery_attempt_pkey PRIMARY KEY (delivery_id, number)
+);
+
+CREATE TABLE delivery_log (
+    id uuid NOT NULL,
+    subscription_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    sequence bigint NOT NULL,
+    state text NOT NULL,
+    died_at timestamp with time zone,
+    replay_due_at timestamp with time zone,
+    replay_fence bigint,
+    CONSTRAINT delivery_log_check CHECK (((state <> 'dead'::text) OR (died_at IS NOT NULL))),
+    CONSTRAINT delivery_log_pkey PRIMARY KEY (id),
+    CONSTRAINT delivery_log_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'dead'::text]))),
+    CONSTRAINT delivery_log_subscription_id_session_id_sequence_key UNIQUE (subscription_id, session_id, sequence)
 );
 
 CREATE TABLE event (
@@ -161,10 +187,19 @@ CREATE TABLE event (
     bytes_expected bigint,
     bytes_sent bigint,
     bytes_to_send bigint,
+    details jsonb,
     CONSTRAINT event_check CHECK (((task_id IS NULL) = (task_state IS NULL))),
     CONSTRAINT event_pkey PRIMARY KEY (session_id, sequence),
     CONSTRAINT event_sequence_check CHECK ((sequence > 0))
 );
+
+CREATE TABLE failure_streak (
+    subscription_id uuid NOT NULL,
+    failing_since timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    failures integer NOT NULL,
+    paused_until timestamp with time zone,
+    CONSTRAINT failure_streak_pkey PRIMARY KEY (subscription_id)
+) WITH (fillfactor=50);
 
 CREATE TABLE held (
     task_id uuid NOT NULL,
@@ -426,6 +461,8 @@ CREATE INDEX delayed_due ON delayed USING btree (due_at) WHERE (NOT asks_to_begi
 CREATE INDEX delayed_due_asking ON delayed USING btree (due_at) WHERE asks_to_begin;
 CREATE INDEX delivery_by_worker ON delivery USING btree (worker) WHERE (worker IS NOT NULL);
 CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX delivery_log_by_subscription ON delivery_log USING btree (subscription_id, id);
+CREATE INDEX delivery_log_replay_due ON delivery_log USING btree (replay_due_at) WHERE (replay_due_at IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
 CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id);
 CREATE INDEX partial_by_fence ON partial USING btree (part_fence);

@@ -11,6 +11,7 @@ enum Cursor: Equatable, Sendable {
     case task(TaskID)
     case subscription(SubscriptionID)
     case credential(name: String)
+    case delivery(DeliveryID)
 
     /// Changes when the form does; older cursors are then refused instead of misread.
     private static let version: UInt8 = 1
@@ -48,6 +49,9 @@ enum Cursor: Equatable, Sendable {
             guard let name = String(validating: payload, as: UTF8.self), Credential.isName(name)
             else { return nil }
             self = .credential(name: name)
+        case 5:
+            guard let uuid = UUID(bytes: payload) else { return nil }
+            self = .delivery(DeliveryID(uuid))
         default: return nil
         }
         guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
@@ -59,6 +63,7 @@ enum Cursor: Equatable, Sendable {
         case .task: 2
         case .subscription: 3
         case .credential: 4
+        case .delivery: 5
         }
     }
 
@@ -68,6 +73,7 @@ enum Cursor: Equatable, Sendable {
         case .task(let id): id.uuid.bytes
         case .subscription(let id): id.uuid.bytes
         case .credential(let name): Array(name.utf8)
+        case .delivery(let id): id.uuid.bytes
         }
     }
 

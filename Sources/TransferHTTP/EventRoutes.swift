@@ -5,7 +5,7 @@ import TransferStore
 import TransferWebhooks
 import TransferWire
 
-/// `/v1/sessions/{identifier}/events`.
+/// `/v1/sessions/{identifier}/events`, and `/v1/events` for what happened in no session.
 struct EventRoutes: Sendable {
     let store: TransferStore
     /// Put before links; nil when the service does not know its own address.
@@ -19,6 +19,10 @@ struct EventRoutes: Sendable {
                 identifier: context.sessionIdentifier(),
                 tenant: context.requireTenant()
             )
+        }
+        router.get("/v1/events") { request, context in
+            let query = try QueryParameters(request, allowed: ["after", "limit"])
+            return try await list(query, tenant: context.requireTenant())
         }
     }
 
@@ -35,7 +39,21 @@ struct EventRoutes: Sendable {
             limit: query.limit()
         )
         guard let events else { throw Problem(.unknownSession) }
-        return try .json(
+        return try page(events, after: after)
+    }
+
+    func list(_ query: QueryParameters, tenant: TenantID) async throws -> Answer {
+        let after = try query.integer("after") ?? 0
+        let events = try await store.events(
+            ofTenant: tenant,
+            after: after,
+            limit: query.limit()
+        )
+        return try page(events, after: after)
+    }
+
+    private func page(_ events: [SessionEvent], after: Int64) throws -> Answer {
+        try .json(
             EventPage(
                 items: events.map { EventMessage($0, linkBase: linkBase) },
                 next: events.last?.sequence ?? after

@@ -53,6 +53,12 @@ extension APIContext {
         return name
     }
 
+    /// The logged delivery that the path names.
+    func deliveryID() throws(Problem) -> DeliveryID {
+        guard let uuid = uuid() else { throw Problem(.unknownDelivery) }
+        return DeliveryID(uuid)
+    }
+
     private func uuid() -> UUID? {
         guard let text = parameters.get("id"), text.utf8.count == 36 else { return nil }
         return UUID(uuidString: text)

@@ -28,6 +28,7 @@ package struct TransferAPI: Sendable {
     private let egress: EgressPolicy
     private let health: HealthSource
     private let wake: @Sendable () -> Void
+    private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
     private let logger: Logger
 
@@ -43,6 +44,7 @@ package struct TransferAPI: Sendable {
     ///   - egress: decides which addresses subscriptions may name.
     ///   - health: what the health routes answer.
     ///   - wake: called after a change that may give a worker something to do has been committed.
+    ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
     ///   - logger: gets a line for each request, without queries and keys.
     package init(
@@ -54,6 +56,7 @@ package struct TransferAPI: Sendable {
         egress: EgressPolicy,
         health: HealthSource,
         wake: @escaping @Sendable () -> Void,
+        sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
         logger: Logger
     ) {
@@ -65,6 +68,7 @@ package struct TransferAPI: Sendable {
         self.egress = egress
         self.health = health
         self.wake = wake
+        self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
         self.logger = logger
     }
@@ -86,6 +90,7 @@ package struct TransferAPI: Sendable {
         ).add(to: router)
         EventRoutes(store: store, linkBase: linkBase).add(to: router)
         SubscriptionRoutes(store: store, egress: egress, wake: wake).add(to: router)
+        DeliveryRoutes(store: store, sendTest: sendTest, wake: wake).add(to: router)
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
         return router
     }

@@ -37,6 +37,16 @@ package struct SubscriptionID: Hashable, Sendable, CustomStringConvertible {
     package var description: String { uuid.uuidString.lowercased() }
 }
 
+/// Names a logged delivery.
+package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
+    /// As stored in `delivery_log.id`: version 7, so that order of identifiers is order of begin.
+    package let uuid: UUID
+    package init(_ uuid: UUID) { self.uuid = uuid }
+
+    /// Lower-case hexadecimal with hyphens.
+    package var description: String { uuid.uuidString.lowercased() }
+}
+
 extension UUID {
     /// A version 7 identifier: 48 bits of milliseconds since 1970, then random bits (RFC 9562 §5.7).
     package static func version7(at date: Date = Date()) -> UUID {

@@ -1,11 +1,13 @@
 package import Foundation
 
-/// One thing that happened in a session; immutable once written.
+/// One thing that happened in a session, or to a tenant; immutable once written.
 package struct SessionEvent: Sendable {
     /// Unique for ever; the `webhook-id` of its message.
     package let id: UUID
+    /// The tenant's own identifier for what happened in no session.
     package let session: SessionID
-    package let sessionIdentifier: String
+    /// Nil for what happened in no session.
+    package let sessionIdentifier: String?
     /// Gap-free per session, from 1, in order of commit.
     package let sequence: Int64
     package let kind: Kind
@@ -13,17 +15,19 @@ package struct SessionEvent: Sendable {
     package let occurredAt: Date
     package let task: TaskSnapshot?
     package let summary: GenerationSummary?
+    package let disabledSubscription: DisabledSubscription?
 
     package init(
         id: UUID,
         session: SessionID,
-        sessionIdentifier: String,
+        sessionIdentifier: String?,
         sequence: Int64,
         kind: Kind,
         generation: Int64,
         occurredAt: Date,
         task: TaskSnapshot?,
-        summary: GenerationSummary?
+        summary: GenerationSummary?,
+        disabledSubscription: DisabledSubscription? = nil
     ) {
         self.id = id
         self.session = session
@@ -34,6 +38,7 @@ package struct SessionEvent: Sendable {
         self.occurredAt = occurredAt
         self.task = task
         self.summary = summary
+        self.disabledSubscription = disabledSubscription
     }
 
     /// What happened; the raw value is the event's `type` in the API and in the database.
@@ -51,6 +56,25 @@ package struct SessionEvent: Sendable {
         case taskCancelled = "task.cancelled"
         case sessionEventsFinished = "session.events_finished"
         case sessionInvalidated = "session.invalidated"
+        case subscriptionDisabled = "subscription.disabled"
+    }
+
+    /// The subscription that `subscription.disabled` is about.
+    package struct DisabledSubscription: Equatable, Sendable {
+        package let id: SubscriptionID
+        package let reason: Subscription.Disablement.Reason
+        /// Nothing has got through since.
+        package let failingSince: Date
+
+        package init(
+            id: SubscriptionID,
+            reason: Subscription.Disablement.Reason,
+            failingSince: Date
+        ) {
+            self.id = id
+            self.reason = reason
+            self.failingSince = failingSince
+        }
     }
 
     /// The task as it was when the event was written.

@@ -2,19 +2,29 @@ import Foundation
 import Postgres
 package import TransferModel
 
+/// Due deliveries that were given out.
+package struct DueDeliveries: Sendable {
+    package let claims: [DeliveryClaim]
+    /// How many were looked at, with those that have to wait longer; as many as the limit means
+    /// that there may be more.
+    package let examined: Int
+}
+
 extension TransferStore {
     /// After which a delivery of a disabled subscription is looked at again, should the moment of
     /// its being enabled have been missed.
     private static let disabledPause: Duration = .seconds(3600)
-    /// The longest stored description of a delivery's failure, in bytes.
-    private static let deliveryErrorBytesMax = 200
 
     /// Gives due deliveries to this instance for the time of `lease`.
+    ///
+    /// Those of a subscription that is disabled, paused or being probed are set to wait instead,
+    /// so that no later claim walks past them.
     package func claimDeliveries(
         _ fences: WorkerIdentity.Reservation,
         limit: Int,
-        lease: Duration
-    ) async throws(StoreError) -> [DeliveryClaim] {
+        lease: Duration,
+        health: DeliveryHealth = DeliveryHealth()
+    ) async throws(StoreError) -> DueDeliveries {
         let rows = try await run(
             """
             WITH alive AS MATERIALIZED (
@@ -22,23 +32,49 @@ extension TransferStore {
                 FOR KEY SHARE
             ),
             due AS MATERIALIZED (
-                SELECT d.subscription_id, d.session_id, b.disabled_at IS NOT NULL AS is_disabled
+                SELECT d.subscription_id, d.session_id,
+                    CASE WHEN b.disabled_at IS NOT NULL
+                        THEN clock_timestamp()
+                            + \(Self.disabledPause.milliseconds) * interval '1 ms'
+                        WHEN f.paused_until > clock_timestamp() THEN f.paused_until
+                        END AS postponed_until,
+                    coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken
                 FROM delivery d
                 JOIN subscription b ON b.id = d.subscription_id AND b.deleted_at IS NULL
+                LEFT JOIN failure_streak f ON f.subscription_id = d.subscription_id
                 WHERE d.due_at <= clock_timestamp()
                 ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
             ),
-            -- Out of the way of the others; being enabled makes them due again.
+            -- Of all instances one gets one delivery of a broken subscription: whichever moves the
+            -- end of the pause.
+            probe AS (
+                UPDATE failure_streak f SET
+                    paused_until = clock_timestamp()
+                        + \(health.probeTime.milliseconds) * interval '1 ms'
+                FROM due u
+                WHERE u.is_broken AND u.postponed_until IS NULL
+                    AND f.subscription_id = u.subscription_id
+                    AND coalesce(f.paused_until <= clock_timestamp(), true)
+                RETURNING u.subscription_id, u.session_id
+            ),
+            numbered AS (
+                SELECT u.subscription_id, u.session_id, row_number() OVER () - 1 AS number
+                FROM due u WHERE u.postponed_until IS NULL AND (NOT u.is_broken OR EXISTS (
+                    SELECT 1 FROM probe p WHERE p.subscription_id = u.subscription_id
+                        AND p.session_id = u.session_id))
+            ),
             postponed AS (
                 UPDATE delivery d SET
                     worker = NULL, fence = NULL,
-                    due_at = clock_timestamp() + \(Self.disabledPause.milliseconds) * interval '1 ms'
+                    -- Spread, so that what waited together does not return together.
+                    due_at = coalesce(u.postponed_until, clock_timestamp()
+                        + \(health.probeTime.milliseconds) * interval '1 ms')
+                        + random() * interval '1 s'
                 FROM due u
-                WHERE u.is_disabled AND d.subscription_id = u.subscription_id
-                    AND d.session_id = u.session_id
-            ),
-            numbered AS (
-                SELECT *, row_number() OVER () - 1 AS number FROM due WHERE NOT is_disabled
+                WHERE d.subscription_id = u.subscription_id AND d.session_id = u.session_id
+                    AND NOT EXISTS (
+                        SELECT 1 FROM numbered n WHERE n.subscription_id = u.subscription_id
+                            AND n.session_id = u.session_id)
             ),
             mine AS (
                 UPDATE delivery d SET
@@ -50,64 +86,78 @@ extension TransferStore {
                 RETURNING d.subscription_id, d.session_id, d.fence, d.acknowledged_sequence,
                     d.attempt
             )
-            SELECT m.*, b.url, b.headers, \(Self.livingSecrets) AS secrets, b.event_types,
-                b.concurrency, b.rate_limit
-            FROM mine m JOIN subscription b ON b.id = m.subscription_id
+            SELECT x.examined, m.*, b.url, b.headers, \(Self.livingSecrets) AS secrets,
+                b.event_types, b.concurrency, b.rate_limit
+            FROM (SELECT count(*) AS examined FROM due) x
+            LEFT JOIN mine m ON true
+            LEFT JOIN subscription b ON b.id = m.subscription_id
             """
         )
         return try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try DeliveryClaim(row) }
+            var claims: [DeliveryClaim] = []
+            for row in rows {
+                if let claim = try DeliveryClaim(row) { claims.append(claim) }
+            }
+            let examined = try rows.first?.decode("examined", as: Int64.self) ?? 0
+            return DueDeliveries(claims: claims, examined: Int(examined))
         }
     }
 
     /// Moves a delivery's cursor behind what was acknowledged or is not asked for.
+    ///
+    /// `attempt` is given when the last message was taken at another than its first try, for the
+    /// log. A message that was taken ends its subscription's failures.
     ///
     /// - Returns: false when the claim is stale and its holder must stop.
     package func recordDelivered(
         _ claim: DeliveryClaim,
         through sequence: Int64,
         status: Int?,
-        lease: Duration
+        attempt: DeliveryAttempt? = nil,
+        lease: Duration,
+        health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> Bool {
         let rows = try await run(
             """
-            UPDATE delivery SET
-                acknowledged_sequence = \(sequence), attempt = 0, last_error = NULL,
-                last_status = coalesce(\(status.map(Int16.init(clamping:))), last_status),
-                attempted_at = clock_timestamp(),
-                due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
-            WHERE subscription_id = \(claim.subscription.uuid)
-                AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
-                AND acknowledged_sequence <= \(sequence)
+            WITH held AS (
+                UPDATE delivery SET
+                    acknowledged_sequence = \(sequence), attempt = 0, last_error = NULL,
+                    last_status = coalesce(\(status.map(Int16.init(clamping:))), last_status),
+                    attempted_at = clock_timestamp(),
+                    due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
+                WHERE subscription_id = \(claim.subscription.uuid)
+                    AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
+                    AND acknowledged_sequence <= \(sequence)
+                RETURNING subscription_id, session_id
+            ),
+            healed AS (
+                DELETE FROM failure_streak f USING held h
+                WHERE f.subscription_id = h.subscription_id AND \(status != nil)
+                    AND (f.failures >= \(Int32(health.failuresMax))
+                        OR coalesce(f.paused_until <= clock_timestamp(), true))
+                RETURNING f.subscription_id, f.failures
+            ),
+            -- A pause that the receiver asked for outlasts what was on its way.
+            eased AS (
+                UPDATE failure_streak f SET failures = 0, failing_since = clock_timestamp()
+                FROM held h
+                WHERE f.subscription_id = h.subscription_id AND \(status != nil)
+                    AND f.failures < \(Int32(health.failuresMax))
+                    AND f.paused_until > clock_timestamp()
+            ),
+            -- The receiver is back, for all of its sessions.
+            due AS (
+                UPDATE delivery d SET due_at = clock_timestamp()
+                FROM healed e
+                WHERE d.subscription_id = e.subscription_id AND d.fence IS NULL
+                    AND e.failures >= \(Int32(health.failuresMax))
+                    AND d.due_at > clock_timestamp()
+            ),
+            \(Self.logTry(attempt, of: sequence, state: .delivered))
+            SELECT 1 FROM held
             """
         )
-        return rows.affectedCount == 1
-    }
-
-    /// Counts a failed try and sets the delivery to wait; its claim ends.
-    ///
-    /// - Returns: false when the claim is stale.
-    package func recordDeliveryFailed(
-        _ claim: DeliveryClaim,
-        status: Int?,
-        error: String,
-        retryAfter: Duration
-    ) async throws(StoreError) -> Bool {
-        let error = String(decoding: error.utf8.prefix(Self.deliveryErrorBytesMax), as: UTF8.self)
-        let rows = try await run(
-            """
-            UPDATE delivery SET
-                attempt = least(attempt + 1, 32767),
-                last_status = \(status.map(Int16.init(clamping:))),
-                last_error = \(error),
-                attempted_at = clock_timestamp(),
-                due_at = clock_timestamp() + \(retryAfter.milliseconds) * interval '1 ms',
-                worker = NULL, fence = NULL
-            WHERE subscription_id = \(claim.subscription.uuid)
-                AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
-            """
-        )
-        return rows.affectedCount == 1
+        return !rows.isEmpty
     }
 
     /// Ends a claim: the delivery is idle, or due at once if there are further events.
@@ -137,9 +187,13 @@ extension TransferStore {
 }
 
 extension DeliveryClaim {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    /// Nil in the row of a claim that got nothing.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let subscription = try row.decodeIfPresent("subscription_id", as: UUID.self) else {
+            return nil
+        }
         self.init(
-            subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
+            subscription: SubscriptionID(subscription),
             session: try row.session("session_id"),
             fence: try row.fence("fence"),
             acknowledgedSequence: try row.decode("acknowledged_sequence"),

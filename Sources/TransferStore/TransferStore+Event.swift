@@ -18,6 +18,15 @@ extension TransferStore {
         return try await events(of: session.id, after: sequence, limit: limit)
     }
 
+    /// A page of what happened to the tenant in no session, in sequence.
+    package func events(
+        ofTenant tenant: TenantID,
+        after sequence: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [SessionEvent] {
+        try await events(of: SessionID(tenant.uuid), after: sequence, limit: limit)
+    }
+
     /// Events of a session, living or not, in sequence: numbers without gaps, because a number is
     /// given out under the session's lock in the transaction that commits it.
     package func events(
@@ -29,7 +38,7 @@ extension TransferStore {
             """
             SELECT e.id, e.session_id, s.identifier, e.sequence, e.kind, e.generation,
                 e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
-                e.bytes_received, e.failure, e.summary, t.client_string,
+                e.bytes_received, e.failure, e.summary, e.details, t.client_string,
                 CASE WHEN e.summary IS NOT NULL THEN coalesce((
                     SELECT jsonb_agg(jsonb_build_object(
                         'id', f.task_id, 'code', f.failure->>'code') ORDER BY f.task_id)
@@ -40,7 +49,7 @@ extension TransferStore {
                         ORDER BY o.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax)
                     ) f), '[]'::jsonb) END AS failed_tasks
             FROM event e
-            JOIN session s ON s.id = e.session_id
+            LEFT JOIN session s ON s.id = e.session_id
             LEFT JOIN task t ON t.id = e.task_id
             WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
             ORDER BY e.sequence LIMIT \(limit)
@@ -102,13 +111,14 @@ extension SessionEvent {
         self.init(
             id: try row.decode("id"),
             session: try row.session("session_id"),
-            sessionIdentifier: try row.decode("identifier"),
+            sessionIdentifier: try row.decodeIfPresent("identifier"),
             sequence: try row.decode("sequence"),
             kind: try row.word("kind"),
             generation: try row.decode("generation"),
             occurredAt: try row.decode("occurred_at"),
             task: try TaskSnapshot(row),
-            summary: try GenerationSummary(row, clientStrings: clientStrings)
+            summary: try GenerationSummary(row, clientStrings: clientStrings),
+            disabledSubscription: try DisabledSubscription(row)
         )
     }
 }
@@ -124,6 +134,28 @@ extension SessionEvent.TaskSnapshot {
             clientString: try row.clientString("client_string"),
             bytesReceived: try row.decode("bytes_received"),
             failure: try row.failure("failure")
+        )
+    }
+}
+
+private struct StoredDisablement: Decodable {
+    let subscription_id: UUID
+    let reason: String
+    let failing_since_ms: Int64
+}
+
+extension SessionEvent.DisabledSubscription {
+    /// Nil in the row of any other event.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let json = try row.decodeIfPresent("details", as: JSONText.self) else { return nil }
+        let stored = try StoredJSON.decode(StoredDisablement.self, json.text)
+        guard let reason = Subscription.Disablement.Reason(rawValue: stored.reason) else {
+            throw PostgresError(decoding: "unknown reason of a stored disablement")
+        }
+        self.init(
+            id: SubscriptionID(stored.subscription_id),
+            reason: reason,
+            failingSince: Date(timeIntervalSince1970: Double(stored.failing_since_ms) / 1000)
         )
     }
 }

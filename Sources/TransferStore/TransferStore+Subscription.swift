@@ -138,6 +138,12 @@ extension TransferStore {
                 FROM changed WHERE d.subscription_id = changed.id
                     AND \(change.isEnabled == true || change.url != nil)
                     AND d.due_at > now() AND d.fence IS NULL
+            ),
+            -- What was wrong with it counts no longer.
+            fresh AS (
+                DELETE FROM failure_streak f USING changed
+                WHERE f.subscription_id = changed.id
+                    AND \(change.isEnabled == true || change.url != nil)
             )
             SELECT * FROM changed
             """

@@ -48,7 +48,7 @@ enum DeliveryOutcome: Equatable, Sendable {
         case .egressDenied: "egress_denied"
         case .invalidRequest, .bodySourceFailed, .aborted, .cancelled, .tooManyTransfers,
             .outOfMemory, .other:
-            "service"
+            DeliveryFailure.serviceReason
         }
     }
 }
@@ -61,4 +61,7 @@ struct DeliveryFailure: Equatable, Sendable {
     var reason: String
     /// What the receiver asked for with `Retry-After`.
     var retryAfter: Duration?
+
+    /// The word for what failed on our side.
+    static let serviceReason = "service"
 }

@@ -1,7 +1,7 @@
 /// Decides how long a message waits after a try that failed.
 ///
-/// A pure value: chance is an argument. The last wait repeats for ever, so that a receiver which
-/// comes back after a month still gets everything in order.
+/// A pure value: chance is an argument. After the try that follows the last wait a message is given
+/// up; it stays in the log and can be replayed.
 package struct DeliverySchedule: Equatable, Sendable {
     /// The wait after the first failed try, the second, and so on; never empty.
     package let waits: [Duration]
@@ -31,13 +31,14 @@ package struct DeliverySchedule: Equatable, Sendable {
     ///   - number: how often the message was tried.
     ///   - retryAfter: what the receiver asked for, if it did; it can only lengthen the wait.
     ///   - chance: uniform in 0..<1; places the wait in its range.
-    /// - Returns: how long until the next try.
+    /// - Returns: how long until the next try; nil when there is none.
     package func wait(
         afterTry number: Int,
         retryAfter: Duration? = nil,
         chance: Double
-    ) -> Duration {
-        let base = waits[min(max(number, 1), waits.count) - 1]
+    ) -> Duration? {
+        guard number <= waits.count else { return nil }
+        let base = waits[max(number, 1) - 1]
         guard let retryAfter else { return base * (1 - Self.jitter + 2 * Self.jitter * chance) }
         return min(max(retryAfter, base), max(retryAfterMax, base))
     }

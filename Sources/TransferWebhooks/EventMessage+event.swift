@@ -20,12 +20,13 @@ extension EventMessage {
                 generation: event.generation,
                 task: event.task.map(Task.init),
                 summary: event.summary.map { summary in
-                    Summary(
+                    let tasks = event.sessionIdentifier.map(APIPath.tasks(ofSession:)) ?? ""
+                    return Summary(
                         summary,
-                        failedTasksURL: (linkBase ?? "")
-                            + "\(APIPath.tasks(ofSession: event.sessionIdentifier))?state=failed"
+                        failedTasksURL: "\(linkBase ?? "")\(tasks)?state=failed"
                     )
-                }
+                },
+                subscription: event.disabledSubscription.map(DisabledSubscription.init)
             )
         )
     }
@@ -40,6 +41,16 @@ extension EventMessage.Task {
             clientPersistedString: task.clientString?.string,
             countOfBytesReceived: task.bytesReceived,
             error: task.failure.map(TaskDocument.Failure.init)
+        )
+    }
+}
+
+extension EventMessage.DisabledSubscription {
+    init(_ subscription: SessionEvent.DisabledSubscription) {
+        self.init(
+            id: subscription.id.description,
+            reason: subscription.reason.rawValue,
+            failingSince: Timestamp(subscription.failingSince)
         )
     }
 }

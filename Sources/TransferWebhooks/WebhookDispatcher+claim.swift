@@ -18,27 +18,28 @@ extension WebhookDispatcher {
             let limit = state.withLock { $0.slots.freeCount }
             guard limit > 0, !Task.isCancelled else { return }
             let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
-            guard let claims = await claim(limit) else { return }
-            state.withLock { $0.hasMore = claims.count == limit }
-            for claim in claims { start(HeldClaim(claim, until: expiresAt), &group) }
-            guard claims.count == limit else { return }
+            guard let due = await claim(limit) else { return }
+            state.withLock { $0.hasMore = due.examined == limit }
+            for claim in due.claims { start(HeldClaim(claim, until: expiresAt), &group) }
+            guard due.examined == limit else { return }
         }
     }
 
     /// - Returns: nil when the store cannot be asked.
-    private func claim(_ limit: Int) async -> [DeliveryClaim]? {
+    private func claim(_ limit: Int) async -> DueDeliveries? {
         do throws(StoreError) {
-            let claims = try await store.claimDeliveries(
+            let due = try await store.claimDeliveries(
                 worker.reserve(limit),
                 limit: limit,
-                lease: bounds.lease
+                lease: bounds.lease,
+                health: health
             )
             watch.succeeded()
             state.withLock { state in
                 state.claimFailures = 0
                 state.claimableAt = nil
             }
-            return claims
+            return due
         } catch {
             watch.failed(error)
             state.withLock { state in

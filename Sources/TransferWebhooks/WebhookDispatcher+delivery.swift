@@ -7,6 +7,8 @@ import TransferStore
 extension WebhookDispatcher {
     private static let recordPauseMin: Duration = .milliseconds(50)
     private static let recordPauseMax: Duration = .seconds(2)
+    /// With this a receiver says that it wants nothing more (RFC 9110 §15.5.11).
+    private static let goneStatus = 410
 
     /// Delivers a pair's events until none is left, one fails, or the dispatcher stops.
     func deliver(_ held: HeldClaim) async {
@@ -36,11 +38,12 @@ extension WebhookDispatcher {
                 await release(held)
                 return false
             }
-            switch await attempt(event, held) {
-            case .delivered(let status):
-                guard await advance(&held, to: event.sequence, status: status) else { return false }
+            let sent = await attempt(event, held)
+            switch sent.outcome {
+            case .delivered:
+                guard await advance(&held, to: event.sequence, sent) else { return false }
             case .failed(let failure):
-                await fail(held, event, failure)
+                await fail(held, event, failure, sent)
                 return false
             case .abandoned:
                 await release(held)
@@ -49,19 +52,15 @@ extension WebhookDispatcher {
         }
         // What the subscription does not ask for counts as delivered.
         guard let last = events.last, last.sequence > held.cursor else { return true }
-        return await advance(&held, to: last.sequence, status: nil)
+        return await advance(&held, to: last.sequence, nil)
     }
 
-    private func attempt(_ event: SessionEvent, _ held: HeldClaim) async -> DeliveryOutcome {
-        guard let message = WebhookMessage(event, linkBase: linkBase) else {
-            return .failed(DeliveryFailure(reason: "service"))
-        }
-        let outcome = await sender.send(message, to: held.claim.endpoint)
+    private func attempt(_ event: SessionEvent, _ held: HeldClaim) async -> SentMessage {
+        guard let message = WebhookMessage(event, linkBase: linkBase) else { return .notSent }
+        let sent = await sender.send(message, to: held.claim.endpoint)
         // Given up by nobody here: the curl loop is gone. Given back, the pair would be due at once.
-        if outcome == .abandoned, !Task.isCancelled {
-            return .failed(DeliveryFailure(reason: "service"))
-        }
-        return outcome
+        if sent.outcome == .abandoned, !Task.isCancelled { return .notSent }
+        return sent
     }
 
     /// Waits until the subscription's rate limit lets another message out.
@@ -75,7 +74,7 @@ extension WebhookDispatcher {
         try? await Task.sleep(for: wait)
     }
 
-    private var isDraining: Bool {
+    var isDraining: Bool {
         Task.isCancelled || state.withLock { $0.slots.isDraining }
     }
 }
@@ -99,54 +98,88 @@ extension WebhookDispatcher {
     private func advance(
         _ held: inout HeldClaim,
         to sequence: Int64,
-        status: Int?
+        _ sent: SentMessage?
     ) async -> Bool {
         let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
         let claim = held.claim
-        let isRecorded = await record(until: held.expiresAt) {
-            [store, bounds] () throws(StoreError) in
+        let attempt = sent?.attempt()
+        // What is taken at its first try is not logged.
+        let logged = held.tries > 0 ? attempt : nil
+        let isRecorded = await record(until: held.expiresAt, whenStale: false) {
+            [store, bounds, health] () throws(StoreError) in
             try await store.recordDelivered(
                 claim,
                 through: sequence,
-                status: status,
-                lease: bounds.lease
+                status: attempt?.status,
+                attempt: logged,
+                lease: bounds.lease,
+                health: health
             )
         }
         if isRecorded { held.advance(to: sequence, until: expiresAt) }
         return isRecorded
     }
 
-    private func fail(_ held: HeldClaim, _ event: SessionEvent, _ failure: DeliveryFailure) async {
+    private func fail(
+        _ held: HeldClaim,
+        _ event: SessionEvent,
+        _ failure: DeliveryFailure,
+        _ sent: SentMessage
+    ) async {
         let claim = held.claim
         let number = held.tries + 1
+        let isGone = failure.status == Self.goneStatus
+        let isReceiversFault = failure.reason != DeliveryFailure.serviceReason
         let wait = schedule.wait(
-            afterTry: number,
+            // Nothing is given up for what we failed in, nor for a receiver that may come back.
+            afterTry: isGone || !isReceiversFault ? min(number, schedule.waits.count) : number,
             retryAfter: failure.retryAfter,
             chance: .random(in: 0..<1)
         )
-        logger.notice(
-            "webhook not delivered",
-            metadata: [
-                "subscription": "\(claim.subscription)",
-                "event": "\(event.id.uuidString.lowercased())",
-                "status": "\(failure.status.map(String.init) ?? "none")",
-                "reason": "\(failure.reason)",
-                "attempt": "\(number)",
-                "retry_after": "\(wait)",
-            ]
+        let setback = DeliverySetback(
+            attempt: sent.attempt(),
+            retryAfter: wait,
+            throttle: health.throttle(status: failure.status, retryAfter: failure.retryAfter),
+            isGone: isGone,
+            isReceiversFault: isReceiversFault
         )
-        _ = await record(until: held.expiresAt) { [store] () throws(StoreError) in
+        var line: Logger.Metadata = [
+            "subscription": "\(claim.subscription)",
+            "event": "\(event.id.uuidString.lowercased())",
+            "status": "\(failure.status.map(String.init) ?? "none")",
+            "reason": "\(failure.reason)", "attempt": "\(number)",
+        ]
+        if let wait { line["retry_after"] = "\(wait)" }
+        logger.notice(
+            wait == nil ? "webhook given up" : "webhook not delivered",
+            metadata: line
+        )
+        let result = await record(until: held.expiresAt, whenStale: SetbackResult.stale) {
+            [store, health] () throws(StoreError) in
             try await store.recordDeliveryFailed(
                 claim,
-                status: failure.status,
-                error: failure.reason,
-                retryAfter: wait
+                sequence: event.sequence,
+                setback,
+                health: health
             )
+        }
+        switch result {
+        case .disabled:
+            logger.warning(
+                "subscription disabled",
+                metadata: ["subscription": "\(claim.subscription)"]
+            )
+            wake()
+        case .recorded where wait == nil:
+            // What comes after the message that was given up is due.
+            wake()
+        case .recorded, .stale:
+            break
         }
     }
 
     func release(_ held: HeldClaim) async {
-        _ = await record(until: .now) { [store] () throws(StoreError) in
+        _ = await record(until: .now, whenStale: false) { [store] () throws(StoreError) in
             try await store.releaseDelivery(held.claim)
         }
     }
@@ -154,15 +187,16 @@ extension WebhookDispatcher {
     /// Writes what has happened, again while the database is away and the lease lasts: a record
     /// that is lost costs the receiver a second copy of the message.
     ///
-    /// - Returns: whether it was written; false also when the claim has become stale.
-    private func record(
+    /// - Returns: what the store answered, or `stale` when it was not written.
+    func record<Value: Sendable>(
         until deadline: ContinuousClock.Instant,
-        _ verb: @escaping @Sendable () async throws(StoreError) -> Bool
-    ) async -> Bool {
+        whenStale stale: Value,
+        _ verb: @escaping @Sendable () async throws(StoreError) -> Value
+    ) async -> Value {
         var pause = Self.recordPauseMin
         while true {
             // Unstructured, because a shutdown cancels this task but cannot undo what is recorded.
-            let result = await Task { () async -> Result<Bool, StoreError> in
+            let result = await Task { () async -> Result<Value, StoreError> in
                 do throws(StoreError) {
                     return .success(try await verb())
                 } catch {
@@ -170,12 +204,12 @@ extension WebhookDispatcher {
                 }
             }.value
             switch result {
-            case .success(let isOurs):
-                return isOurs
+            case .success(let value):
+                return value
             case .failure(let error):
                 watch.failed(error)
                 guard case .unavailable = error, !isDraining, .now + pause < deadline else {
-                    return false
+                    return stale
                 }
                 try? await Task.sleep(for: pause)
                 pause = min(pause * 2, Self.recordPauseMax)

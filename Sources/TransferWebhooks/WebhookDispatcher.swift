@@ -34,6 +34,7 @@ package final class WebhookDispatcher: Service {
     let worker: WorkerIdentity
     let sender: WebhookSender
     let schedule: DeliverySchedule
+    let health: DeliveryHealth
     let bounds: DeliveryBounds
     let linkBase: String?
     let logger: Logger
@@ -43,6 +44,7 @@ package final class WebhookDispatcher: Service {
     let signalCount = Atomic<UInt64>(0)
     /// Holds at most one element: a wake-up says "look", not "how much".
     private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    let replayWakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     /// Finishes when the last pair has ended after ``drain()`` began.
     private let idle = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
@@ -52,6 +54,7 @@ package final class WebhookDispatcher: Service {
     ///   - curl: a loop of the dispatcher's own: subscribers never share connections with origins.
     ///   - egress: decides which addresses subscribers may have, at every try.
     ///   - schedule: how long failed messages wait.
+    ///   - health: when subscriptions to which nothing gets through are spared and disabled.
     ///   - bounds: how much is done at once.
     ///   - linkBase: the service's public URL, for links in messages; nil for relative ones.
     ///   - version: of this program, for the `user-agent`.
@@ -63,6 +66,7 @@ package final class WebhookDispatcher: Service {
         curl: CurlLoop,
         egress: EgressGuard,
         schedule: DeliverySchedule = .default,
+        health: DeliveryHealth = DeliveryHealth(),
         bounds: DeliveryBounds = DeliveryBounds(),
         linkBase: String? = nil,
         version: String,
@@ -73,6 +77,7 @@ package final class WebhookDispatcher: Service {
         self.store = store
         self.worker = worker
         self.schedule = schedule
+        self.health = health
         self.bounds = bounds
         self.linkBase = linkBase
         self.logger = logger
@@ -101,6 +106,7 @@ package final class WebhookDispatcher: Service {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.poll() }
+                group.addTask { await self.replayDue() }
                 wake()
                 for await _ in wakeups.stream { await claimDue(&group) }
                 await drain()
@@ -108,10 +114,14 @@ package final class WebhookDispatcher: Service {
             }
         } onGracefulShutdown: {
             self.wakeups.continuation.finish()
+            self.replayWakeups.continuation.finish()
         }
     }
 
-    func wake() { wakeups.continuation.yield() }
+    func wake() {
+        wakeups.continuation.yield()
+        replayWakeups.continuation.yield()
+    }
 
     /// Wakes the dispatcher for what nobody told it of: waits that ended, events of others.
     private func poll() async {

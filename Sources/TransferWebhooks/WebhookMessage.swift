@@ -15,4 +15,16 @@ struct WebhookMessage: Sendable {
         id = message.id
         self.body = body
     }
+
+    /// A message that only shows whether messages arrive.
+    init?(testing subscription: SubscriptionID, at date: Date) {
+        let message = TestMessage(
+            id: UUID.version7(at: date).uuidString.lowercased(),
+            timestamp: Timestamp(date),
+            subscription: subscription.description
+        )
+        guard let body = try? WireEncoder.encode(message) else { return nil }
+        id = message.id
+        self.body = body
+    }
 }

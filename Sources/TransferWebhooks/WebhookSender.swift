@@ -21,17 +21,28 @@ package struct WebhookSender: Sendable {
     /// Signs and posts the message's bytes to the subscription's URL.
     ///
     /// Cancelling the task ends the try as abandoned.
-    func send(_ message: WebhookMessage, to endpoint: Endpoint) async -> DeliveryOutcome {
+    func send(_ message: WebhookMessage, to endpoint: Endpoint) async -> SentMessage {
+        let start = ContinuousClock.now
+        let time = now()
+        let outcome: DeliveryOutcome
+        var answer: String?
         do throws(CurlError) {
-            let answer = try await curl.fetch(
+            let response = try await curl.fetch(
                 request(message, to: endpoint),
                 bodyMax: bounds.answerBytesMax,
                 overflow: .truncate
             )
-            return DeliveryOutcome(answer.head, now: now())
+            outcome = DeliveryOutcome(response.head, now: now())
+            answer = AnswerExcerpt.text(of: response.body)
         } catch {
-            return DeliveryOutcome(error)
+            outcome = DeliveryOutcome(error)
         }
+        return SentMessage(
+            at: time,
+            duration: .now - start,
+            outcome: outcome,
+            answer: answer
+        )
     }
 
     private func request(_ message: WebhookMessage, to endpoint: Endpoint) -> CurlRequest {
@@ -53,5 +64,42 @@ package struct WebhookSender: Sendable {
         // connection when the kept one is dead.
         request.isReplayable = true
         return request
+    }
+}
+
+/// One try, as it went.
+struct SentMessage: Sendable {
+    let at: Date
+    let duration: Duration
+    let outcome: DeliveryOutcome
+    /// The begin of the answer's body.
+    let answer: String?
+
+    /// A try that came to nothing before a byte was sent.
+    static var notSent: SentMessage {
+        SentMessage(
+            at: Date(),
+            duration: .zero,
+            outcome: .failed(DeliveryFailure(reason: DeliveryFailure.serviceReason)),
+            answer: nil
+        )
+    }
+
+    /// As it is logged.
+    func attempt(isReplay: Bool = false) -> DeliveryAttempt {
+        let (status, reason): (Int?, String?) =
+            switch outcome {
+            case .delivered(let status): (status, nil)
+            case .failed(let failure): (failure.status, failure.reason)
+            case .abandoned: (nil, DeliveryFailure.serviceReason)
+            }
+        return DeliveryAttempt(
+            at: at,
+            duration: duration,
+            status: status,
+            reason: reason,
+            answer: answer,
+            isReplay: isReplay
+        )
     }
 }

@@ -25,4 +25,9 @@ package enum APIPath {
     package static func subscription(_ id: some CustomStringConvertible) -> String {
         "/v1/subscriptions/\(id)"
     }
+
+    /// A logged delivery.
+    package static func delivery(_ id: some CustomStringConvertible) -> String {
+        "/v1/deliveries/\(id)"
+    }
 }

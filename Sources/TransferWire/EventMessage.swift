@@ -18,10 +18,12 @@ package struct EventMessage: Codable, Sendable {
 
     /// What the event says; the fields behind `task` belong to `session.events_finished` alone.
     package struct Content: Codable, Sendable {
-        package let sessionIdentifier: String
+        /// Absent for what happened in no session.
+        package let sessionIdentifier: String?
         package let sequence: Int64
         package let generation: Int64
         package let task: Task?
+        package let subscription: DisabledSubscription?
         package let completed: Int64?
         package let failed: Int64?
         package let cancelled: Int64?
@@ -30,16 +32,18 @@ package struct EventMessage: Codable, Sendable {
         package let failedTasksURL: String?
 
         package init(
-            sessionIdentifier: String,
+            sessionIdentifier: String?,
             sequence: Int64,
             generation: Int64,
             task: Task? = nil,
-            summary: Summary? = nil
+            summary: Summary? = nil,
+            subscription: DisabledSubscription? = nil
         ) {
             self.sessionIdentifier = sessionIdentifier
             self.sequence = sequence
             self.generation = generation
             self.task = task
+            self.subscription = subscription
             completed = summary?.completed
             failed = summary?.failed
             cancelled = summary?.cancelled
@@ -48,7 +52,7 @@ package struct EventMessage: Codable, Sendable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case sequence, generation, task, completed, failed, cancelled
+            case sequence, generation, task, subscription, completed, failed, cancelled
             case sessionIdentifier = "session_identifier"
             case failedTasks = "failed_tasks"
             case failedTasksURL = "failed_tasks_url"
@@ -110,6 +114,25 @@ package struct EventMessage: Codable, Sendable {
         }
     }
 
+    /// The subscription that `subscription.disabled` is about.
+    package struct DisabledSubscription: Codable, Sendable {
+        package let id: String
+        /// `gone` or `failing`.
+        package let reason: String
+        package let failingSince: Timestamp
+
+        package init(id: String, reason: String, failingSince: Timestamp) {
+            self.id = id
+            self.reason = reason
+            self.failingSince = failingSince
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case id, reason
+            case failingSince = "failing_since"
+        }
+    }
+
     /// A task that failed, as the summary of its generation lists it.
     package struct FailedTask: Codable, Sendable {
         package let id: String
@@ -125,6 +148,32 @@ package struct EventMessage: Codable, Sendable {
         private enum CodingKeys: String, CodingKey {
             case id, code
             case clientPersistedString = "client_persisted_string"
+        }
+    }
+}
+
+/// The message of `POST …/test`, which tells of no event.
+package struct TestMessage: Codable, Sendable {
+    package let id: String
+    package let type: String
+    package let timestamp: Timestamp
+    package let data: Content
+
+    package static let type = "subscription.test"
+
+    package init(id: String, timestamp: Timestamp, subscription: String) {
+        self.id = id
+        type = Self.type
+        self.timestamp = timestamp
+        data = Content(subscriptionID: subscription)
+    }
+
+    /// What the message says.
+    package struct Content: Codable, Sendable {
+        package let subscriptionID: String
+
+        private enum CodingKeys: String, CodingKey {
+            case subscriptionID = "subscription_id"
         }
     }
 }

@@ -54,6 +54,8 @@ extension ProblemDetails {
         case unknownSubscription = "unknown_subscription"
         /// The tenant has no credential of that name.
         case unknownCredential = "unknown_credential"
+        /// The tenant has no logged delivery of that identifier.
+        case unknownDelivery = "unknown_delivery"
         /// The resource has no such method; `Allow` lists those it has.
         case methodNotAllowed = "method_not_allowed"
         /// No cancelled task left that resume data, or it was used before.
@@ -105,7 +107,7 @@ extension ProblemDetails {
             case .malformedJSON, .invalidIdempotencyKey: 400
             case .unauthorized: 401
             case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription,
-                .unknownCredential:
+                .unknownCredential, .unknownDelivery:
                 404
             case .methodNotAllowed: 405
             case .sessionKindDiffers, .taskNotCompleted, .taskNotAsked, .taskEnded,
@@ -135,6 +137,7 @@ extension ProblemDetails {
             case .unknownTask: "There is no such task"
             case .unknownSubscription: "There is no such subscription"
             case .unknownCredential: "There is no such credential"
+            case .unknownDelivery: "There is no such delivery"
             case .methodNotAllowed: "The method is not allowed here"
             case .unknownResumeData: "There is no such resume data"
             case .sessionKindDiffers: "The session has another kind"

@@ -79,6 +79,7 @@ struct Serve: AsyncParsableCommand {
                 }
             ),
             wake: { parts.wake() },
+            sendTest: { await parts.dispatcher.sendTest(of: $0, to: $1) },
             openAPIDocument: Array(
                 try Data(contentsOf: URL(fileURLWithPath: location.openAPIDocument))
             ),

@@ -67,6 +67,7 @@ struct APIServer: Sendable {
             egress: EgressPolicy(),
             health: .fixture(),
             wake: { wakes.count() },
+            sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             logger: logger
         )
@@ -306,4 +307,16 @@ extension HealthSource {
             }
         )
     }
+}
+
+extension DeliveryAttempt {
+    /// What every test of a subscription comes to.
+    static let fixture = DeliveryAttempt(
+        at: Date(timeIntervalSince1970: 1_772_366_400),
+        duration: .milliseconds(12),
+        status: 500,
+        reason: "http_status",
+        answer: "no",
+        isReplay: false
+    )
 }

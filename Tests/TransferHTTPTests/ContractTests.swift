@@ -35,8 +35,12 @@ import TransferWire
                 == Subscription.Disablement.Reason.allCases.map(\.rawValue)
         )
         #expect(document.enumeration("EventType") == SessionEvent.Kind.allCases.map(\.rawValue))
+        #expect(
+            document.enumeration("DeliveryState") == LoggedDelivery.State.allCases.map(\.rawValue)
+        )
         let webhooks = document.root["webhooks"]?.object ?? [:]
-        #expect(webhooks.keys.sorted() == SessionEvent.Kind.allCases.map(\.rawValue).sorted())
+        let types = SessionEvent.Kind.allCases.map(\.rawValue) + [TestMessage.type]
+        #expect(webhooks.keys.sorted() == types.sorted())
     }
 
     @Test func onlyTheOperationsAreDescribedAsOpen() throws {

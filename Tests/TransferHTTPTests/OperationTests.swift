@@ -32,6 +32,7 @@ import TransferWire
             egress: EgressPolicy(),
             health: health,
             wake: {},
+            sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             logger: Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
         )

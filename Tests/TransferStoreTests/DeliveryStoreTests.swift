@@ -5,31 +5,6 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-extension StoreFixture {
-    @discardableResult
-    func subscribe(
-        session: String? = nil,
-        filter: EventFilter? = nil
-    ) async throws -> SubscriptionID {
-        let subscription = Subscription(
-            id: SubscriptionID(.version7()),
-            tenant: tenant,
-            sessionIdentifier: session,
-            settings: SubscriptionSettings(url: "https://hook.test/", filter: filter),
-            createdAt: Date()
-        )
-        _ = try await store.createSubscription(subscription, secret: .random())
-        return subscription.id
-    }
-
-    func claimDeliveries(
-        _ limit: Int = 100,
-        lease: Duration = .seconds(600)
-    ) async throws -> [DeliveryClaim] {
-        try await store.claimDeliveries(worker.reserve(limit), limit: limit, lease: lease)
-    }
-}
-
 @Suite(.postgresSchema) struct DeliveryStoreTests {
     private static let lease: Duration = .seconds(600)
 
@@ -102,20 +77,12 @@ extension StoreFixture {
         try await fixture.subscribe()
         try await fixture.submit()
         let claim = try await fixture.claimDeliveries()[0]
-        let error = String(repeating: "é", count: 300)
-        #expect(
-            try await fixture.store.recordDeliveryFailed(
-                claim,
-                status: 500,
-                error: error,
-                retryAfter: .seconds(3600)
-            )
-        )
+        #expect(try await fixture.fail(claim, retryAfter: .seconds(3600)) == .recorded)
         #expect(try await fixture.claimDeliveries().isEmpty)
         // New events do not make a failing subscriber's delivery due earlier.
         try await fixture.submit()
         #expect(try await fixture.claimDeliveries().isEmpty)
-        _ = try await fixture.aside.execute("UPDATE delivery SET due_at = now()")
+        try await fixture.makeDeliveriesDue()
         #expect(try await fixture.claimDeliveries().map(\.attempt) == [1])
     }
 
@@ -130,14 +97,7 @@ extension StoreFixture {
         #expect(
             try await !store.recordDelivered(old, through: 1, status: 204, lease: Self.lease)
         )
-        #expect(
-            try await !store.recordDeliveryFailed(
-                old,
-                status: nil,
-                error: "late",
-                retryAfter: .zero
-            )
-        )
+        #expect(try await fixture.fail(old) == .stale)
         #expect(try await !store.releaseDelivery(old))
         #expect(try await store.recordDelivered(new, through: 1, status: 204, lease: Self.lease))
     }
@@ -178,77 +138,6 @@ extension StoreFixture {
             change
         )
         #expect(try await fixture.claimDeliveries().map(\.subscription) == [disabled])
-    }
-
-    @Test(arguments: 0..<6)
-    func ofParallelRotationsEachLeavesItsSecretAndOneIsNewest(round: Int) async throws {
-        let fixture = try await StoreFixture(connectionsMax: 9)
-        let id = try await fixture.subscribe()
-        let secrets = (0..<9).map { _ in SigningSecret.random() }
-        try await withThrowingTaskGroup { group in
-            for secret in secrets {
-                group.addTask {
-                    let result = try await fixture.store.rotateSecret(
-                        tenant: fixture.tenant,
-                        id: id,
-                        to: secret,
-                        othersExpireAt: Date() + 600
-                    )
-                    guard case .rotated = result else {
-                        Issue.record("not rotated: \(result)")
-                        return
-                    }
-                }
-            }
-            try await group.waitForAll()
-        }
-        try await fixture.submit()
-        let claim = try await fixture.claimDeliveries()[0]
-        #expect(claim.endpoint.secrets.count == 10)
-        #expect(Set(claim.endpoint.secrets.map(\.bytes)).isSuperset(of: secrets.map(\.bytes)))
-    }
-
-    @Test func secretsBeforeTheNewestEndInTimeAndAreBounded() async throws {
-        let fixture = try await StoreFixture()
-        let id = try await fixture.subscribe()
-        func rotate(_ expiry: Date?) async throws -> RotationResult {
-            try await fixture.store.rotateSecret(
-                tenant: fixture.tenant,
-                id: id,
-                to: .random(),
-                othersExpireAt: expiry
-            )
-        }
-        for _ in 2...SigningSecret.livingMax {
-            guard case .rotated = try await rotate(Date() + 600) else {
-                Issue.record("not rotated")
-                return
-            }
-        }
-        guard case .tooManySecrets = try await rotate(Date() + 600) else {
-            Issue.record("rotated beyond the bound")
-            return
-        }
-        try await fixture.submit()
-        let all = try await fixture.claimDeliveries(lease: .zero)[0]
-        #expect(all.endpoint.secrets.count == SigningSecret.livingMax)
-        // A later rotation does not lengthen what an earlier one has set.
-        _ = try await fixture.aside.execute(
-            """
-            UPDATE signing_secret SET expires_at = now() - interval '1 ms'
-            WHERE expires_at IS NOT NULL
-            """
-        )
-        guard case .rotated = try await rotate(Date() + 600) else {
-            Issue.record("not rotated")
-            return
-        }
-        #expect(try await fixture.claimDeliveries(lease: .zero)[0].endpoint.secrets.count == 2)
-        guard case .rotated = try await rotate(nil) else {
-            Issue.record("not rotated")
-            return
-        }
-        #expect(try await fixture.claimDeliveries()[0].endpoint.secrets.count == 1)
     }
 
     @Test func noEventIsOverlookedBetweenAReleaseAndASubmission() async throws {

@@ -129,7 +129,7 @@ import TransferTestSupport
             fixture.worker.reserve(1),
             limit: 1,
             lease: .seconds(600)
-        )[0]
+        ).claims[0]
         try await fixture.silence(fixture.worker)
         let rescuer = try await fixture.otherWorker()
         _ = try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
@@ -138,7 +138,7 @@ import TransferTestSupport
             rescuer.reserve(1),
             limit: 1,
             lease: .seconds(600)
-        )
+        ).claims
         #expect(next.map(\.session) == [claim.session])
     }
 }

@@ -104,7 +104,10 @@ final class DeliveryFixture: Sendable {
     /// Runs a dispatcher while `body` runs, and then shuts it down gracefully to its end;
     /// `whileStopping` runs once the shutdown has begun.
     func withDispatcher<Value: Sendable>(
-        schedule: DeliverySchedule = DeliverySchedule(waits: [.milliseconds(10)]),
+        schedule: DeliverySchedule = DeliverySchedule(
+            waits: Array(repeating: .milliseconds(10), count: 100)
+        ),
+        health: DeliveryHealth = .unfailing,
         egress: EgressGuard = EgressGuard { _ in true },
         _ change: (inout DeliveryBounds) -> Void = { _ in },
         whileStopping: @Sendable () -> Void = {},
@@ -119,6 +122,7 @@ final class DeliveryFixture: Sendable {
             curl: curl,
             egress: egress,
             schedule: schedule,
+            health: health,
             bounds: bounds,
             linkBase: "https://transfer.test",
             version: "1.2.3",
@@ -192,6 +196,16 @@ final class DeliveryFixture: Sendable {
         var now: Date {
             start.addingTimeInterval(Double(looks.add(1, ordering: .relaxed).newValue))
         }
+    }
+}
+
+extension DeliveryHealth {
+    /// Spares no receiver, for tests of something else.
+    static var unfailing: DeliveryHealth {
+        var health = DeliveryHealth()
+        health.failuresMax = 1_000_000
+        health.throttleDefault = .zero
+        return health
     }
 }
 

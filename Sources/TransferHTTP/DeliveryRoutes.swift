@@ -1,0 +1,151 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// What became of webhooks: `/v1/deliveries/{id}`, and the calls beneath a subscription that test,
+/// list and recover.
+struct DeliveryRoutes: Sendable {
+    let store: TransferStore
+    /// Sends a test message to a subscription's endpoint.
+    let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
+    /// Tells that replays may have become due.
+    let wake: @Sendable () -> Void
+
+    func add(to router: Router<APIContext>) {
+        router.post("/v1/subscriptions/{id}/test") { _, context in
+            try await test(context.subscriptionID(), tenant: context.requireTenant())
+        }
+        router.get("/v1/subscriptions/{id}/deliveries") { request, context in
+            let query = try QueryParameters(request, allowed: ["state", "limit", "cursor"])
+            return try await list(
+                query,
+                of: context.subscriptionID(),
+                tenant: context.requireTenant()
+            )
+        }
+        router.post("/v1/subscriptions/{id}/recover") { request, context in
+            try await recover(
+                request.jsonBody(),
+                of: context.subscriptionID(),
+                tenant: context.requireTenant()
+            )
+        }
+        router.get("/v1/deliveries/{id}") { _, context in
+            try await get(context.deliveryID(), tenant: context.requireTenant())
+        }
+        router.post("/v1/deliveries/{id}/replay") { _, context in
+            try await replay(context.deliveryID(), tenant: context.requireTenant())
+        }
+    }
+
+    func test(_ id: SubscriptionID, tenant: TenantID) async throws -> Answer {
+        guard let endpoint = try await store.endpoint(tenant: tenant, subscription: id) else {
+            throw Problem(.unknownSubscription)
+        }
+        return try .json(DeliveryAttemptDocument(await sendTest(id, endpoint), replay: nil))
+    }
+
+    func list(
+        _ query: QueryParameters,
+        of subscription: SubscriptionID,
+        tenant: TenantID
+    ) async throws -> Answer {
+        let limit = try query.limit()
+        var before: DeliveryID?
+        if let cursor = try query.cursor() {
+            guard case .delivery(let id) = cursor else { throw QueryParameters.foreignCursor }
+            before = id
+        }
+        let deliveries = try await store.deliveries(
+            tenant: tenant,
+            subscription: subscription,
+            state: try state(query),
+            before: before,
+            limit: limit + 1
+        )
+        guard let deliveries else { throw Problem(.unknownSubscription) }
+        return try .json(
+            Page(deliveries, limit: limit, document: DeliveryDocument.init) { .delivery($0.id) }
+        )
+    }
+
+    private func state(_ query: QueryParameters) throws(Problem) -> LoggedDelivery.State? {
+        guard let word = query["state"] else { return nil }
+        guard let state = LoggedDelivery.State(rawValue: word) else {
+            throw QueryParameters.invalid("state", "Must be the state of a delivery.")
+        }
+        return state
+    }
+
+    func recover(
+        _ body: [UInt8],
+        of subscription: SubscriptionID,
+        tenant: TenantID
+    ) async throws -> Answer {
+        let request = try decoded(RecoverRequest.self, from: body)
+        if let until = request.until, until.date <= request.since.date {
+            throw Problem([FieldError(pointer: "/until", .invalidDate, "Must be after `since`.")])
+        }
+        let count = try await store.recover(
+            tenant: tenant,
+            subscription: subscription,
+            since: request.since.date,
+            until: request.until?.date
+        )
+        guard let count else { throw Problem(.unknownSubscription) }
+        wake()
+        return try .json(RecoverDocument(replays: count), status: .accepted)
+    }
+
+    func get(_ id: DeliveryID, tenant: TenantID) async throws -> Answer {
+        guard let delivery = try await store.delivery(tenant: tenant, id: id) else {
+            throw Problem(.unknownDelivery)
+        }
+        return try .json(DeliveryDocument(delivery))
+    }
+
+    func replay(_ id: DeliveryID, tenant: TenantID) async throws -> Answer {
+        guard let delivery = try await store.replay(tenant: tenant, id: id) else {
+            throw Problem(.unknownDelivery)
+        }
+        wake()
+        return try .json(
+            DeliveryDocument(delivery),
+            status: .accepted,
+            location: APIPath.delivery(id)
+        )
+    }
+}
+
+extension DeliveryDocument {
+    fileprivate init(_ delivery: LoggedDelivery) {
+        self.init(
+            id: delivery.id.description,
+            subscriptionID: delivery.subscription.description,
+            eventID: delivery.event.uuidString.lowercased(),
+            eventType: delivery.kind.rawValue,
+            sessionIdentifier: delivery.sessionIdentifier,
+            sequence: delivery.sequence,
+            state: delivery.state.rawValue,
+            diedAt: delivery.diedAt.map(Timestamp.init),
+            nextAttemptAt: delivery.nextAttemptAt.map(Timestamp.init),
+            attempts: delivery.attempts.map { DeliveryAttemptDocument($0, replay: $0.isReplay) }
+        )
+    }
+}
+
+extension DeliveryAttemptDocument {
+    fileprivate init(_ attempt: DeliveryAttempt, replay: Bool?) {
+        self.init(
+            attemptedAt: Timestamp(attempt.at),
+            durationMS: Int64(attempt.duration / .milliseconds(1)),
+            status: attempt.status,
+            reason: attempt.reason,
+            answer: attempt.answer,
+            replay: replay
+        )
+    }
+}

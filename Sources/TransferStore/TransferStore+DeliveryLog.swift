@@ -1,0 +1,325 @@
+package import Foundation
+import Postgres
+package import TransferModel
+
+extension TransferStore {
+    /// Attempts kept of one delivery; older ones make room.
+    private static let loggedAttemptsMax = 20
+    /// Deliveries that one recovery replays at most.
+    package static let recoveryMax = 10_000
+
+    /// Logs a try of the message `sequence`, where there is one to log.
+    ///
+    /// Expects `held(subscription_id, session_id)`.
+    static func logTry(
+        _ attempt: DeliveryAttempt?,
+        of sequence: Int64,
+        state: LoggedDelivery.State
+    ) -> Query {
+        guard let attempt else { return "log_row AS (SELECT 1)" }
+        return """
+            log_row AS (
+                INSERT INTO delivery_log AS l (
+                    id, subscription_id, session_id, sequence, state, died_at)
+                SELECT \(UUID.version7()), subscription_id, session_id, \(sequence),
+                    \(state.rawValue), CASE WHEN \(state == .dead) THEN clock_timestamp() END
+                FROM held
+                ON CONFLICT (subscription_id, session_id, sequence) DO UPDATE SET
+                    state = excluded.state, died_at = coalesce(excluded.died_at, l.died_at)
+                RETURNING l.id
+            ),
+            \(attemptRow(attempt))
+            """
+    }
+
+    /// Expects `log_row(id)`.
+    private static func attemptRow(_ attempt: DeliveryAttempt) -> Query {
+        """
+        attempt_row AS (
+            INSERT INTO delivery_attempt (
+                delivery_id, number, is_replay, attempted_at, duration_ms, status, reason, answer)
+            SELECT r.id, 1 + coalesce((
+                    SELECT max(a.number) FROM delivery_attempt a WHERE a.delivery_id = r.id), 0),
+                \(attempt.isReplay), \(attempt.at),
+                \(Int32(clamping: attempt.duration.milliseconds)),
+                \(attempt.status.map(Int16.init(clamping:))), \(attempt.reason), \(attempt.answer)
+            FROM log_row r
+            -- A replay and the schedule may try the same message at the same time.
+            ON CONFLICT (delivery_id, number) DO NOTHING
+            RETURNING delivery_id, number
+        ),
+        old_attempt AS (
+            DELETE FROM delivery_attempt a USING attempt_row r
+            WHERE a.delivery_id = r.delivery_id
+                AND a.number <= r.number - \(Int32(loggedAttemptsMax))
+        )
+        """
+    }
+
+    /// A page of a subscription's logged deliveries, from the newest.
+    ///
+    /// - Returns: nil when the tenant has no such subscription.
+    package func deliveries(
+        tenant: TenantID,
+        subscription: SubscriptionID,
+        state: LoggedDelivery.State?,
+        before: DeliveryID?,
+        limit: Int
+    ) async throws(StoreError) -> [LoggedDelivery]? {
+        guard try await self.subscription(tenant: tenant, id: subscription) != nil else {
+            return nil
+        }
+        return try await loggedDeliveries(
+            """
+            WHERE l.subscription_id = \(subscription.uuid)
+                AND (\(before?.uuid)::uuid IS NULL OR l.id < \(before?.uuid))
+                AND (\(state?.rawValue)::text IS NULL OR l.state = \(state?.rawValue))
+            ORDER BY l.id DESC LIMIT \(limit)
+            """
+        )
+    }
+
+    /// A logged delivery of one of the tenant's subscriptions.
+    package func delivery(
+        tenant: TenantID,
+        id: DeliveryID
+    ) async throws(StoreError) -> LoggedDelivery? {
+        try await loggedDeliveries(
+            """
+            JOIN subscription b ON b.id = l.subscription_id AND b.deleted_at IS NULL
+            WHERE l.id = \(id.uuid) AND b.tenant_id = \(tenant.uuid)
+            """
+        ).first
+    }
+
+    private func loggedDeliveries(
+        _ condition: Query
+    ) async throws(StoreError) -> [LoggedDelivery] {
+        let rows = try await run(
+            """
+            SELECT l.id, l.subscription_id, e.id AS event_id, e.kind, s.identifier, l.sequence,
+                l.state, l.died_at,
+                CASE WHEN l.replay_due_at IS NOT NULL THEN l.replay_due_at
+                    WHEN l.state = 'waiting' THEN d.due_at END AS next_attempt_at
+            FROM delivery_log l
+            JOIN event e ON e.session_id = l.session_id AND e.sequence = l.sequence
+            LEFT JOIN session s ON s.id = l.session_id
+            LEFT JOIN delivery d ON d.subscription_id = l.subscription_id
+                AND d.session_id = l.session_id
+            \(condition)
+            """
+        )
+        let ids = try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try row.decode("id", as: UUID.self) }
+        }
+        guard !ids.isEmpty else { return [] }
+        let attempts = try await attempts(of: ids)
+        return try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in
+                try LoggedDelivery(row, attempts: attempts)
+            }
+        }
+    }
+
+    private func attempts(
+        of deliveries: [UUID]
+    ) async throws(StoreError) -> [UUID: [DeliveryAttempt]] {
+        let rows = try await run(
+            """
+            SELECT delivery_id, is_replay, attempted_at, duration_ms, status, reason, answer
+            FROM delivery_attempt WHERE delivery_id = ANY (\(deliveries))
+            ORDER BY delivery_id, number
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            var attempts: [UUID: [DeliveryAttempt]] = [:]
+            for row in rows {
+                attempts[try row.decode("delivery_id"), default: []].append(
+                    try DeliveryAttempt(row)
+                )
+            }
+            return attempts
+        }
+    }
+}
+
+// MARK: - Replays
+
+extension TransferStore {
+    /// Has a message sent once more, at once and outside the order of its session.
+    ///
+    /// - Returns: the delivery as it then is, or nil when the tenant has none of that name.
+    package func replay(
+        tenant: TenantID,
+        id: DeliveryID
+    ) async throws(StoreError) -> LoggedDelivery? {
+        let rows = try await run(
+            """
+            UPDATE delivery_log l SET replay_due_at = coalesce(l.replay_due_at, clock_timestamp())
+            FROM subscription b
+            WHERE l.id = \(id.uuid) AND b.id = l.subscription_id
+                AND b.tenant_id = \(tenant.uuid) AND b.deleted_at IS NULL
+            """
+        )
+        guard rows.affectedCount == 1 else { return nil }
+        return try await delivery(tenant: tenant, id: id)
+    }
+
+    /// Has the dead messages of a subscription sent once more, from the oldest: those that died
+    /// from `since` to before `until`, at most ``recoveryMax``.
+    ///
+    /// - Returns: how many, or nil when the tenant has no such subscription.
+    package func recover(
+        tenant: TenantID,
+        subscription: SubscriptionID,
+        since: Date,
+        until: Date?
+    ) async throws(StoreError) -> Int? {
+        guard try await self.subscription(tenant: tenant, id: subscription) != nil else {
+            return nil
+        }
+        let rows = try await run(
+            """
+            UPDATE delivery_log SET replay_due_at = now()
+            WHERE id IN (
+                SELECT id FROM delivery_log
+                WHERE subscription_id = \(subscription.uuid) AND state = 'dead'
+                    AND died_at >= \(since) AND died_at < coalesce(\(until), 'infinity')
+                    AND replay_due_at IS NULL
+                ORDER BY id LIMIT \(Self.recoveryMax))
+            """
+        )
+        return rows.affectedCount
+    }
+
+    /// Gives due replays to this instance for the time of `lease`, in the order of their events;
+    /// also those of disabled subscriptions.
+    package func claimReplays(
+        _ fences: WorkerIdentity.Reservation,
+        limit: Int,
+        lease: Duration
+    ) async throws(StoreError) -> [ReplayClaim] {
+        let rows = try await run(
+            """
+            WITH due AS MATERIALIZED (
+                SELECT l.id FROM delivery_log l
+                JOIN subscription b ON b.id = l.subscription_id AND b.deleted_at IS NULL
+                WHERE l.replay_due_at <= clock_timestamp()
+                ORDER BY l.replay_due_at, l.subscription_id, l.session_id, l.sequence
+                LIMIT \(limit) FOR UPDATE OF l SKIP LOCKED
+            ),
+            numbered AS (SELECT id, row_number() OVER () - 1 AS number FROM due),
+            mine AS (
+                UPDATE delivery_log l SET
+                    replay_fence = \(fences.first.rawValue) + n.number,
+                    replay_due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
+                FROM numbered n WHERE l.id = n.id
+                RETURNING l.id, l.subscription_id, l.session_id, l.sequence, l.replay_fence
+            )
+            SELECT m.*, b.url, b.headers, \(Self.livingSecrets) AS secrets
+            FROM mine m JOIN subscription b ON b.id = m.subscription_id
+            ORDER BY m.subscription_id, m.session_id, m.sequence
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try ReplayClaim(row) }
+        }
+    }
+
+    /// Logs a replay, which touches neither the order nor the health of its subscription.
+    ///
+    /// - Returns: false when the claim is stale.
+    package func recordReplayed(
+        _ claim: ReplayClaim,
+        _ attempt: DeliveryAttempt
+    ) async throws(StoreError) -> Bool {
+        let rows = try await run(
+            """
+            WITH log_row AS (
+                UPDATE delivery_log SET
+                    replay_due_at = NULL, replay_fence = NULL,
+                    -- What the schedule still tries stays its own.
+                    state = CASE WHEN state = 'dead' AND \(attempt.reason == nil)
+                        THEN 'delivered' ELSE state END
+                WHERE id = \(claim.delivery.uuid) AND replay_fence = \(claim.fence.rawValue)
+                RETURNING id
+            ),
+            \(Self.attemptRow(attempt))
+            SELECT id FROM log_row
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// Takes back the replays of a subscription whose receiver cannot be reached; what was dead
+    /// stays so.
+    package func cancelReplays(of subscription: SubscriptionID) async throws(StoreError) {
+        _ = try await run(
+            """
+            UPDATE delivery_log SET replay_due_at = NULL, replay_fence = NULL
+            WHERE subscription_id = \(subscription.uuid) AND replay_due_at IS NOT NULL
+            """
+        )
+    }
+
+    /// Where messages of the tenant's subscription `id` go.
+    package func endpoint(
+        tenant: TenantID,
+        subscription id: SubscriptionID
+    ) async throws(StoreError) -> Endpoint? {
+        let rows = try await run(
+            """
+            SELECT b.url, b.headers, \(Self.livingSecrets) AS secrets FROM subscription b
+            WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return try Endpoint(row)
+        }
+    }
+}
+
+extension DeliveryAttempt {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            at: try row.decode("attempted_at"),
+            duration: .milliseconds(try row.decode("duration_ms", as: Int32.self)),
+            status: try row.decodeIfPresent("status", as: Int16.self).map(Int.init),
+            reason: try row.decodeIfPresent("reason"),
+            answer: try row.decodeIfPresent("answer"),
+            isReplay: try row.decode("is_replay")
+        )
+    }
+}
+
+extension LoggedDelivery {
+    fileprivate init(_ row: Row, attempts: [UUID: [DeliveryAttempt]]) throws(PostgresError) {
+        let id = try row.decode("id", as: UUID.self)
+        self.init(
+            id: DeliveryID(id),
+            subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
+            event: try row.decode("event_id"),
+            kind: try row.word("kind"),
+            sessionIdentifier: try row.decodeIfPresent("identifier"),
+            sequence: try row.decode("sequence"),
+            state: try row.word("state"),
+            diedAt: try row.decodeIfPresent("died_at"),
+            nextAttemptAt: try row.decodeIfPresent("next_attempt_at"),
+            attempts: attempts[id] ?? []
+        )
+    }
+}
+
+extension ReplayClaim {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            delivery: DeliveryID(try row.decode("id", as: UUID.self)),
+            subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
+            session: try row.session("session_id"),
+            sequence: try row.decode("sequence"),
+            fence: try row.fence("replay_fence"),
+            endpoint: try Endpoint(row)
+        )
+    }
+}

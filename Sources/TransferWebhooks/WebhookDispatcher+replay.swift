@@ -1,0 +1,78 @@
+import Logging
+import TransferModel
+import TransferStore
+
+extension WebhookDispatcher {
+    /// Replays claimed at once.
+    private static let replaysMax = 16
+
+    /// Sends once more what was asked for, at each wake-up, until the dispatcher stops.
+    func replayDue() async {
+        for await _ in replayWakeups.stream {
+            while !isDraining, let claims = await claimReplays(), !claims.isEmpty {
+                await withDiscardingTaskGroup { group in
+                    for own in Dictionary(grouping: claims, by: \.subscription).values {
+                        group.addTask { await self.replay(own) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func claimReplays() async -> [ReplayClaim]? {
+        do throws(StoreError) {
+            return try await store.claimReplays(
+                worker.reserve(Self.replaysMax),
+                limit: Self.replaysMax,
+                // All of them may belong to one receiver that takes its time for each.
+                lease: bounds.messageTimeout * (Self.replaysMax + 1)
+            )
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return nil
+        }
+    }
+
+    /// Sends a subscription's messages one after the other, as long as it can be reached.
+    private func replay(_ claims: [ReplayClaim]) async {
+        for claim in claims {
+            guard !isDraining, let event = await event(of: claim),
+                let message = WebhookMessage(event, linkBase: linkBase)
+            else { return }
+            let sent = await sender.send(message, to: claim.endpoint)
+            // Sent again by whoever finds that its lease has run out.
+            if sent.outcome == .abandoned { return }
+            let deadline = ContinuousClock.now + bounds.lease
+            let isOurs = await record(until: deadline, whenStale: false) {
+                [store] () throws(StoreError) in
+                try await store.recordReplayed(claim, sent.attempt(isReplay: true))
+            }
+            guard isOurs else { return }
+            if case .failed(let failure) = sent.outcome, failure.status == nil {
+                return await cancelReplays(of: claim.subscription)
+            }
+        }
+    }
+
+    private func event(of claim: ReplayClaim) async -> SessionEvent? {
+        do throws(StoreError) {
+            return try await store.events(
+                of: claim.session,
+                after: claim.sequence - 1,
+                limit: 1
+            ).first
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return nil
+        }
+    }
+
+    /// One dead receiver holds up the replays of no other.
+    private func cancelReplays(of subscription: SubscriptionID) async {
+        do throws(StoreError) {
+            try await store.cancelReplays(of: subscription)
+        } catch {
+            watch.failed(error)
+        }
+    }
+}

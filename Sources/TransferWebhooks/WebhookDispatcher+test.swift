@@ -1,0 +1,17 @@
+package import TransferModel
+import TransferWire
+
+extension WebhookDispatcher {
+    /// Sends a signed message that tells of no event, once, outside all order and without a trace.
+    ///
+    /// - Returns: how it went.
+    package func sendTest(
+        of subscription: SubscriptionID,
+        to endpoint: Endpoint
+    ) async -> DeliveryAttempt {
+        guard let message = WebhookMessage(testing: subscription, at: sender.now()) else {
+            return SentMessage.notSent.attempt()
+        }
+        return await sender.send(message, to: endpoint).attempt()
+    }
+}

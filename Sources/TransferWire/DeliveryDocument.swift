@@ -1,0 +1,114 @@
+/// A message that was not taken at its first try, or was replayed, as clients see it.
+package struct DeliveryDocument: Codable, Sendable {
+    package let id: String
+    package let subscriptionID: String
+    /// The `webhook-id` of its message.
+    package let eventID: String
+    package let eventType: String
+    /// Absent for what happened in no session.
+    package let sessionIdentifier: String?
+    package let sequence: Int64
+    /// `waiting`, `delivered` or `dead`.
+    package let state: String
+    package let diedAt: Timestamp?
+    package let nextAttemptAt: Timestamp?
+    /// From the oldest.
+    package let attempts: [DeliveryAttemptDocument]
+
+    package init(
+        id: String,
+        subscriptionID: String,
+        eventID: String,
+        eventType: String,
+        sessionIdentifier: String?,
+        sequence: Int64,
+        state: String,
+        diedAt: Timestamp?,
+        nextAttemptAt: Timestamp?,
+        attempts: [DeliveryAttemptDocument]
+    ) {
+        self.id = id
+        self.subscriptionID = subscriptionID
+        self.eventID = eventID
+        self.eventType = eventType
+        self.sessionIdentifier = sessionIdentifier
+        self.sequence = sequence
+        self.state = state
+        self.diedAt = diedAt
+        self.nextAttemptAt = nextAttemptAt
+        self.attempts = attempts
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, sequence, state, attempts
+        case subscriptionID = "subscription_id"
+        case eventID = "event_id"
+        case eventType = "event_type"
+        case sessionIdentifier = "session_identifier"
+        case diedAt = "died_at"
+        case nextAttemptAt = "next_attempt_at"
+    }
+}
+
+/// One try to deliver a message; also the answer to `POST …/test`.
+package struct DeliveryAttemptDocument: Codable, Sendable {
+    package let attemptedAt: Timestamp
+    package let durationMS: Int64
+    /// Whether the receiver answered with 2xx.
+    package let delivered: Bool
+    /// Absent when there was no answer.
+    package let status: Int?
+    /// A stable word for why it was not delivered.
+    package let reason: String?
+    /// The begin of the answer's body.
+    package let answer: String?
+    /// Whether it was asked for, rather than made by the schedule; absent in the answer to a test.
+    package let replay: Bool?
+
+    package init(
+        attemptedAt: Timestamp,
+        durationMS: Int64,
+        status: Int?,
+        reason: String?,
+        answer: String?,
+        replay: Bool?
+    ) {
+        self.attemptedAt = attemptedAt
+        self.durationMS = durationMS
+        delivered = reason == nil
+        self.status = status
+        self.reason = reason
+        self.answer = answer
+        self.replay = replay
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case delivered, status, reason, answer, replay
+        case attemptedAt = "attempted_at"
+        case durationMS = "duration_ms"
+    }
+}
+
+/// The body of `POST …/recover`.
+package struct RecoverRequest: Decodable, Sendable {
+    package let since: Timestamp
+    package let until: Timestamp?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        since = try container.decode(Timestamp.self, forKey: .since)
+        until = try container.decodeIfPresent(Timestamp.self, forKey: .until)
+    }
+
+    private enum CodingKeys: CodingKey {
+        case since, until
+    }
+}
+
+/// The answer to `POST …/recover`.
+package struct RecoverDocument: Codable, Sendable {
+    /// How many messages will be sent once more.
+    package let replays: Int
+
+    package init(replays: Int) { self.replays = replays }
+}

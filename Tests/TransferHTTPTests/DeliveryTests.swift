@@ -1,0 +1,184 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+@Suite(.postgresSchema) struct DeliveryTests {
+    /// A subscription of which `count` messages are dead, and its path.
+    private func prepare(_ server: APIServer, dead count: Int) async throws -> String {
+        let created = try await server.send(
+            "POST",
+            "/v1/subscriptions",
+            #"{"url": "https://receiver.example/"}"#
+        )
+        let session = try await server.session()
+        for _ in 0..<count { _ = try await server.submit(session) }
+        let identity = WorkerIdentity(
+            incarnation: try await server.store.registerWorker(name: "test")
+        )
+        for sequence in 1...Int64(max(count, 1)) where count > 0 {
+            let claim = try #require(
+                try await server.store.claimDeliveries(
+                    identity.reserve(1),
+                    limit: 1,
+                    lease: .seconds(60)
+                ).claims.first
+            )
+            _ = try await server.store.recordDeliveryFailed(
+                claim,
+                sequence: sequence,
+                DeliverySetback(attempt: .fixture, retryAfter: nil)
+            )
+        }
+        return try #require(created.fields["location"])
+    }
+
+    @Test func listsFromTheNewestInPages() async throws {
+        try await APIServer.run { server in
+            let location = try await prepare(server, dead: 5)
+            var sequences: [Int64] = []
+            var next: String? = ""
+            while let cursor = next {
+                let query = cursor.isEmpty ? "" : "&cursor=\(cursor)"
+                let page = try await server.send(
+                    "GET",
+                    "\(location)/deliveries?limit=2&state=dead\(query)"
+                ).json(Page<DeliveryDocument>.self)
+                sequences += page.items.map(\.sequence)
+                next = page.nextCursor
+            }
+            #expect(sequences == [5, 4, 3, 2, 1])
+            let none = try await server.send("GET", "\(location)/deliveries?state=waiting")
+            #expect(none.text == #"{"items":[]}"#)
+            let unknown = try await server.send("GET", "\(location)/deliveries?state=lost")
+            #expect(unknown.faults == ["state invalid_value"])
+        }
+    }
+
+    @Test func showsEachTryWithItsAnswer() async throws {
+        try await APIServer.run { server in
+            let location = try await prepare(server, dead: 1)
+            let page = try await server.send("GET", "\(location)/deliveries")
+                .json(Page<DeliveryDocument>.self)
+            let listed = try #require(page.items.first)
+            let delivery = try await server.send("GET", "/v1/deliveries/\(listed.id)")
+                .json(DeliveryDocument.self)
+            #expect(delivery.state == "dead")
+            #expect(delivery.eventType == "task.created")
+            #expect(delivery.sessionIdentifier == "photos")
+            #expect(delivery.diedAt != nil)
+            let attempt = try #require(delivery.attempts.first)
+            #expect(attempt.status == 500)
+            #expect(attempt.reason == "http_status")
+            #expect(attempt.answer == "no")
+            #expect(attempt.durationMS == 12)
+            #expect(!attempt.delivered)
+        }
+    }
+
+    @Test func replaysAndRecovers() async throws {
+        try await APIServer.run { server in
+            let location = try await prepare(server, dead: 3)
+            let page = try await server.send("GET", "\(location)/deliveries")
+                .json(Page<DeliveryDocument>.self)
+            let path = "/v1/deliveries/\(page.items[0].id)"
+            let wakes = server.wakes.value
+            let replay = try await server.send("POST", "\(path)/replay")
+            #expect(replay.status == 202)
+            #expect(replay.fields["location"] == path)
+            #expect(try replay.json(DeliveryDocument.self).nextAttemptAt != nil)
+            #expect(server.wakes.value == wakes + 1)
+            let recovery = try await server.send(
+                "POST",
+                "\(location)/recover",
+                #"{"since": "2026-01-01T00:00:00Z"}"#
+            )
+            #expect(recovery.status == 202)
+            // Without the one that is replayed already.
+            #expect(try recovery.json(RecoverDocument.self).replays == 2)
+            for (body, fault) in [
+                ("{}", "/since required"),
+                (#"{"since": "soon"}"#, "/since invalid_date"),
+                (
+                    #"{"since": "2026-01-02T00:00:00Z", "until": "2026-01-02T00:00:00Z"}"#,
+                    "/until invalid_date"
+                ),
+            ] {
+                let answer = try await server.send("POST", "\(location)/recover", body)
+                #expect(answer.faults == [fault])
+            }
+        }
+    }
+
+    @Test func testsASubscription() async throws {
+        try await APIServer.run { server in
+            let location = try await prepare(server, dead: 0)
+            let answer = try await server.send("POST", "\(location)/test")
+            let attempt = try answer.json(DeliveryAttemptDocument.self)
+            #expect(attempt.status == 500)
+            #expect(!attempt.delivered)
+            #expect(attempt.replay == nil)
+        }
+    }
+
+    @Test func showsNothingOfAnotherTenant() async throws {
+        try await APIServer.run { server in
+            let location = try await prepare(server, dead: 1)
+            let page = try await server.send("GET", "\(location)/deliveries")
+                .json(Page<DeliveryDocument>.self)
+            let path = "/v1/deliveries/\(page.items[0].id)"
+            let second = server.second
+            for (method, path, body) in [
+                ("GET", "\(location)/deliveries", nil), ("POST", "\(location)/test", nil),
+                ("POST", "\(location)/recover", #"{"since": "2026-01-01T00:00:00Z"}"#),
+            ] as [(String, String, String?)] {
+                let answer = try await server.send(method, path, body, as: second)
+                #expect(answer.code == .unknownSubscription)
+            }
+            for (method, path) in [("GET", path), ("POST", "\(path)/replay")] {
+                let answer = try await server.send(method, path, as: second)
+                #expect(answer.code == .unknownDelivery)
+            }
+            #expect(try await server.send("GET", "/v1/deliveries/none").code == .unknownDelivery)
+            // Nor did any of it do anything.
+            let delivery = try await server.send("GET", path).json(DeliveryDocument.self)
+            #expect(delivery.nextAttemptAt == nil)
+        }
+    }
+
+    @Test func listsWhatHappenedToTheTenant() async throws {
+        try await APIServer.run { server in
+            let location = try await prepare(server, dead: 0)
+            _ = try await server.submit("/v1/sessions/photos")
+            let identity = WorkerIdentity(
+                incarnation: try await server.store.registerWorker(name: "test")
+            )
+            let claim = try await server.store.claimDeliveries(
+                identity.reserve(1),
+                limit: 1,
+                lease: .seconds(60)
+            ).claims[0]
+            let result = try await server.store.recordDeliveryFailed(
+                claim,
+                sequence: 1,
+                DeliverySetback(attempt: .fixture, retryAfter: .seconds(1), isGone: true)
+            )
+            #expect(result == .disabled)
+            let page = try await server.send("GET", "/v1/events").json(EventPage.self)
+            #expect(page.items.map(\.type) == ["subscription.disabled"])
+            #expect(page.items.first?.data.subscription?.reason == "gone")
+            #expect(page.next == 1)
+            let after = try await server.send("GET", "/v1/events?after=1").json(EventPage.self)
+            #expect(after.items.isEmpty)
+            let foreign = try await server.send("GET", "/v1/events", as: server.second)
+            #expect(try foreign.json(EventPage.self).items.isEmpty)
+            let subscription = try await server.send("GET", location)
+                .json(SubscriptionDocument.self)
+            #expect(subscription.disabled?.reason == "gone")
+        }
+    }
+}

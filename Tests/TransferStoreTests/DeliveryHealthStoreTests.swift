@@ -1,0 +1,224 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What the failures of a subscription's messages mean for the subscription.
+@Suite(.postgresSchema) struct DeliveryHealthStoreTests {
+    private static let lease: Duration = .seconds(600)
+
+    private static var health: DeliveryHealth {
+        var health = DeliveryHealth()
+        health.failuresMax = 3
+        health.pauses = [.seconds(1000), .seconds(2000)]
+        return health
+    }
+
+    /// A subscription with an event in each of `count` sessions.
+    private func prepare(_ fixture: StoreFixture, sessions count: Int) async throws {
+        try await fixture.subscribe()
+        for number in 0..<count {
+            try await fixture.putSession("session-\(number)")
+            try await fixture.submit(to: "session-\(number)")
+        }
+    }
+
+    private func claim(
+        _ fixture: StoreFixture,
+        _ limit: Int = 100
+    ) async throws -> [DeliveryClaim] {
+        try await fixture.store.claimDeliveries(
+            fixture.worker.reserve(limit),
+            limit: limit,
+            lease: Self.lease,
+            health: Self.health
+        ).claims
+    }
+
+    private func succeed(_ fixture: StoreFixture, _ claim: DeliveryClaim) async throws -> Bool {
+        try await fixture.store.recordDelivered(
+            claim,
+            through: claim.acknowledgedSequence + 1,
+            status: 204,
+            lease: Self.lease,
+            health: Self.health
+        )
+    }
+
+    /// Fails the subscription as often as it takes to be spared.
+    private func breakIt(_ fixture: StoreFixture) async throws {
+        for _ in 0..<3 {
+            let claim = try #require(try await claim(fixture, 1).first)
+            _ = try await fixture.fail(claim, health: Self.health)
+        }
+    }
+
+    /// Seconds until the only pause ends.
+    private func pause(_ fixture: StoreFixture) async throws -> Double? {
+        try await fixture.aside.execute(
+            """
+            SELECT extract(epoch FROM paused_until - clock_timestamp())::double precision AS pause
+            FROM failure_streak
+            """
+        ).first?.decodeIfPresent("pause")
+    }
+
+    private func endPause(_ fixture: StoreFixture) async throws {
+        _ = try await fixture.aside.execute(
+            "UPDATE failure_streak SET paused_until = clock_timestamp() - interval '1 s'"
+        )
+        try await fixture.makeDeliveriesDue()
+    }
+
+    @Test func whatSucceedsLeavesNoRow() async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 5)
+        for claim in try await claim(fixture) { #expect(try await succeed(fixture, claim)) }
+        let rows: Query = """
+            SELECT (SELECT count(*) FROM failure_streak) + (SELECT count(*) FROM delivery_log)
+                + (SELECT count(*) FROM delivery_attempt) AS count
+            """
+        #expect(try await fixture.count(rows) == 0)
+    }
+
+    @Test func isSparedLongerTheMoreFailsInARow() async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 10)
+        let claims = try await claim(fixture)
+        for (number, pauses) in [nil, nil, 1000.0, 2000, 2000].enumerated() {
+            _ = try await fixture.fail(claims[number], health: Self.health)
+            let pause = try await pause(fixture)
+            guard let pauses else {
+                #expect(pause == nil)
+                continue
+            }
+            #expect((pauses - 100...pauses).contains(pause ?? 0))
+        }
+    }
+
+    @Test func whatIsSparedStandsInNobodysWay() async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 6)
+        try await breakIt(fixture)
+        let living = try await fixture.subscribe()
+        try await fixture.submit()
+        #expect(try await claim(fixture).map(\.subscription) == [living])
+        // None of it is looked at again before the pause ends.
+        let due: Query = "SELECT count(*) AS count FROM delivery WHERE due_at <= now()"
+        #expect(try await fixture.count(due) == 0)
+    }
+
+    @Test func oneDeliveryFindsOutWhetherTheReceiverIsBack() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 8)
+        try await prepare(fixture, sessions: 12)
+        try await breakIt(fixture)
+        try await endPause(fixture)
+        let claims = try await withThrowingTaskGroup { group in
+            for _ in 0..<6 { group.addTask { try await claim(fixture, 4) } }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(claims.count == 1)
+        #expect(try await claim(fixture).isEmpty)
+        // It is: all others are due.
+        #expect(try await succeed(fixture, try #require(claims.first)))
+        #expect(try await claim(fixture).count == 11)
+        let streaks: Query = "SELECT count(*) AS count FROM failure_streak"
+        #expect(try await fixture.count(streaks) == 0)
+    }
+
+    @Test func aFailedProbeKeepsTheOthersAwayForLonger() async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 4)
+        try await breakIt(fixture)
+        try await endPause(fixture)
+        let probe = try #require(try await claim(fixture).first)
+        _ = try await fixture.fail(probe, health: Self.health)
+        #expect((1900...2000).contains(try await pause(fixture) ?? 0))
+        try await fixture.makeDeliveriesDue()
+        #expect(try await claim(fixture).isEmpty)
+    }
+
+    @Test func aReceiverThatAsksForAPauseGetsItWhateverWasOnItsWay() async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 3)
+        let claims = try await claim(fixture, 2)
+        _ = try await fixture.fail(claims[0], throttle: .seconds(500), health: Self.health)
+        #expect(try await succeed(fixture, claims[1]))
+        #expect(try await fixture.store.releaseDelivery(claims[1]))
+        #expect((400...500).contains(try await pause(fixture) ?? 0))
+        #expect(try await claim(fixture).isEmpty)
+        let failures: Query = "SELECT failures::bigint AS count FROM failure_streak"
+        #expect(try await fixture.count(failures) == 0)
+        try await endPause(fixture)
+        #expect(try await claim(fixture).count == 2)
+    }
+
+    @Test func ourOwnFailuresCountAgainstNobody() async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 1)
+        for _ in 0..<5 {
+            let claim = try #require(try await claim(fixture).first)
+            _ = try await fixture.fail(claim, isReceiversFault: false, health: Self.health)
+        }
+        let streaks: Query = "SELECT count(*) AS count FROM failure_streak"
+        #expect(try await fixture.count(streaks) == 0)
+    }
+
+    @Test func aBurstOfFailuresDisablesNothingAndDaysOfThemDo() async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 30)
+        let claims = try await claim(fixture)
+        for claim in claims.dropLast(2) {
+            #expect(try await fixture.fail(claim, health: Self.health) == .recorded)
+        }
+        _ = try await fixture.aside.execute(
+            "UPDATE failure_streak SET failing_since = failing_since - interval '119 h'"
+        )
+        #expect(try await fixture.fail(claims[28], health: Self.health) == .recorded)
+        let witness = try await fixture.subscribe()
+        try await fixture.subscribe(session: "another")
+        _ = try await fixture.aside.execute(
+            "UPDATE failure_streak SET failing_since = failing_since - interval '1 h'"
+        )
+        #expect(try await fixture.fail(claims[29], health: Self.health) == .disabled)
+        let disabled = claims[0].subscription
+        let store = fixture.store
+        let subscription = try await store.subscription(tenant: fixture.tenant, id: disabled)
+        #expect(subscription?.disablement?.reason == .failing)
+        // The tenant is told once, and those of its subscriptions that are for no single session.
+        let events = try await store.events(ofTenant: fixture.tenant, after: 0, limit: 10)
+        #expect(events.map(\.kind) == [.subscriptionDisabled])
+        #expect(events[0].disabledSubscription?.id == disabled)
+        #expect(events[0].disabledSubscription?.reason == .failing)
+        let told = try await claim(fixture)
+        #expect(told.map(\.subscription) == [witness])
+        #expect(told.map(\.session) == [SessionID(fixture.tenant.uuid)])
+        #expect(told.map(\.acknowledgedSequence) == [0])
+    }
+
+    @Test func aReceiverThatIsGoneIsDisabledAtOnceAndLosesNothing() async throws {
+        let fixture = try await StoreFixture()
+        try await prepare(fixture, sessions: 2)
+        let claims = try await claim(fixture)
+        let id = claims[0].subscription
+        #expect(
+            try await fixture.fail(
+                claims[0],
+                retryAfter: .seconds(5),
+                isGone: true,
+                health: Self.health
+            ) == .disabled
+        )
+        let store = fixture.store
+        let subscription = try await store.subscription(tenant: fixture.tenant, id: id)
+        #expect(subscription?.disablement?.reason == .gone)
+        #expect(try await store.releaseDelivery(claims[1]))
+        #expect(try await claim(fixture).isEmpty)
+        var change = SubscriptionChange()
+        change.isEnabled = true
+        _ = try await store.changeSubscription(tenant: fixture.tenant, id: id, change)
+        #expect(try await claim(fixture).map(\.acknowledgedSequence) == [0, 0])
+    }
+}

@@ -1,0 +1,196 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema) struct DeliveryLogStoreTests {
+    private static let lease: Duration = .seconds(600)
+
+    private func log(
+        _ fixture: StoreFixture,
+        _ subscription: SubscriptionID,
+        _ state: LoggedDelivery.State? = nil
+    ) async throws -> [LoggedDelivery] {
+        try #require(
+            try await fixture.store.deliveries(
+                tenant: fixture.tenant,
+                subscription: subscription,
+                state: state,
+                before: nil,
+                limit: 100
+            )
+        )
+    }
+
+    /// Gives up the next message of every due delivery.
+    private func giveUp(_ fixture: StoreFixture) async throws {
+        for claim in try await fixture.claimDeliveries() {
+            _ = try await fixture.fail(claim, retryAfter: nil)
+        }
+    }
+
+    @Test func everyTryOfAMessageThatWasNotTakenAtOnceIsKept() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        for _ in 0..<2 {
+            let claim = try await fixture.claimDeliveries()[0]
+            _ = try await fixture.fail(claim)
+        }
+        let waiting = try #require(try await log(fixture, id).first)
+        #expect(waiting.state == .waiting)
+        #expect(waiting.nextAttemptAt != nil)
+        let claim = try await fixture.claimDeliveries()[0]
+        #expect(
+            try await fixture.store.recordDelivered(
+                claim,
+                through: 1,
+                status: 200,
+                attempt: StoreFixture.attempt(status: 200, reason: nil),
+                lease: Self.lease
+            )
+        )
+        let delivered = try #require(try await log(fixture, id, .delivered).first)
+        #expect(delivered.id == waiting.id)
+        #expect(delivered.attempts.map(\.status) == [500, 500, 200])
+        #expect(delivered.attempts.map(\.reason) == ["http_status", "http_status", nil])
+        #expect(
+            delivered.attempts.first == StoreFixture.attempt(status: 500, reason: "http_status")
+        )
+        #expect(delivered.kind == .taskCreated)
+        #expect(delivered.sessionIdentifier == StoreFixture.identifier)
+        #expect(delivered.nextAttemptAt == nil)
+        #expect(delivered.diedAt == nil)
+        #expect(try await log(fixture, id, .waiting).isEmpty)
+    }
+
+    @Test func aMessageThatIsGivenUpLetsTheNextPass() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit(2)
+        try await giveUp(fixture)
+        let dead = try #require(try await log(fixture, id, .dead).first)
+        #expect(dead.sequence == 1)
+        #expect(dead.diedAt != nil)
+        let next = try await fixture.claimDeliveries()[0]
+        #expect(next.acknowledgedSequence == 1)
+        #expect(next.attempt == 0)
+    }
+
+    @Test func onlyTheNewestTriesAreKept() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit()
+        try await giveUp(fixture)
+        let delivery = try await log(fixture, id)[0].id
+        for status in 1...30 {
+            _ = try await fixture.store.replay(tenant: fixture.tenant, id: delivery)
+            let claim = try await fixture.claimReplays()[0]
+            let attempt = StoreFixture.attempt(status: status, reason: "x", isReplay: true)
+            #expect(try await fixture.store.recordReplayed(claim, attempt))
+        }
+        let attempts = try await log(fixture, id)[0].attempts
+        #expect(attempts.map(\.status) == (11...30).map { $0 })
+    }
+
+    @Test func aReplayTouchesNothingButTheLog() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        try await fixture.submit(2)
+        try await giveUp(fixture)
+        let dead = try await log(fixture, id)[0]
+        let before = try await fixture.healthAndOrder()
+        let store = fixture.store
+        var change = SubscriptionChange()
+        change.isEnabled = false
+        _ = try await store.changeSubscription(tenant: fixture.tenant, id: id, change)
+        #expect(try await store.replay(tenant: fixture.tenant, id: dead.id)?.id == dead.id)
+        let refused = try #require(try await fixture.claimReplays(lease: .zero).first)
+        #expect(refused.sequence == 1)
+        // A lease that has run out lets another send it, and the first says nothing more.
+        let claim = try #require(try await fixture.claimReplays().first)
+        let failed = StoreFixture.attempt(status: 500, reason: "http_status", isReplay: true)
+        #expect(try await !store.recordReplayed(refused, failed))
+        #expect(try await store.recordReplayed(claim, failed))
+        #expect(try await log(fixture, id)[0].state == .dead)
+        #expect(try await fixture.claimReplays().isEmpty)
+        _ = try await store.replay(tenant: fixture.tenant, id: dead.id)
+        let again = try #require(try await fixture.claimReplays().first)
+        let taken = StoreFixture.attempt(status: 200, reason: nil, isReplay: true)
+        #expect(try await store.recordReplayed(again, taken))
+        let delivery = try await log(fixture, id)[0]
+        #expect(delivery.state == .delivered)
+        #expect(delivery.diedAt == dead.diedAt)
+        #expect(delivery.attempts.map(\.isReplay) == [false, true, true])
+        #expect(try await fixture.healthAndOrder() == before)
+    }
+
+    @Test func aRecoveryReplaysWhatDiedInItsTimeInOrder() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        let other = try await fixture.subscribe()
+        try await fixture.submit(6)
+        for _ in 0..<6 { try await giveUp(fixture) }
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE delivery_log
+            SET died_at = timestamptz '2026-01-01 00:00Z' + sequence * interval '1 h'
+            """
+        )
+        func at(_ hour: Double) -> Date {
+            Date(timeIntervalSince1970: 1_767_225_600 + hour * 3600)
+        }
+        let store = fixture.store
+        let tenant = fixture.tenant
+        let count = try await store.recover(
+            tenant: tenant,
+            subscription: id,
+            since: at(2),
+            until: at(5)
+        )
+        #expect(count == 3)
+        let claims = try await fixture.claimReplays()
+        #expect(claims.map(\.sequence) == [2, 3, 4])
+        #expect(Set(claims.map(\.subscription)) == [id])
+        // What is on its way already is not counted twice.
+        let rest = try await store.recover(
+            tenant: tenant,
+            subscription: id,
+            since: at(0),
+            until: nil
+        )
+        #expect(rest == 3)
+        try await store.cancelReplays(of: id)
+        #expect(try await fixture.claimReplays().isEmpty)
+        #expect(try await log(fixture, id, .dead).count == 6)
+        let unknown = SubscriptionID(UUID())
+        let none = try await store.recover(
+            tenant: tenant,
+            subscription: unknown,
+            since: at(0),
+            until: nil
+        )
+        #expect(none == nil)
+        #expect(try await log(fixture, other, .dead).count == 6)
+    }
+}
+
+extension StoreFixture {
+    fileprivate func claimReplays(
+        lease: Duration = .seconds(600)
+    ) async throws -> [ReplayClaim] {
+        try await store.claimReplays(worker.reserve(100), limit: 100, lease: lease)
+    }
+
+    /// What a replay must leave as it is.
+    fileprivate func healthAndOrder() async throws -> [String] {
+        try await aside.execute(
+            """
+            SELECT d::text AS row FROM delivery d
+            UNION ALL SELECT f::text FROM failure_streak f ORDER BY 1
+            """
+        ).map { try $0.decode("row") }
+    }
+}

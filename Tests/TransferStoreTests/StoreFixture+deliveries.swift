@@ -1,0 +1,68 @@
+import Foundation
+import Postgres
+import TransferModel
+import TransferStore
+
+extension StoreFixture {
+    @discardableResult
+    func subscribe(
+        session: String? = nil,
+        filter: EventFilter? = nil
+    ) async throws -> SubscriptionID {
+        let subscription = Subscription(
+            id: SubscriptionID(.version7()),
+            tenant: tenant,
+            sessionIdentifier: session,
+            settings: SubscriptionSettings(url: "https://hook.test/", filter: filter),
+            createdAt: Date()
+        )
+        _ = try await store.createSubscription(subscription, secret: .random())
+        return subscription.id
+    }
+
+    /// Records a failed try of the claim's next message.
+    func fail(
+        _ claim: DeliveryClaim,
+        retryAfter: Duration? = .zero,
+        throttle: Duration? = nil,
+        isGone: Bool = false,
+        isReceiversFault: Bool = true,
+        health: DeliveryHealth = DeliveryHealth()
+    ) async throws -> SetbackResult {
+        try await store.recordDeliveryFailed(
+            claim,
+            sequence: claim.acknowledgedSequence + 1,
+            DeliverySetback(
+                attempt: Self.attempt(status: 500, reason: "http_status"),
+                retryAfter: retryAfter,
+                throttle: throttle,
+                isGone: isGone,
+                isReceiversFault: isReceiversFault
+            ),
+            health: health
+        )
+    }
+
+    static func attempt(status: Int?, reason: String?, isReplay: Bool = false) -> DeliveryAttempt {
+        DeliveryAttempt(
+            at: Date(timeIntervalSince1970: 1_772_366_400),
+            duration: .milliseconds(7),
+            status: status,
+            reason: reason,
+            answer: "no",
+            isReplay: isReplay
+        )
+    }
+
+    /// Ends all waits of deliveries, but not the pauses of their subscriptions.
+    func makeDeliveriesDue() async throws {
+        _ = try await aside.execute("UPDATE delivery SET due_at = now() WHERE due_at IS NOT NULL")
+    }
+
+    func claimDeliveries(
+        _ limit: Int = 100,
+        lease: Duration = .seconds(600)
+    ) async throws -> [DeliveryClaim] {
+        try await store.claimDeliveries(worker.reserve(limit), limit: limit, lease: lease).claims
+    }
+}

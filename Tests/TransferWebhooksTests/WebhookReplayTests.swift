@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWebhooks
+
+/// What is given up, what is disabled, and how both come back.
+@Suite(.postgresSchema, .timeLimit(.minutes(5)))
+struct WebhookReplayTests {
+    private let threeTries = DeliverySchedule(waits: [.milliseconds(1), .milliseconds(1)])
+
+    private func dead(
+        _ fixture: DeliveryFixture,
+        _ subscription: SubscriptionID
+    ) async throws -> [LoggedDelivery] {
+        try await fixture.store.deliveries(
+            tenant: fixture.tenant,
+            subscription: subscription,
+            state: .dead,
+            before: nil,
+            limit: 10
+        ) ?? []
+    }
+
+    @Test func whatIsGivenUpIsPassedOverAndReplayedAsItWas() async throws {
+        let fixture = try await DeliveryFixture()
+        let refusal = OriginScript.response(
+            500,
+            body: .text("out of \u{1B}[31morder")
+        )
+        let id = try await fixture.subscribe(
+            answers: Array(repeating: .script(refusal), count: 3)
+        )
+        try await fixture.happen(3)
+        let messages = try await fixture.withDispatcher(schedule: threeTries) { dispatcher in
+            _ = try await fixture.receiver.messages(5)
+            let delivery = try #require(try await dead(fixture, id).first)
+            #expect(delivery.attempts.count == 3)
+            // What could steer a terminal is gone from the answer.
+            #expect(
+                delivery.attempts.map(\.answer) == Array(repeating: "out of �[31morder", count: 3)
+            )
+            _ = try await fixture.store.replay(tenant: fixture.tenant, id: delivery.id)
+            dispatcher.signal()
+            return try await fixture.receiver.messages(6)
+        }
+        #expect(try messages.map { try $0.event().sequence } == [1, 1, 1, 2, 3, 1])
+        #expect(messages[5].id == messages[0].id)
+        #expect(messages[5].body == messages[0].body)
+        #expect(messages[5]["webhook-signature"] != messages[0]["webhook-signature"])
+        #expect(try await dead(fixture, id).isEmpty)
+    }
+
+    @Test func aRecoveryEndsWhereTheReceiverCannotBeReached() async throws {
+        let fixture = try await DeliveryFixture()
+        let id = try await fixture.subscribe(
+            answers: Array(repeating: .status(500), count: 9) + [
+                .status(204), .script(.raw("not HTTP at all\r\n\r\n")),
+            ]
+        )
+        try await fixture.happen(3)
+        try await fixture.withDispatcher(schedule: threeTries) { dispatcher in
+            _ = try await fixture.receiver.messages(9)
+            try await eventually("three are dead") { try await dead(fixture, id).count == 3 }
+            let count = try await fixture.store.recover(
+                tenant: fixture.tenant,
+                subscription: id,
+                since: .distantPast,
+                until: nil
+            )
+            #expect(count == 3)
+            dispatcher.signal()
+            try await eventually("one got through and the others were left") {
+                let left = try await dead(fixture, id)
+                return left.count == 2 && left.allSatisfy { $0.nextAttemptAt == nil }
+            }
+        }
+    }
+
+    @Test func aReceiverThatIsGoneGetsNothingMoreUntilItIsEnabled() async throws {
+        let fixture = try await DeliveryFixture()
+        let id = try await fixture.subscribe("/gone", answers: [.status(410)])
+        try await fixture.subscribe("/other")
+        try await fixture.happen(2)
+        try await fixture.withDispatcher(schedule: threeTries) { dispatcher in
+            let told = try await fixture.receiver.messages(3, at: "/other")
+            let body = try #require(
+                told.map { String(decoding: $0.body, as: UTF8.self) }
+                    .first { $0.contains("subscription.disabled") }
+            )
+            #expect(body.contains(#""reason":"gone""#))
+            #expect(body.contains("\(id)"))
+            #expect(!body.contains("session_identifier"))
+            try await fixture.happen(1)
+            _ = try await fixture.receiver.messages(4, at: "/other")
+            #expect(fixture.receiver.received(at: "/gone").count == 1)
+            try await fixture.enable(id)
+            dispatcher.signal()
+            let messages = try await fixture.receiver.messages(4, at: "/gone")
+            #expect(try messages.map { try $0.event().sequence } == [1, 1, 2, 3])
+        }
+    }
+
+    @Test func aTestIsSignedAndLeavesNoTrace() async throws {
+        let fixture = try await DeliveryFixture()
+        let id = try await fixture.subscribe(
+            answers: [.script(.response(418, body: .text("teapot"))), .status(200)]
+        )
+        try await fixture.enable(id, false)
+        let endpoint = try #require(
+            try await fixture.store.endpoint(tenant: fixture.tenant, subscription: id)
+        )
+        try await fixture.withDispatcher { dispatcher in
+            let refused = await dispatcher.sendTest(of: id, to: endpoint)
+            #expect(refused.status == 418)
+            #expect(refused.reason == "http_status")
+            #expect(refused.answer == "teapot")
+            let taken = await dispatcher.sendTest(of: id, to: endpoint)
+            #expect(taken.status == 200)
+            #expect(taken.reason == nil)
+        }
+        let messages = fixture.receiver.received()
+        #expect(Set(messages.map(\.id)).count == 2)
+        for message in messages {
+            let timestamp = try #require(message["webhook-timestamp"].flatMap(Double.init))
+            try WebhookVerifier(secrets: [fixture.secret]).verify(
+                headers: message.headers,
+                body: message.body,
+                now: Date(timeIntervalSince1970: timestamp)
+            )
+            let body = String(decoding: message.body, as: UTF8.self)
+            #expect(body.contains(#""type":"subscription.test""#))
+            #expect(body.contains(#""subscription_id":"\#(id)""#))
+        }
+        #expect(try await fixture.deliveries().isEmpty)
+        #expect(try await dead(fixture, id).isEmpty)
+    }
+}
