@@ -139,10 +139,6 @@ CREATE TABLE delivery (
     CONSTRAINT delivery_pkey PRIMARY KEY (subscription_id, session_id)
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
-CREATE TABLE erasure (
-    session_id uuid NOT NULL,
-    begun_at timestamp with time zone NOT NULL DEFAULT now(),
-    CONSTRAINT erasure_pkey PRIMARY KEY (session_id)
 CREATE TABLE delivery_attempt (
     delivery_id uuid NOT NULL,
     number integer NOT NULL,
@@ -169,6 +165,12 @@ CREATE TABLE delivery_log (
     CONSTRAINT delivery_log_pkey PRIMARY KEY (id),
     CONSTRAINT delivery_log_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'dead'::text]))),
     CONSTRAINT delivery_log_subscription_id_session_id_sequence_key UNIQUE (subscription_id, session_id, sequence)
+);
+
+CREATE TABLE erasure (
+    session_id uuid NOT NULL,
+    begun_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT erasure_pkey PRIMARY KEY (session_id)
 );
 
 CREATE TABLE event (

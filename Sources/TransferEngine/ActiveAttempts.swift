@@ -8,14 +8,35 @@ final class ActiveAttempts: Sendable {
         var perLane: [Lane: Int] = [:]
         /// What was stored of each attempt's progress, but for those that never lasted.
         var stored: [Fence: Stored] = [:]
+        /// How fast each attempt is, and what was told of it in events.
+        var paces: [Fence: Pace] = [:]
         /// Attempts that wait for an earlier one of their task to let go of its file.
         var postponed: [TaskID: TaskClaim] = [:]
         var isClosed = false
     }
 
+    private struct Pace {
+        var rate: RecentRate
+        var toldBytes: Int64 = 0
+        var toldAt: ContinuousClock.Instant
+
+        /// Whether an event is to tell of so many bytes now: forward only, and not too often.
+        mutating func tells(
+            _ bytes: Int64,
+            every interval: Duration,
+            at now: ContinuousClock.Instant
+        ) -> Bool {
+            guard bytes > toldBytes, now - toldAt >= interval else { return false }
+            toldBytes = bytes
+            toldAt = now
+            return true
+        }
+    }
+
     private struct Stored {
         var received: Int64 = 0
         var sent: Int64 = 0
+        var bytesPerSecond: Int64 = 0
         /// Names the part file of the last checkpoint.
         var partFence: Fence?
         var isResumptionTold = false
@@ -51,6 +72,7 @@ final class ActiveAttempts: Sendable {
         state.withLock { state in
             guard state.attempts.removeValue(forKey: claim.fence) != nil else { return nil }
             state.stored[claim.fence] = nil
+            state.paces[claim.fence] = nil
             let rest = (state.perLane[claim.lane] ?? 1) - 1
             state.perLane[claim.lane] = rest > 0 ? rest : nil
             return state.postponed.removeValue(forKey: claim.task)
@@ -93,7 +115,9 @@ final class ActiveAttempts: Sendable {
     }
 
     /// What is new of the running attempts since the last call.
-    func takeProgress() -> (progress: [AttemptProgress], resumptions: [Resumption]) {
+    func takeProgress(
+        at instant: ContinuousClock.Instant = .now
+    ) -> (progress: [AttemptProgress], resumptions: [Resumption]) {
         state.withLock { state in
             var progress: [AttemptProgress] = []
             var resumptions: [Resumption] = []
@@ -107,8 +131,25 @@ final class ActiveAttempts: Sendable {
                     stored.isResumptionTold = true
                     state.stored[fence] = stored
                 }
-                let hasMoved = now.received != stored.received || now.sent != stored.sent
-                guard hasMoved || checkpoint != nil else { continue }
+                let moved = now.received + now.sent
+                var pace =
+                    state.paces[fence]
+                    ?? Pace(
+                        rate: RecentRate(moved, at: instant),
+                        // What earlier attempts have left is no news.
+                        toldBytes: attempt.claim.partial == nil ? 0 : moved,
+                        toldAt: instant
+                    )
+                pace.rate.note(moved, at: instant)
+                let isTold =
+                    attempt.claim.options.progressInterval.map {
+                        pace.tells(moved, every: $0, at: instant)
+                    } ?? false
+                state.paces[fence] = pace
+                let hasMoved =
+                    now.received != stored.received || now.sent != stored.sent
+                    || pace.rate.value != stored.bytesPerSecond
+                guard hasMoved || isTold || checkpoint != nil else { continue }
                 progress.append(
                     AttemptProgress(
                         task: attempt.claim.task,
@@ -117,11 +158,14 @@ final class ActiveAttempts: Sendable {
                         bytesExpected: now.expected,
                         bytesSent: now.sent,
                         bytesToSend: now.toSend,
+                        bytesPerSecond: pace.rate.value,
+                        isTold: isTold,
                         checkpoint: checkpoint
                     )
                 )
                 stored.received = now.received
                 stored.sent = now.sent
+                stored.bytesPerSecond = pace.rate.value
                 stored.partFence = now.checkpoint?.partFence
                 state.stored[fence] = stored
             }

@@ -158,7 +158,7 @@ package struct TransferEngine: Service {
                     try await heedControls()
                     let (progress, resumptions) = active.takeProgress()
                     if !(try await store.recordResumptions(resumptions)).isEmpty { onEvents() }
-                    if !progress.isEmpty { try await store.recordProgress(progress) }
+                    if !progress.isEmpty, try await store.recordProgress(progress) { onEvents() }
                 } catch {
                     active.restore()
                     logger.debug("controls not read", metadata: ["error": "\(error)"])

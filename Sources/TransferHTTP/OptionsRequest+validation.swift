@@ -29,6 +29,11 @@ extension OptionsRequest {
             TransferOptions.bytesPerSecondRange,
             "bytes_per_second_max"
         )
+        options.progressInterval = check.seconds(
+            progressInterval,
+            TransferOptions.progressIntervalSeconds,
+            "progress_interval"
+        )
         switch tls?.minimumVersion {
         case nil: break
         case "1.2": options.requiresTLS13 = false
@@ -186,6 +191,7 @@ extension OptionsDocument {
         asksForCredential = options.asksForCredential
         timeoutForFirstByte = options.timeoutForFirstByte?.seconds
         bytesPerSecondMax = options.bytesPerSecondMax
+        progressInterval = options.progressInterval?.seconds
         if options.requiresTLS13 != nil || options.certificateAuthorities != nil {
             tls = TLS(
                 minimumVersion: options.requiresTLS13.map { $0 ? "1.3" : "1.2" },

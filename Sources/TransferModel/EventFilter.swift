@@ -23,6 +23,8 @@ package struct EventFilter: Equatable, Sendable {
         if let kind = SessionEvent.Kind(rawValue: term) { return [kind] }
         guard term.utf8.suffix(2).elementsEqual(".*".utf8) else { return [] }
         let family = term.utf8.dropLast()
-        return SessionEvent.Kind.allCases.filter { $0.rawValue.utf8.starts(with: family) }
+        return SessionEvent.Kind.allCases.filter {
+            $0.rawValue.utf8.starts(with: family) && $0.isSentUnasked
+        }
     }
 }

@@ -52,6 +52,10 @@ package struct AttemptProgress: Sendable {
     /// Bytes of an upload that were sent.
     package let bytesSent: Int64
     package let bytesToSend: Int64?
+    /// In the last seconds, received and sent.
+    package let bytesPerSecond: Int64
+    /// Whether an event is to tell of it.
+    package let isTold: Bool
     /// The part that a later attempt may go on with, when it is to be stored now.
     package let checkpoint: PartialDownload?
 
@@ -62,6 +66,8 @@ package struct AttemptProgress: Sendable {
         bytesExpected: Int64?,
         bytesSent: Int64 = 0,
         bytesToSend: Int64? = nil,
+        bytesPerSecond: Int64 = 0,
+        isTold: Bool = false,
         checkpoint: PartialDownload? = nil
     ) {
         self.task = task
@@ -70,6 +76,8 @@ package struct AttemptProgress: Sendable {
         self.bytesExpected = bytesExpected
         self.bytesSent = bytesSent
         self.bytesToSend = bytesToSend
+        self.bytesPerSecond = bytesPerSecond
+        self.isTold = isTold
         self.checkpoint = checkpoint
     }
 }

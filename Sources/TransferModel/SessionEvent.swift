@@ -47,6 +47,7 @@ package struct SessionEvent: Sendable {
         case taskResumed = "task.resumed"
         case taskSuspended = "task.suspended"
         case taskResumedAtOffset = "task.resumed_at_offset"
+        case taskProgress = "task.progress"
         case taskWaiting = "task.waiting"
         case taskWillBegin = "task.will_begin"
         case taskAuthenticationRequired = "task.authentication_required"
@@ -57,6 +58,10 @@ package struct SessionEvent: Sendable {
         case sessionEventsFinished = "session.events_finished"
         case sessionInvalidated = "session.invalidated"
         case subscriptionDisabled = "subscription.disabled"
+
+        /// Whether a subscription that names no kinds gets it: what comes every few seconds is
+        /// sent only to those who want it.
+        package var isSentUnasked: Bool { self != .taskProgress }
     }
 
     /// The subscription that `subscription.disabled` is about.
@@ -85,6 +90,8 @@ package struct SessionEvent: Sendable {
         package let clientString: ClientString?
         package let bytesReceived: Int64
         package let failure: TransferFailure?
+        /// Of an event that tells how far the task is.
+        package let progress: Progress?
 
         package init(
             id: TaskID,
@@ -92,7 +99,8 @@ package struct SessionEvent: Sendable {
             attempt: Int,
             clientString: ClientString?,
             bytesReceived: Int64,
-            failure: TransferFailure?
+            failure: TransferFailure?,
+            progress: Progress? = nil
         ) {
             self.id = id
             self.state = state
@@ -100,6 +108,21 @@ package struct SessionEvent: Sendable {
             self.clientString = clientString
             self.bytesReceived = bytesReceived
             self.failure = failure
+            self.progress = progress
+        }
+    }
+
+    /// How far a task was, besides the bytes received.
+    package struct Progress: Equatable, Sendable {
+        /// Nil while unknown, as ``bytesToSend``.
+        package let bytesExpected: Int64?
+        package let bytesSent: Int64
+        package let bytesToSend: Int64?
+
+        package init(bytesExpected: Int64?, bytesSent: Int64, bytesToSend: Int64?) {
+            self.bytesExpected = bytesExpected
+            self.bytesSent = bytesSent
+            self.bytesToSend = bytesToSend
         }
     }
 

@@ -8,6 +8,8 @@ package struct TransferOptions: Equatable, Sendable {
     package var timeoutForFirstByte: Duration?
     /// The most bytes in a second, either way.
     package var bytesPerSecondMax: Int64?
+    /// The least time between two events that tell how far a task is; nil for none at all.
+    package var progressInterval: Duration?
     /// Whether TLS 1.2 is refused too.
     package var requiresTLS13: Bool?
     /// Certificates in PEM that are trusted instead of the system's.
@@ -45,6 +47,7 @@ package struct TransferOptions: Equatable, Sendable {
     package static let retryDelaySeconds: ClosedRange<Double> = 0.1...86_400
     package static let redirectsRange = 0...10
     package static let bytesPerSecondRange: ClosedRange<Int64> = 1024...(1 << 40)
+    package static let progressIntervalSeconds: ClosedRange<Double> = 1...3600
     /// The most bytes of ``certificateAuthorities``.
     package static let authoritiesBytesMax = 64 * 1024
 
@@ -60,6 +63,7 @@ package struct TransferOptions: Equatable, Sendable {
         options.timeoutForResource = other.timeoutForResource ?? timeoutForResource
         options.timeoutForFirstByte = other.timeoutForFirstByte ?? timeoutForFirstByte
         options.bytesPerSecondMax = other.bytesPerSecondMax ?? bytesPerSecondMax
+        options.progressInterval = other.progressInterval ?? progressInterval
         options.requiresTLS13 = other.requiresTLS13 ?? requiresTLS13
         options.certificateAuthorities = other.certificateAuthorities ?? certificateAuthorities
         options.attemptsMax = other.attemptsMax ?? attemptsMax

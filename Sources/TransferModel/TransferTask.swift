@@ -71,7 +71,7 @@ package struct TransferTask: Sendable {
     package let bytesSent: Int64
     /// Nil while unknown.
     package let bytesToSend: Int64?
-    /// Of the running attempt, on average; nil when there is none.
+    /// Of the running attempt in the last seconds; nil when there is none.
     package let bytesPerSecond: Int64?
     /// Until when a waiting state lasts.
     package let waitsUntil: Date?

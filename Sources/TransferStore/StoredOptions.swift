@@ -7,6 +7,7 @@ private struct StoredOptions: Codable {
     var timeout_for_resource_ms: Int64?
     var timeout_for_first_byte_ms: Int64?
     var bytes_per_second_max: Int64?
+    var progress_interval_ms: Int64?
     var requires_tls_13: Bool?
     var certificate_authorities: String?
     var attempts_max: Int?
@@ -35,6 +36,7 @@ extension StoredJSON {
                 timeout_for_resource_ms: options.timeoutForResource?.milliseconds,
                 timeout_for_first_byte_ms: options.timeoutForFirstByte?.milliseconds,
                 bytes_per_second_max: options.bytesPerSecondMax,
+                progress_interval_ms: options.progressInterval?.milliseconds,
                 requires_tls_13: options.requiresTLS13,
                 certificate_authorities: options.certificateAuthorities
                     .map { String(decoding: $0, as: UTF8.self) },
@@ -63,6 +65,7 @@ extension StoredJSON {
         options.timeoutForResource = stored.timeout_for_resource_ms.map { .milliseconds($0) }
         options.timeoutForFirstByte = stored.timeout_for_first_byte_ms.map { .milliseconds($0) }
         options.bytesPerSecondMax = stored.bytes_per_second_max
+        options.progressInterval = stored.progress_interval_ms.map { .milliseconds($0) }
         options.requiresTLS13 = stored.requires_tls_13
         options.certificateAuthorities = stored.certificate_authorities.map { Array($0.utf8) }
         options.attemptsMax = stored.attempts_max

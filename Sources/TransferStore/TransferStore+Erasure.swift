@@ -74,6 +74,15 @@ extension TransferStore {
                 WHERE s.id = e.session_id AND b.tenant_id = s.tenant_id
                     AND d.subscription_id = b.id AND d.session_id = e.session_id
             ),
+            log_row AS (
+                DELETE FROM delivery_log l USING empty e, session s, subscription b
+                WHERE s.id = e.session_id AND b.tenant_id = s.tenant_id
+                    AND l.subscription_id = b.id AND l.session_id = e.session_id
+                RETURNING l.id
+            ),
+            attempt_row AS (
+                DELETE FROM delivery_attempt a USING log_row l WHERE a.delivery_id = l.id
+            ),
             progress_row AS (
                 DELETE FROM session_progress p USING empty e WHERE p.session_id = e.session_id
             ),

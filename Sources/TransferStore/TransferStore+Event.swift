@@ -38,7 +38,8 @@ extension TransferStore {
             """
             SELECT e.id, e.session_id, s.identifier, e.sequence, e.kind, e.generation,
                 e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
-                e.bytes_received, e.failure, e.summary, e.details, t.client_string,
+                e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
+                e.summary, e.details, t.client_string,
                 CASE WHEN e.summary IS NOT NULL THEN coalesce((
                     SELECT jsonb_agg(jsonb_build_object(
                         'id', f.task_id, 'code', f.failure->>'code') ORDER BY f.task_id)
@@ -133,7 +134,22 @@ extension SessionEvent.TaskSnapshot {
             attempt: Int(try row.decode("attempt", as: Int16.self)),
             clientString: try row.clientString("client_string"),
             bytesReceived: try row.decode("bytes_received"),
-            failure: try row.failure("failure")
+            failure: try row.failure("failure"),
+            progress: try SessionEvent.Progress(row)
+        )
+    }
+}
+
+extension SessionEvent.Progress {
+    /// Nil in the row of an event that is not about it.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let bytesSent = try row.decodeIfPresent("bytes_sent", as: Int64.self) else {
+            return nil
+        }
+        self.init(
+            bytesExpected: try row.decodeIfPresent("bytes_expected"),
+            bytesSent: bytesSent,
+            bytesToSend: try row.decodeIfPresent("bytes_to_send")
         )
     }
 }

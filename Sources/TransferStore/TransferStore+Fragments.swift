@@ -14,13 +14,18 @@ extension TransferStore {
     ///
     /// Expects `counter(session_id, base)`, whose row lock on the session orders this against the
     /// release of a delivery. A pair that is already due is locked but not written again.
-    static let wake: Query = """
+    static let wake: Query = wake(of: "true")
+
+    /// As ``wake``, but only of subscriptions `b` of which `condition` is true.
+    static func wake(of condition: Query) -> Query {
+        """
         wake AS (
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
             SELECT b.id, c.session_id, c.base, now()
             FROM counter c
             JOIN session s ON s.id = c.session_id
             JOIN subscription b ON b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
+                AND \(condition)
                 AND (b.session_identifier IS NULL
                     OR b.session_identifier = s.identifier COLLATE "C")
             ORDER BY c.session_id, b.id
@@ -28,6 +33,7 @@ extension TransferStore {
             DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
         )
         """
+    }
 
     /// Numbers and writes events, keeps the counters and, when nothing is outstanding any more,
     /// ends the generation with `session.events_finished`: in the transaction that ended the last

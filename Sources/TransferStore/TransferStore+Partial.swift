@@ -2,37 +2,13 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// What is kept of unfinished downloads, and how far the running ones are.
+/// What is kept of unfinished downloads.
 extension TransferStore {
     /// Abandoned parts read by one call.
     private static let abandonedPartsMax = 500
 
-    /// Stores how far running attempts are, and the part files that the next attempts may go on
-    /// with; stale fences change nothing.
-    package func recordProgress(_ progress: [AttemptProgress]) async throws(StoreError) {
-        let checkpoints = progress.compactMap { progress in
-            progress.checkpoint.map { (task: progress.task, fence: progress.fence, partial: $0) }
-        }
-        // First, so that whoever reads of the bytes may count on them.
-        try await recordCheckpoints(checkpoints)
-        // Nothing rests on it, and the next one comes within a second.
-        _ = try await runUnsynced(
-            """
-            UPDATE attempt a SET
-                bytes_received = i.received, bytes_expected = i.expected,
-                bytes_sent = i.sent, bytes_to_send = i.to_send
-            FROM unnest(
-                \(progress.map(\.task.uuid)), \(progress.map(\.fence.rawValue)),
-                \(progress.map(\.bytesReceived)), \(progress.map(\.bytesExpected)),
-                \(progress.map(\.bytesSent)), \(progress.map(\.bytesToSend))
-            ) AS i (task_id, fence, received, expected, sent, to_send)
-            WHERE a.task_id = ANY (\(progress.map(\.task.uuid)))
-                AND a.task_id = i.task_id AND a.fence = i.fence
-            """
-        )
-    }
-
-    private func recordCheckpoints(
+    /// Keeps the part files of running attempts for the next ones; stale fences change nothing.
+    func recordCheckpoints(
         _ checkpoints: [(task: TaskID, fence: Fence, partial: PartialDownload)]
     ) async throws(StoreError) {
         guard !checkpoints.isEmpty else { return }

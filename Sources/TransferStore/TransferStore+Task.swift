@@ -134,12 +134,7 @@ extension TransferStore {
             t.destination_path, t.destination_overwrite, t.priority_rank, t.options,
             t.kind, t.method, coalesce(h.awaits_body, false) AS awaits_body,
             coalesce(o.bytes_sent, a.bytes_sent, 0) AS bytes_sent, a.bytes_to_send,
-            -- On average since the attempt began; its own bytes only.
-            ((greatest(0, a.bytes_received - coalesce(a.resumed_at_offset, x.bytes_durable, 0))
-                + a.bytes_sent)
-                / greatest(extract(epoch FROM clock_timestamp() - a.started_at), 0.001))::bigint
-                AS bytes_per_second,
-            t.created_at,
+            a.bytes_per_second, t.created_at,
             CASE
                 WHEN o.task_id IS NOT NULL THEN o.state::text
                 WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'

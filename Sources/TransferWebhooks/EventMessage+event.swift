@@ -42,6 +42,10 @@ extension EventMessage.Task {
             countOfBytesReceived: task.bytesReceived,
             error: task.failure.map(TaskDocument.Failure.init)
         )
+        guard let progress = task.progress else { return }
+        countOfBytesExpectedToReceive = progress.bytesExpected ?? -1
+        countOfBytesSent = progress.bytesSent
+        countOfBytesExpectedToSend = progress.bytesToSend ?? -1
     }
 }
 

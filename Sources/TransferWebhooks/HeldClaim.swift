@@ -24,7 +24,9 @@ struct HeldClaim: Sendable {
     func isTrusted(at now: ContinuousClock.Instant) -> Bool { now < expiresAt }
 
     /// Whether the subscription asks for events of this kind.
-    func wants(_ kind: SessionEvent.Kind) -> Bool { claim.filter?.contains(kind) ?? true }
+    func wants(_ kind: SessionEvent.Kind) -> Bool {
+        claim.filter?.contains(kind) ?? kind.isSentUnasked
+    }
 
     /// Takes note of a delivery that the store has recorded, which renews the lease.
     mutating func advance(to sequence: Int64, until expiresAt: ContinuousClock.Instant) {

@@ -90,6 +90,10 @@ package struct EventMessage: Codable, Sendable {
         package let clientPersistedString: String?
         package let countOfBytesReceived: Int64
         package let error: TaskDocument.Failure?
+        /// This and those below only of `task.progress`; -1 while unknown.
+        package var countOfBytesExpectedToReceive: Int64?
+        package var countOfBytesSent: Int64?
+        package var countOfBytesExpectedToSend: Int64?
 
         package init(
             id: String,
@@ -111,6 +115,9 @@ package struct EventMessage: Codable, Sendable {
             case id, state, attempt, error
             case clientPersistedString = "client_persisted_string"
             case countOfBytesReceived = "count_of_bytes_received"
+            case countOfBytesExpectedToReceive = "count_of_bytes_expected_to_receive"
+            case countOfBytesSent = "count_of_bytes_sent"
+            case countOfBytesExpectedToSend = "count_of_bytes_expected_to_send"
         }
     }
 

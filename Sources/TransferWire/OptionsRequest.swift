@@ -16,12 +16,15 @@ package struct OptionsRequest: Decodable, Sendable {
     /// Seconds to the begin of an answer.
     package let timeoutForFirstByte: Double?
     package let bytesPerSecondMax: Int64?
+    /// Seconds between two events.
+    package let progressInterval: Double?
     package let tls: TLSRequest?
 
     package enum CodingKeys: String, CodingKey {
         case retry, tls, credential
         case timeoutForFirstByte = "timeout_for_first_byte"
         case bytesPerSecondMax = "bytes_per_second_max"
+        case progressInterval = "progress_interval"
         case timeoutForRequest = "timeout_for_request"
         case timeoutForResource = "timeout_for_resource"
         case httpErrors = "http_errors"
@@ -90,6 +93,7 @@ package struct OptionsDocument: Codable, Sendable {
     package var asksForCredential: Bool?
     package var timeoutForFirstByte: Double?
     package var bytesPerSecondMax: Int64?
+    package var progressInterval: Double?
     package var tls: TLS?
 
     package init() {}

@@ -23,7 +23,7 @@ package struct TaskDocument: Codable, Sendable {
     package var countOfBytesExpectedToSend: Int64
     /// The task's own limit.
     package var bytesPerSecondMax: Int64?
-    /// Of the running attempt, on average.
+    /// Of the running attempt in the last seconds.
     package var bytesPerSecond: Int64?
     /// Seconds until all bytes are there, if they go on as until now.
     package var estimatedTimeRemaining: Double?

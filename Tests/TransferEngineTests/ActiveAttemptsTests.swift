@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 import TransferModel
 
@@ -9,7 +10,8 @@ import TransferModel
     private final class Running: TransferAttempt {
         let claim: TaskClaim
         let current = CurrentTransfer()
-        var progress: AttemptStatus { AttemptStatus(received: 5) }
+        let received = Mutex<Int64>(5)
+        var progress: AttemptStatus { AttemptStatus(received: received.withLock { $0 }) }
         init(_ claim: TaskClaim) { self.claim = claim }
         func abandon() {}
     }
@@ -19,8 +21,11 @@ import TransferModel
     private static func claim(
         _ fence: Int64,
         of task: TaskID = task,
-        hasPartial: Bool = true
+        hasPartial: Bool = true,
+        progressInterval: Duration? = nil
     ) -> TaskClaim {
+        var options = TransferOptions()
+        options.progressInterval = progressInterval
         let partial = PartialDownload(
             partFence: Fence(rawValue: 1),
             bootID: UUID(),
@@ -40,6 +45,7 @@ import TransferModel
             destination: nil,
             timeoutForRequest: .seconds(1),
             timeoutForResource: .seconds(1),
+            options: options,
             partial: hasPartial ? partial : nil
         )
     }
@@ -81,6 +87,31 @@ import TransferModel
         #expect(active.insert(Running(Self.claim(1))))
         #expect(active.all(closing: true).count == 1)
         #expect(!active.insert(Running(Self.claim(2, of: TaskID(UUID())))))
+    }
+
+    @Test func eventsComeNoOftenerThanAskedForAndOnlyForward() {
+        let active = ActiveAttempts()
+        let start = ContinuousClock.now
+        let running = Running(Self.claim(1, hasPartial: false, progressInterval: .seconds(10)))
+        let silent = Running(Self.claim(2, hasPartial: false))
+        #expect(active.insert(running))
+        #expect(active.insert(silent))
+        func told(_ bytes: Int64, after seconds: Int) -> [Int64] {
+            for attempt in [running, silent] { attempt.received.withLock { $0 = bytes } }
+            let progress = active.takeProgress(at: start + .seconds(seconds)).progress
+            // That nothing was stored is no reason to tell it again.
+            active.restore()
+            return progress.filter(\.isTold).map(\.bytesReceived)
+        }
+        #expect(told(1, after: 0) == [])
+        #expect(told(5, after: 9) == [])
+        #expect(told(6, after: 10) == [6])
+        #expect(told(7, after: 19) == [])
+        #expect(told(8, after: 20) == [8])
+        // Begun anew, and not yet where it was.
+        #expect(told(3, after: 40) == [])
+        #expect(told(8, after: 50) == [])
+        #expect(told(9, after: 51) == [9])
     }
 
     @Test func progressIsToldOnceUntilItMoves() {

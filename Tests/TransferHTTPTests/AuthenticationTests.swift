@@ -69,6 +69,7 @@ import TransferWire
         switch (method, path.split(separator: "/").last) {
         case ("PATCH", _): "{}"
         case ("POST", "tasks"): #"{"url": "http://a.example/"}"#
+        case ("POST", "recover"): #"{"since": "2026-01-01T00:00:00Z"}"#
         case ("POST", "credential"): #"{"disposition": "default"}"#
         case ("POST", "begin"): #"{"disposition": "continue"}"#
         default: nil

@@ -1,0 +1,99 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Events that tell how far a task is.
+@Suite(.postgresSchema) struct ProgressStoreTests {
+    private static func progress(
+        _ claim: TaskClaim,
+        _ bytes: Int64,
+        isTold: Bool = true
+    ) -> AttemptProgress {
+        AttemptProgress(
+            task: claim.task,
+            fence: claim.fence,
+            bytesReceived: bytes,
+            bytesExpected: 1000,
+            bytesSent: 7,
+            bytesPerSecond: 50,
+            isTold: isTold
+        )
+    }
+
+    @Test func whatIsToldIsAnEventInTheSessionsOrder() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(3)
+        let claims = try await fixture.claim()
+        let isTold = try await fixture.store.recordProgress([
+            Self.progress(claims[0], 100), Self.progress(claims[1], 200, isTold: false),
+            Self.progress(claims[2], 300),
+        ])
+        #expect(isTold)
+        let events = try await fixture.events()
+        #expect(events.map(\.sequence) == [1, 2, 3, 4, 5])
+        let told = events.filter { $0.kind == .taskProgress }
+        #expect(Set(told.compactMap(\.task?.id)) == [claims[0].task, claims[2].task])
+        let task = try #require(told.first { $0.task?.id == claims[2].task }?.task)
+        #expect(task.state == .running)
+        #expect(task.attempt == 1)
+        #expect(task.bytesReceived == 300)
+        #expect(task.progress?.bytesExpected == 1000)
+        #expect(task.progress?.bytesSent == 7)
+        #expect(task.progress?.bytesToSend == nil)
+        #expect(events[0].task?.progress == nil)
+        for claim in claims {
+            #expect(try await fixture.task(claim.task).bytesReceived > 0)
+            #expect(try await fixture.task(claim.task).bytesPerSecond == 50)
+        }
+        try await fixture.checkInvariants()
+    }
+
+    @Test func whatIsNotToldIsNoEvent() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit()
+        let claim = try await fixture.claim()[0]
+        let isTold = try await fixture.store.recordProgress([
+            Self.progress(claim, 100, isTold: false)
+        ])
+        #expect(!isTold)
+        #expect(try await fixture.events().map(\.kind) == [.taskCreated])
+    }
+
+    @Test func afterTheEndNothingIsTold() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(3)
+        let claims = try await fixture.claim()
+        try await fixture.complete([claims[0]])
+        // Past the point of no return, too.
+        try await fixture.publish([claims[1]])
+        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: claims[2].task)
+        let before = try await fixture.events().count
+        for claim in claims {
+            #expect(try await !fixture.store.recordProgress([Self.progress(claim, 900)]))
+        }
+        #expect(try await fixture.events().count == before)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func anEndAtTheSameTimeIsNeverBeforeIt() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        for round in 0..<40 {
+            let id = try await fixture.submit()[0]
+            let claim = try await fixture.claim()[0]
+            async let told = fixture.store.recordProgress([Self.progress(claim, 500)])
+            if round % 2 == 0 {
+                async let ended = fixture.conclude([claim], .failed(StoreFixture.failure))
+                _ = try await (told, ended)
+            } else {
+                async let ended = fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+                _ = try await (told, ended)
+            }
+            let kinds = try await fixture.events().filter { $0.task?.id == id }.map(\.kind)
+            #expect(kinds.last != .taskProgress)
+        }
+        try await fixture.checkInvariants()
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWebhooks
+
+/// Who gets the events that tell how far a task is.
+@Suite(.postgresSchema, .timeLimit(.minutes(1))) struct WebhookProgressTests {
+    @Test func progressIsSentOnlyToThoseWhoNameIt() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe("/all")
+        try await fixture.subscribe("/named", kinds: [.taskProgress])
+        let task = try await fixture.happen(1)[0]
+        try await fixture.withDispatcher { _ in
+            _ = try await fixture.receiver.messages(1, at: "/all")
+            try await eventually("nothing is left to deliver") {
+                try await fixture.deliveries().allSatisfy { $0.wait == nil }
+            }
+        }
+        let worker = WorkerIdentity(
+            incarnation: try await fixture.store.registerWorker(name: "engine")
+        )
+        let claims = try await fixture.store.claim(
+            TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
+            fences: worker.reserve(1)
+        )
+        let isTold = try await fixture.store.recordProgress(
+            claims.map {
+                AttemptProgress(
+                    task: $0.task,
+                    fence: $0.fence,
+                    bytesReceived: 5,
+                    bytesExpected: nil,
+                    isTold: true
+                )
+            }
+        )
+        #expect(isTold)
+        // Nobody else is woken for it.
+        #expect(try await fixture.deliveries().count { $0.wait != nil } == 1)
+        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+        try await fixture.withDispatcher { _ in
+            _ = try await fixture.receiver.messages(3, at: "/all")
+            _ = try await fixture.receiver.messages(1, at: "/named")
+            try await eventually("nothing is left to deliver") {
+                try await fixture.deliveries().allSatisfy { $0.wait == nil }
+            }
+        }
+        let all = try fixture.receiver.received(at: "/all").map { try $0.event().type }
+        #expect(all == ["task.created", "task.cancelled", "session.events_finished"])
+        let named = fixture.receiver.received(at: "/named")
+        #expect(try named.map { try $0.event().type } == ["task.progress"])
+        let text = String(decoding: try #require(named.first).body, as: UTF8.self)
+        #expect(text.contains(#""count_of_bytes_expected_to_receive":-1"#))
+    }
+}
