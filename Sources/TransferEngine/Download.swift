@@ -142,6 +142,7 @@ final class Download: CurlSink, TransferAttempt {
     func start(_ url: CurlURL) {
         let (headers, method, point, remaining) = state.withLock { state in
             state.metrics.redirects = state.machine.redirects
+            state.metrics.fetchStart = .now - state.startedAt
             return (state.headers, state.method, state.machine.resumePoint, timeLeft(state))
         }
         var request = CurlRequest(

@@ -117,6 +117,7 @@ final class Exchange: CurlSink, TransferAttempt {
     func start(_ url: CurlURL) {
         var (request, remaining) = state.withLock { state in
             state.metrics.redirects = state.machine.redirects
+            state.metrics.fetchStart = .now - state.startedAt
             var request = CurlRequest(
                 url: url.absoluteString,
                 method: state.request.method,

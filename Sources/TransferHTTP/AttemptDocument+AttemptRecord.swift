@@ -1,3 +1,4 @@
+import Foundation
 import TransferModel
 import TransferWebhooks
 import TransferWire
@@ -19,6 +20,35 @@ extension AttemptDocument {
     }
 }
 
+extension TaskMetricsDocument {
+    init(_ metrics: TaskMetrics) {
+        self.init(
+            createdAt: Timestamp(metrics.createdAt),
+            beganAt: metrics.beganAt.map(Timestamp.init),
+            finishedAt: metrics.finishedAt.map(Timestamp.init),
+            taskInterval: metrics.finishedAt.map {
+                max(0, $0.timeIntervalSince(metrics.createdAt))
+            },
+            redirectCount: metrics.attempts.reduce(0) { $0 + ($1.metrics?.redirects ?? 0) },
+            transactions: metrics.attempts.compactMap { attempt in
+                attempt.metrics.map { Transaction($0, of: attempt) }
+            }
+        )
+    }
+}
+
+extension TaskMetricsDocument.Transaction {
+    fileprivate init(_ metrics: AttemptMetrics, of attempt: AttemptRecord) {
+        let start = attempt.startedAt.addingTimeInterval(metrics.fetchStart / .seconds(1))
+        self.init(
+            attempt: attempt.number,
+            fetchStartAt: Timestamp(start),
+            httpStatus: attempt.httpStatus,
+            metrics: AttemptDocument.Metrics(metrics)
+        )
+    }
+}
+
 extension AttemptDocument.Metrics {
     fileprivate init(_ metrics: AttemptMetrics) {
         self.init(
@@ -28,11 +58,20 @@ extension AttemptDocument.Metrics {
         domainLookupEnd = metrics.nameLookup.secondsIfReached
         connectEnd = metrics.connect.secondsIfReached
         secureConnectionEnd = metrics.tls.secondsIfReached
+        requestStart = metrics.requestStart.secondsIfReached
+        requestEnd = metrics.requestEnd.secondsIfReached
         responseStart = metrics.firstByte.secondsIfReached
         responseEnd = metrics.total.secondsIfReached
         // As in ALPN (RFC 7301) and in URLSession's networkProtocolName.
         networkProtocolName = metrics.httpVersion.map { $0 == "2" ? "h2" : "http/\($0)" }
         remoteAddress = metrics.remoteAddress
+        remotePort = metrics.remotePort
+        localAddress = metrics.localAddress
+        localPort = metrics.localPort
+        countOfRequestHeaderBytesSent = metrics.requestHeaderBytes
+        countOfRequestBodyBytesSent = metrics.requestBodyBytes
+        countOfResponseHeaderBytesReceived = metrics.responseHeaderBytes
+        countOfResponseBodyBytesReceived = metrics.responseBodyBytes
     }
 }
 

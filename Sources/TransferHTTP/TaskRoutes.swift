@@ -48,6 +48,9 @@ struct TaskRoutes: Sendable {
         router.get("/v1/tasks/{id}/attempts") { _, context in
             try await attempts(context.taskID(), tenant: context.requireTenant())
         }
+        router.get("/v1/tasks/{id}/metrics") { _, context in
+            try await metrics(context.taskID(), tenant: context.requireTenant())
+        }
         router.post("/v1/tasks/{id}/resume") { _, context in
             try await resume(context.taskID(), tenant: context.requireTenant())
         }
@@ -180,6 +183,13 @@ struct TaskRoutes: Sendable {
             throw Problem(.unknownTask)
         }
         return try .json(AttemptList(items: attempts.map(AttemptDocument.init)))
+    }
+
+    func metrics(_ id: TaskID, tenant: TenantID) async throws -> Answer {
+        guard let metrics = try await store.metrics(tenant: tenant, task: id) else {
+            throw Problem(.unknownTask)
+        }
+        return try .json(TaskMetricsDocument(metrics))
     }
 
     func resume(_ id: TaskID, tenant: TenantID) async throws -> Answer {

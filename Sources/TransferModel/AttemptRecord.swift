@@ -67,12 +67,18 @@ package struct AttemptRecord: Sendable {
 package struct AttemptMetrics: Equatable, Sendable {
     /// Redirects that were followed before it.
     package var redirects = 0
+    /// When it started, counted from the begin of the attempt.
+    package var fetchStart: Duration = .zero
     /// The name was resolved.
     package var nameLookup: Duration = .zero
     /// The connection was made; zero on a kept connection.
     package var connect: Duration = .zero
     /// TLS was agreed on; zero without TLS or on a kept connection.
     package var tls: Duration = .zero
+    /// The connection was ready, and the request began to be sent.
+    package var requestStart: Duration = .zero
+    /// The last byte of the request was given to the kernel.
+    package var requestEnd: Duration = .zero
     /// The first byte of the response came.
     package var firstByte: Duration = .zero
     /// The request ended.
@@ -80,10 +86,42 @@ package struct AttemptMetrics: Equatable, Sendable {
     package var isConnectionReused = false
     /// For example `1.1`; nil without a response.
     package var httpVersion: String?
-    /// The origin's IP address; nil without a connection.
+    /// The origin's IP address; nil without a connection, as those below.
     package var remoteAddress: String?
+    package var remotePort: Int?
+    package var localAddress: String?
+    package var localPort: Int?
+    /// Bytes of the request's line and header fields; 0 where libcurl does not count them.
+    package var requestHeaderBytes: Int64 = 0
+    package var requestBodyBytes: Int64 = 0
+    /// Bytes of all heads and trailers of the response.
+    package var responseHeaderBytes: Int64 = 0
+    package var responseBodyBytes: Int64 = 0
     /// The status of the last response; nil without one.
     package var httpStatus: Int?
 
     package init() {}
+}
+
+/// What was measured of a task: `URLSessionTaskMetrics`.
+package struct TaskMetrics: Sendable {
+    package let createdAt: Date
+    /// When its first attempt began; nil before that.
+    package let beganAt: Date?
+    /// Nil while it has not ended.
+    package let finishedAt: Date?
+    /// The newest attempts that have ended, in the order in which they began.
+    package let attempts: [AttemptRecord]
+
+    package init(
+        createdAt: Date,
+        beganAt: Date?,
+        finishedAt: Date?,
+        attempts: [AttemptRecord]
+    ) {
+        self.createdAt = createdAt
+        self.beganAt = beganAt
+        self.finishedAt = finishedAt
+        self.attempts = attempts
+    }
 }

@@ -159,7 +159,10 @@ extension TransferStore {
                     task_id, fence, number, outcome, started_at, bytes_received,
                     resumed_at_offset, http_status, failure, redirects, name_lookup_us,
                     connect_us, tls_us, first_byte_us, total_us, is_connection_reused,
-                    http_version, remote_address, bytes_sent)
+                    http_version, remote_address, fetch_start_us, request_start_us,
+                    request_end_us, request_header_bytes, request_body_bytes,
+                    response_header_bytes, response_body_bytes, remote_port, local_address,
+                    local_port, bytes_sent)
                 SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
                         WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried'
                         WHEN 'asks' THEN 'retried' WHEN 'requeued' THEN 'lost'
@@ -168,16 +171,27 @@ extension TransferStore {
                     g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
                     m.redirects, m.name_lookup_us, m.connect_us, m.tls_us, m.first_byte_us,
                     m.total_us, m.is_connection_reused, m.http_version, m.remote_address,
+                    m.fetch_start_us, m.request_start_us, m.request_end_us,
+                    m.request_header_bytes, m.request_body_bytes, m.response_header_bytes,
+                    m.response_body_bytes, m.remote_port, m.local_address, m.local_port,
                     g.bytes_sent
                 FROM gone g JOIN unnest(
                     \(columns.metrics.httpStatuses), \(columns.metrics.redirects),
                     \(columns.metrics.nameLookups), \(columns.metrics.connects),
                     \(columns.metrics.tlsHandshakes), \(columns.metrics.firstBytes),
                     \(columns.metrics.totals), \(columns.metrics.areReused),
-                    \(columns.metrics.httpVersions), \(columns.metrics.remoteAddresses)
+                    \(columns.metrics.httpVersions), \(columns.metrics.remoteAddresses),
+                    \(columns.metrics.fetchStarts), \(columns.metrics.requestStarts),
+                    \(columns.metrics.requestEnds), \(columns.metrics.requestHeaderBytes),
+                    \(columns.metrics.requestBodyBytes), \(columns.metrics.responseHeaderBytes),
+                    \(columns.metrics.responseBodyBytes), \(columns.metrics.remotePorts),
+                    \(columns.metrics.localAddresses), \(columns.metrics.localPorts)
                 ) WITH ORDINALITY AS m (
                     http_status, redirects, name_lookup_us, connect_us, tls_us, first_byte_us,
-                    total_us, is_connection_reused, http_version, remote_address, place)
+                    total_us, is_connection_reused, http_version, remote_address, fetch_start_us,
+                    request_start_us, request_end_us, request_header_bytes, request_body_bytes,
+                    response_header_bytes, response_body_bytes, remote_port, local_address,
+                    local_port, place)
                     USING (place)
             ),
             -- 2. What another attempt goes on with, and what no longer serves anybody.
@@ -344,40 +358,5 @@ private struct PartialColumns {
         bytesDurable = partial.bytesDurable
         bytesTotal = partial.bytesTotal
         validator = partial.validator.value
-    }
-}
-
-private struct MetricsColumns {
-    var httpStatuses: [Int16?] = []
-    var redirects: [Int16?] = []
-    var nameLookups: [Int64?] = []
-    var connects: [Int64?] = []
-    var tlsHandshakes: [Int64?] = []
-    var firstBytes: [Int64?] = []
-    var totals: [Int64?] = []
-    var areReused: [Bool?] = []
-    var httpVersions: [String?] = []
-    var remoteAddresses: [String?] = []
-
-    mutating func append(_ metrics: AttemptMetrics?) {
-        httpStatuses.append(metrics?.httpStatus.map(Int16.init(clamping:)))
-        redirects.append(metrics.map { Int16(clamping: $0.redirects) })
-        nameLookups.append(metrics?.nameLookup.microsecondsIfReached)
-        connects.append(metrics?.connect.microsecondsIfReached)
-        tlsHandshakes.append(metrics?.tls.microsecondsIfReached)
-        firstBytes.append(metrics?.firstByte.microsecondsIfReached)
-        totals.append(metrics?.total.microsecondsIfReached)
-        areReused.append(metrics?.isConnectionReused)
-        httpVersions.append(metrics?.httpVersion)
-        remoteAddresses.append(metrics?.remoteAddress)
-    }
-}
-
-extension Duration {
-    /// Nil for zero, which says that something was not reached.
-    fileprivate var microsecondsIfReached: Int64? {
-        let (seconds, attoseconds) = components
-        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-        return microseconds == 0 ? nil : microseconds
     }
 }

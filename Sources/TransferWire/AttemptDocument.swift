@@ -51,11 +51,20 @@ package struct AttemptDocument: Codable, Sendable {
         package var domainLookupEnd: Double?
         package var connectEnd: Double?
         package var secureConnectionEnd: Double?
+        package var requestStart: Double?
+        package var requestEnd: Double?
         package var responseStart: Double?
         package var responseEnd: Double?
         package var isReusedConnection: Bool
         package var networkProtocolName: String?
         package var remoteAddress: String?
+        package var remotePort: Int?
+        package var localAddress: String?
+        package var localPort: Int?
+        package var countOfRequestHeaderBytesSent: Int64 = 0
+        package var countOfRequestBodyBytesSent: Int64 = 0
+        package var countOfResponseHeaderBytesReceived: Int64 = 0
+        package var countOfResponseBodyBytesReceived: Int64 = 0
 
         package init(redirectCount: Int, isReusedConnection: Bool) {
             self.redirectCount = redirectCount
@@ -72,6 +81,15 @@ package struct AttemptDocument: Codable, Sendable {
             case isReusedConnection = "is_reused_connection"
             case networkProtocolName = "network_protocol_name"
             case remoteAddress = "remote_address"
+            case remotePort = "remote_port"
+            case localAddress = "local_address"
+            case localPort = "local_port"
+            case requestStart = "request_start"
+            case requestEnd = "request_end"
+            case countOfRequestHeaderBytesSent = "count_of_request_header_bytes_sent"
+            case countOfRequestBodyBytesSent = "count_of_request_body_bytes_sent"
+            case countOfResponseHeaderBytesReceived = "count_of_response_header_bytes_received"
+            case countOfResponseBodyBytesReceived = "count_of_response_body_bytes_received"
         }
     }
 }
@@ -81,4 +99,66 @@ package struct AttemptList: Codable, Sendable {
     package let items: [AttemptDocument]
 
     package init(items: [AttemptDocument]) { self.items = items }
+}
+
+/// What was measured of a task, after `URLSessionTaskMetrics`.
+package struct TaskMetricsDocument: Codable, Sendable {
+    package let createdAt: Timestamp
+    package let beganAt: Timestamp?
+    package let finishedAt: Timestamp?
+    /// Seconds from the creation to the end.
+    package let taskInterval: Double?
+    package let redirectCount: Int
+    package let transactions: [Transaction]
+
+    package init(
+        createdAt: Timestamp,
+        beganAt: Timestamp?,
+        finishedAt: Timestamp?,
+        taskInterval: Double?,
+        redirectCount: Int,
+        transactions: [Transaction]
+    ) {
+        self.createdAt = createdAt
+        self.beganAt = beganAt
+        self.finishedAt = finishedAt
+        self.taskInterval = taskInterval
+        self.redirectCount = redirectCount
+        self.transactions = transactions
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case transactions
+        case createdAt = "created_at"
+        case beganAt = "began_at"
+        case finishedAt = "finished_at"
+        case taskInterval = "task_interval"
+        case redirectCount = "redirect_count"
+    }
+
+    /// The last request of an attempt.
+    package struct Transaction: Codable, Sendable {
+        package let attempt: Int
+        package let fetchStartAt: Timestamp
+        package let httpStatus: Int?
+        package let metrics: AttemptDocument.Metrics
+
+        package init(
+            attempt: Int,
+            fetchStartAt: Timestamp,
+            httpStatus: Int?,
+            metrics: AttemptDocument.Metrics
+        ) {
+            self.attempt = attempt
+            self.fetchStartAt = fetchStartAt
+            self.httpStatus = httpStatus
+            self.metrics = metrics
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case attempt, metrics
+            case fetchStartAt = "fetch_start_at"
+            case httpStatus = "http_status"
+        }
+    }
 }

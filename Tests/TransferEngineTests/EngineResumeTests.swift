@@ -95,6 +95,14 @@ import TransferTestSupport
         #expect(metrics.httpVersion == "1.1")
         #expect(metrics.total >= metrics.firstByte)
         #expect(metrics.firstByte > .zero)
+        #expect(metrics.fetchStart >= .zero)
+        #expect(metrics.requestStart <= metrics.requestEnd)
+        #expect(metrics.requestEnd <= metrics.total)
+        #expect(metrics.requestHeaderBytes > 0)
+        #expect(metrics.responseHeaderBytes > 0)
+        #expect(metrics.responseBodyBytes == Int64(Self.size - Self.cut))
+        #expect(metrics.localAddress == "127.0.0.1")
+        #expect(metrics.remotePort ?? 0 > 0)
     }
 
     @Test func aChangedFileIsFetchedAnew() async throws {
