@@ -1,0 +1,113 @@
+/// Finds how many connections a download is worth, by trying; decides, and does nothing itself.
+///
+/// Connections are doubled as long as that pays: those that were added stay only if together they
+/// bring at least half of their fair share of what all brought before. A download that one
+/// connection fills the line for so costs its origin one more, for a moment.
+struct SegmentRamp {
+    typealias Instant = ContinuousClock.Instant
+
+    /// How many bytes had arrived at some time.
+    private struct Mark {
+        let bytes: Int64
+        let time: Instant
+    }
+
+    private enum State {
+        /// What the connections bring is measured from the mark on.
+        case measuring(Mark)
+        /// More connections than `from`, which brought `rate`, have been asked for since then.
+        case joining(from: Int, rate: Double, since: Instant)
+        /// What they bring is measured, for the first or second time.
+        case trying(from: Int, rate: Double, Mark, isSecond: Bool)
+        /// The number has been found.
+        case settled
+    }
+
+    /// How long a rate is measured for.
+    static let sampleIntervalDefault: Duration = .milliseconds(100)
+    /// Sample intervals that added connections have to bring their first bytes.
+    private static let patience = 20
+    /// What all must gain by more connections, however many there are already.
+    private static let gainMin = 0.05
+
+    /// How many connections there should be.
+    private(set) var target: Int
+    private var connectionsMax: Int
+    private let sampleInterval: Duration
+    private var state: State
+
+    /// Begins with `connectionsFirst` connections, when there may be more, and `bytes` of the file.
+    init(
+        connectionsFirst: Int = 1,
+        connectionsMax: Int,
+        sampleInterval: Duration,
+        bytes: Int64,
+        at now: Instant
+    ) {
+        target = min(connectionsFirst, connectionsMax)
+        self.connectionsMax = connectionsMax
+        self.sampleInterval = sampleInterval
+        state =
+            connectionsMax > 1 ? .measuring(Mark(bytes: bytes, time: now)) : .settled
+    }
+
+    /// Takes note that `bytes` of the file are there and that `flowing` connections bring more.
+    mutating func note(bytes: Int64, flowing: Int, at now: Instant) {
+        let mark = Mark(bytes: bytes, time: now)
+        switch state {
+        case .measuring(let start):
+            guard let rate = rate(since: start, mark) else { return }
+            grow(from: max(1, flowing), rate: rate, at: now)
+        case .joining(let from, let rate, let since):
+            guard flowing < target else {
+                state = .trying(from: from, rate: rate, mark, isSecond: false)
+                return
+            }
+            guard now - since >= sampleInterval * Self.patience else { return }
+            // Where none has come there was no slot for it, or nothing left to fetch.
+            state =
+                flowing > from
+                ? .trying(from: from, rate: rate, mark, isSecond: false) : .measuring(mark)
+        case .trying(let from, let rateBefore, let start, let isSecond):
+            guard let rate = rate(since: start, mark) else { return }
+            guard flowing > from else {
+                state = .measuring(mark)
+                return
+            }
+            let share = Double(flowing - from) / Double(from)
+            if rate >= rateBefore * (1 + max(Self.gainMin, share / 2)) {
+                grow(from: flowing, rate: rate, at: now)
+            } else if isSecond {
+                target = min(from, connectionsMax)
+                state = .settled
+            } else {
+                state = .trying(from: from, rate: rateBefore, mark, isSecond: true)
+            }
+        case .settled: break
+        }
+    }
+
+    private mutating func grow(from connections: Int, rate: Double, at now: Instant) {
+        guard connections < connectionsMax else {
+            target = connectionsMax
+            state = .settled
+            return
+        }
+        target = min(2 * connections, connectionsMax)
+        state = .joining(from: connections, rate: rate, since: now)
+    }
+
+    /// There will be no more than these connections, for more have failed or were refused.
+    mutating func limit(to connections: Int) {
+        connectionsMax = max(1, min(connections, connectionsMax))
+        target = min(target, connectionsMax)
+        if target == connectionsMax { state = .settled }
+    }
+
+    /// Bytes in a second, once enough time has passed.
+    private func rate(since start: Mark, _ mark: Mark) -> Double? {
+        let duration = mark.time - start.time
+        guard duration >= sampleInterval else { return nil }
+        return Double(mark.bytes - start.bytes) / (duration / .seconds(1))
+    }
+}

@@ -1,0 +1,145 @@
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferEngine
+
+/// Who fetches which bytes.
+@Suite struct SegmentPlanTests {
+    private static let total: Int64 = 1000
+
+    private static func plan(
+        written: ByteRangeSet = ByteRangeSet(),
+        first: Range<Int64> = 0..<total,
+        min: Int64 = 100
+    ) -> SegmentPlan {
+        SegmentPlan(
+            total: total,
+            written: written,
+            connection: 0,
+            range: first,
+            segmentBytesMin: min
+        )
+    }
+
+    @Test func theLargestSegmentIsDividedInItsMiddle() {
+        var plan = Self.plan()
+        #expect(plan.assign(to: 1) == 500..<1000)
+        #expect(plan.room(of: 0) == 500)
+        plan.advance(0, by: 300)
+        #expect(plan.assign(to: 2) == 750..<1000)
+        // 200 remain of the first, 250 of each other.
+        #expect(plan.assign(to: 3) == 625..<750)
+        #expect(plan.assign(to: 4) == 875..<1000)
+        #expect(plan.assign(to: 5) == 400..<500)
+        // Halves of 62 bytes are not worth it.
+        #expect(plan.assign(to: 6) == nil)
+        #expect(plan.running == 6)
+    }
+
+    @Test func aConnectionStopsExactlyWhereAnotherBegins() {
+        var plan = Self.plan()
+        _ = plan.assign(to: 1)
+        plan.advance(0, by: 499)
+        #expect(!plan.isCut(0))
+        plan.advance(0, by: 1)
+        #expect(plan.isCut(0))
+        // Its own end is the end of its response, which is read to keep the connection.
+        plan.advance(1, by: 500)
+        #expect(!plan.isCut(1))
+        #expect(plan.end(0) == true)
+        #expect(plan.end(1) == true)
+        #expect(plan.isComplete)
+    }
+
+    @Test func whatARefusedConnectionWasToBringGoesBack() {
+        var plan = Self.plan()
+        _ = plan.assign(to: 1)
+        #expect(plan.end(1) == false)
+        #expect(plan.gaps.isEmpty)
+        #expect(plan.room(of: 0) == 1000)
+        plan.advance(0, by: 1000)
+        #expect(plan.end(0) == true)
+        #expect(plan.isComplete)
+    }
+
+    @Test func whatCannotGoBackIsAGapAndComesFirst() {
+        var plan = Self.plan()
+        _ = plan.assign(to: 1)
+        plan.advance(1, by: 100)
+        #expect(plan.end(1) == false)
+        #expect(plan.gaps == ByteRangeSet(600..<1000))
+        #expect(plan.room(of: 0) == 500)
+        #expect(plan.assign(to: 2) == 600..<1000)
+        // A response that was asked for up to 750 cannot bring more.
+        #expect(plan.assign(to: 3) == 250..<500)
+        #expect(plan.assign(to: 4) == 800..<1000)
+        #expect(plan.assign(to: 5) == 125..<250)
+        #expect(plan.end(4) == false)
+        #expect(plan.room(of: 2) == 400)
+        plan.advance(0, by: 125)
+        #expect(plan.end(0) == true)
+        #expect(plan.end(5) == false)
+        #expect(plan.gaps == ByteRangeSet(125..<250))
+    }
+
+    @Test func whatIsThereIsNotFetched() {
+        var written = ByteRangeSet(0..<300)
+        written.insert(600..<700)
+        var plan = Self.plan(written: written, first: 300..<600)
+        #expect(plan.gaps == ByteRangeSet(700..<1000))
+        #expect(plan.assign(to: 1) == 700..<1000)
+        #expect(plan.assign(to: 2) == 450..<600)
+    }
+
+    /// Any order of events, beside a file that knows of each byte who has written it.
+    @Test(arguments: 0..<200 as Range<UInt64>)
+    func everyByteIsWrittenOnceWhateverHappens(seed: UInt64) {
+        var generator = SeededGenerator(state: seed)
+        var plan = Self.plan(min: Int64.random(in: 1...200, using: &generator))
+        var written = Array(repeating: 0, count: Int(Self.total))
+        var lastConnection = 0
+        var running: Set<Int> = [0]
+        while !plan.isComplete {
+            let connection = running.randomElement(using: &generator)
+            switch Int.random(in: 0..<10, using: &generator) {
+            case 0..<6:
+                guard let connection, let position = plan.position(of: connection) else { continue }
+                let count = Int64.random(in: 0...plan.room(of: connection), using: &generator)
+                for offset in position..<position + count { written[Int(offset)] += 1 }
+                plan.advance(connection, by: count)
+                if plan.room(of: connection) == 0 {
+                    #expect(plan.end(connection) == true)
+                    running.remove(connection)
+                }
+            case 6:
+                guard let connection else { continue }
+                _ = plan.end(connection)
+                running.remove(connection)
+            default:
+                guard running.count < 16, plan.assign(to: lastConnection + 1) != nil else {
+                    continue
+                }
+                lastConnection += 1
+                running.insert(lastConnection)
+            }
+            #expect(plan.running == running.count)
+            #expect(plan.connections == running)
+            #expect(plan.gaps.ranges.count + plan.running <= SegmentPlan.rangesMax)
+        }
+        #expect(written.allSatisfy { $0 == 1 })
+    }
+
+    @Test func itNeverBecomesMoreThanSoManyRanges() {
+        var plan = SegmentPlan(
+            total: 1 << 40,
+            written: ByteRangeSet(),
+            connection: 0,
+            range: 0..<1 << 40,
+            segmentBytesMin: 1
+        )
+        var count = 1
+        while plan.assign(to: count) != nil { count += 1 }
+        #expect(count == SegmentPlan.rangesMax)
+    }
+}
