@@ -194,6 +194,7 @@ let package = Package(
             "TransferStore",
             "Curl",
             "EventLoop",
+            "FaultProxy",
             "Postgres",
             crypto,
             lifecycle,

@@ -86,6 +86,7 @@ CREATE TABLE attempt_log (
     remote_port integer,
     local_address text,
     local_port integer,
+    connections smallint,
     CONSTRAINT attempt_log_outcome_check CHECK ((outcome = ANY (ARRAY['completed'::text, 'failed'::text, 'retried'::text, 'released'::text, 'lost'::text, 'suspended'::text, 'cancelled'::text]))),
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence)
 );
@@ -267,8 +268,10 @@ CREATE TABLE partial (
     bytes_durable bigint NOT NULL,
     bytes_total bigint NOT NULL,
     validator text NOT NULL,
+    ranges int8multirange,
     CONSTRAINT partial_bytes_durable_check CHECK ((bytes_durable >= 0)),
     CONSTRAINT partial_bytes_total_check CHECK ((bytes_total > 0)),
+    CONSTRAINT partial_check CHECK (((lower(ranges) >= 0) AND (upper(ranges) <= bytes_total))),
     CONSTRAINT partial_pkey PRIMARY KEY (task_id),
     CONSTRAINT partial_validator_check CHECK (((octet_length(validator) >= 2) AND (octet_length(validator) <= 255)))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
@@ -310,6 +313,7 @@ CREATE TABLE resume_data (
     bytes_total bigint NOT NULL,
     validator text NOT NULL,
     created_at timestamp with time zone NOT NULL DEFAULT now(),
+    ranges int8multirange,
     CONSTRAINT resume_data_pkey PRIMARY KEY (id)
 );
 

@@ -29,4 +29,8 @@ int clinux_start_writeback(int descriptor, off_t offset, off_t length) {
     return sync_file_range(descriptor, offset, length, SYNC_FILE_RANGE_WRITE);
 }
 
+int clinux_reserve(int descriptor, off_t length) {
+    return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length);
+}
+
 void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

@@ -1,11 +1,18 @@
 import Synchronization
 import TransferModel
 
-/// The attempts this worker is running, and the slots they take.
+/// The attempts this worker is running, and the connections they may have.
+///
+/// Each attempt has one connection for certain. A download may have further ones as long as nobody
+/// else needs them: a task that is claimed gets its connection as if there were none, and waits at
+/// most for one of them to be closed.
 final class ActiveAttempts: Sendable {
     private struct State {
         var attempts: [Fence: any TransferAttempt] = [:]
         var perLane: [Lane: Int] = [:]
+        var connections = ConnectionSlots()
+        /// Attempts that begin as soon as somebody has given up a connection.
+        var waiting: [any TransferAttempt] = []
         /// What was stored of each attempt's progress, but for those that never lasted.
         var stored: [Fence: Stored] = [:]
         /// How fast each attempt is, and what was told of it in events.
@@ -37,46 +44,111 @@ final class ActiveAttempts: Sendable {
         var received: Int64 = 0
         var sent: Int64 = 0
         var bytesPerSecond: Int64 = 0
-        /// Names the part file of the last checkpoint.
-        var partFence: Fence?
+        /// The part file of the last checkpoint.
+        var checkpoint: PartialDownload?
         var isResumptionTold = false
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+
+    /// Allows so many connections at once, and so many of them to one host.
+    init(connectionsMax: Int, perHost: Int) {
+        state = Mutex(
+            State(connections: ConnectionSlots(max: connectionsMax, perLane: perHost))
+        )
+    }
 
     /// How many attempts are running.
     var count: Int { state.withLock { $0.attempts.count } }
 
-    /// How many connections each busy host has.
+    /// How many attempts each busy host has; connections beyond the first do not count.
     var busy: [Lane: Int] { state.withLock { $0.perLane } }
 
     /// Whether the attempt with that fence is running.
     func contains(_ fence: Fence) -> Bool { state.withLock { $0.attempts[fence] != nil } }
 
-    /// Takes a slot.
+    /// Takes a slot and begins the attempt, at the latest when another one has given up a
+    /// connection for it.
     ///
     /// - Returns: false when the worker is stopping and the attempt must be given back.
     func insert(_ attempt: any TransferAttempt) -> Bool {
-        state.withLock { state in
-            guard !state.isClosed else { return false }
-            state.attempts[attempt.claim.fence] = attempt
-            state.perLane[attempt.claim.lane, default: 0] += 1
-            return true
+        let claim = attempt.claim
+        let moves: Moves? = state.withLock { state in
+            guard !state.isClosed else { return nil }
+            state.attempts[claim.fence] = attempt
+            state.perLane[claim.lane, default: 0] += 1
+            state.waiting.append(attempt)
+            return Self.nextMoves(&state)
         }
+        moves?.make()
+        return moves != nil
     }
 
     /// Frees the slot of an ended attempt.
     ///
     /// - Returns: the attempt of the same task that has waited for that, if any.
     func remove(_ claim: TaskClaim) -> TaskClaim? {
-        state.withLock { state in
-            guard state.attempts.removeValue(forKey: claim.fence) != nil else { return nil }
+        let (postponed, moves): (TaskClaim?, Moves) = state.withLock { state in
+            guard state.attempts.removeValue(forKey: claim.fence) != nil else {
+                return (nil, Moves())
+            }
             state.stored[claim.fence] = nil
             state.paces[claim.fence] = nil
             let rest = (state.perLane[claim.lane] ?? 1) - 1
             state.perLane[claim.lane] = rest > 0 ? rest : nil
-            return state.postponed.removeValue(forKey: claim.task)
+            if let place = state.waiting.firstIndex(where: { $0.claim.fence == claim.fence }) {
+                state.waiting.remove(at: place)
+            } else {
+                state.connections.end(claim.fence, claim.lane)
+            }
+            return (state.postponed.removeValue(forKey: claim.task), Self.nextMoves(&state))
         }
+        moves.make()
+        return postponed
+    }
+
+    /// Takes a further connection for an attempt, if nobody else needs it.
+    func takeConnection(for fence: Fence) -> Bool {
+        state.withLock { state in
+            guard let lane = state.attempts[fence]?.claim.lane, state.waiting.isEmpty else {
+                return false
+            }
+            return state.connections.takeExtra(fence, lane)
+        }
+    }
+
+    /// Gives back what ``takeConnection(for:)`` took.
+    func returnConnection(of fence: Fence) {
+        let moves = state.withLock { state in
+            guard let lane = state.attempts[fence]?.claim.lane else { return Moves() }
+            state.connections.returnExtra(fence, lane)
+            return Self.nextMoves(&state)
+        }
+        moves.make()
+    }
+
+    /// What attempts are to do because connections have become free or are needed.
+    private struct Moves {
+        var beginning: [any TransferAttempt] = []
+        var giving: [any TransferAttempt] = []
+
+        /// Not under the lock, which those that move take in turn.
+        func make() {
+            for attempt in giving { attempt.yieldConnection() }
+            for attempt in beginning { attempt.begin() }
+        }
+    }
+
+    private static func nextMoves(_ state: inout State) -> Moves {
+        var moves = Moves()
+        state.waiting.removeAll { attempt in
+            guard state.connections.begin(attempt.claim.lane) else { return false }
+            moves.beginning.append(attempt)
+            return true
+        }
+        moves.giving = state.connections.givers(for: state.waiting.map(\.claim.lane))
+            .compactMap { state.attempts[$0] }
+        return moves
     }
 
     /// Puts an attempt off until another one of its task, which was taken away from this worker
@@ -124,8 +196,7 @@ final class ActiveAttempts: Sendable {
             for (fence, attempt) in state.attempts {
                 let now = attempt.progress
                 var stored = state.stored[fence] ?? Stored()
-                let checkpoint =
-                    stored.partFence == now.checkpoint?.partFence ? nil : now.checkpoint
+                let checkpoint = stored.checkpoint == now.checkpoint ? nil : now.checkpoint
                 if let resumption = now.resumption, !stored.isResumptionTold {
                     resumptions.append(resumption)
                     stored.isResumptionTold = true
@@ -166,7 +237,7 @@ final class ActiveAttempts: Sendable {
                 stored.received = now.received
                 stored.sent = now.sent
                 stored.bytesPerSecond = pace.rate.value
-                stored.partFence = now.checkpoint?.partFence
+                stored.checkpoint = now.checkpoint
                 state.stored[fence] = stored
             }
             return (progress, resumptions)

@@ -138,7 +138,7 @@ extension Bandwidth.State {
 
     private func share(_ member: Bandwidth.Member) {
         let shared = member.attempt.claim.shared(member.limits).compactMap { groups[$0.owner] }
-        member.attempt.current.share((member.own.map { [$0] } ?? []) + shared.map(\.rate))
+        member.attempt.connections.share((member.own.map { [$0] } ?? []) + shared.map(\.rate))
     }
 
     /// Sets what each group may have of its limit, and each attempt of what it shares.

@@ -131,10 +131,11 @@ struct Claimer {
                     loop: curl,
                     container: container,
                     configuration: configuration,
+                    active: active,
                     onCheckpoint: onCheckpoint,
                     onEnd: { ended($0) }
                 )
-                if admit(download) { download.start(url) }
+                admit(download)
             case .upload, .data:
                 let exchange = try Exchange(
                     claim,
@@ -144,7 +145,7 @@ struct Claimer {
                     configuration: configuration,
                     onEnd: { ended($0) }
                 )
-                if admit(exchange) { exchange.start(url) }
+                admit(exchange)
             }
         } catch {
             reachability.forget(claim)
@@ -153,15 +154,15 @@ struct Claimer {
     }
 
     /// Gives the attempt a slot, or the task back when the worker is stopping.
+    @discardableResult
     func admit(_ attempt: any TransferAttempt) -> Bool {
-        if active.insert(attempt) {
-            bandwidth.add(attempt)
-            return true
-        }
+        // Before it begins, so that its first request keeps to its limits.
+        bandwidth.add(attempt)
+        if active.insert(attempt) { return true }
+        bandwidth.remove(attempt.claim.fence)
         let claim = attempt.claim
         reachability.forget(claim)
         submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))
-        return false
     }
 
     func submit(_ conclusion: Conclusion) {
@@ -220,10 +221,17 @@ struct Claimer {
 
     /// Frees the slot of an attempt whose end has been submitted, so that a stopping worker never
     /// sees neither slot nor entry.
-    private func leave(_ claim: TaskClaim) {
+    ///
+    /// The attempt that waited for it knows from the database only what was stored of `partial`
+    /// some time ago.
+    private func leave(_ claim: TaskClaim, _ partial: PartialDownload? = nil) {
         bandwidth.remove(claim.fence)
-        let postponed = active.remove(claim)
-        if let postponed { start(postponed) }
+        if var postponed = active.remove(claim) {
+            if let partial, postponed.partial?.partFence == partial.partFence {
+                postponed.partial?.ranges = partial.ranges
+            }
+            start(postponed)
+        }
         wake()
     }
 
@@ -244,7 +252,7 @@ struct Claimer {
             // Refused by the fence if it was revoked; else the task is free for others at once.
             conclude(ending, .released)
         }
-        leave(ending.claim)
+        leave(ending.claim, ending.partial)
     }
 
     /// Publishes a whole file whose checksums are right.

@@ -4,14 +4,19 @@ import TransferModel
 /// stopped.
 final class CredentialWait: TransferAttempt {
     let claim: TaskClaim
-    let current = CurrentTransfer()
+    let connections = Connections()
 
     init(_ claim: TaskClaim) { self.claim = claim }
 
     /// Whether the attempt is not to begin any more.
-    var isAbandoned: Bool { current.isAbandoned }
+    var isAbandoned: Bool { connections.isAbandoned }
 
     var progress: AttemptStatus { AttemptStatus() }
 
-    func abandon() { current.abandon() }
+    /// It is not begun itself: the attempt takes its place.
+    func begin() {}
+
+    func yieldConnection() {}
+
+    func abandon() { connections.abandon() }
 }

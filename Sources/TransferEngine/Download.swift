@@ -5,8 +5,8 @@ import TransferModel
 
 /// One attempt of a download: requests, redirects and the part file.
 ///
-/// Called on its curl loop's thread, but for `start`, `abandon` and `progress`, which may come from
-/// anywhere; what both touch is under the mutex.
+/// Called on its curl loop's thread, but for `begin`, `abandon`, `yieldConnection` and `progress`,
+/// which may come from anywhere; what both touch is under the mutex.
 final class Download: CurlSink, TransferAttempt {
     /// What an ended attempt hands over.
     struct Ending: Sendable {
@@ -38,21 +38,26 @@ final class Download: CurlSink, TransferAttempt {
     private static let discardMax = 64 * 1024
 
     let claim: TaskClaim
-    private let loop: CurlLoop
-    private let container: Container
-    private let configuration: EngineConfiguration
+    let loop: CurlLoop
+    let container: Container
+    let configuration: EngineConfiguration
+    let active: ActiveAttempts
     private let onCheckpoint: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
-    let current = CurrentTransfer()
-    private let state: Mutex<Confined>
+    let connections = Connections()
+    let state: Mutex<State>
 
-    private struct Confined {
+    struct State {
         var machine: DownloadStateMachine
         var headers: [HTTPHeader]
         var method: String
         var part: PartFile?
         /// Which bytes the part holds and how many there are; nil when it cannot be gone on with.
         var identity: (validator: EntityValidator, total: Int64)?
+        /// Who fetches what; nil as long as one connection simply fetches all.
+        var segments: Segments?
+        /// The response of the first request has ended, and what follows are parts.
+        var isLeadDone = false
         var dropped: Container.Place?
         /// What the file's checksums must be.
         var wanted: [Checksum] = []
@@ -75,6 +80,7 @@ final class Download: CurlSink, TransferAttempt {
         loop: CurlLoop,
         container: Container,
         configuration: EngineConfiguration,
+        active: ActiveAttempts,
         onCheckpoint: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (Ending) -> Void
     ) {
@@ -82,11 +88,12 @@ final class Download: CurlSink, TransferAttempt {
         self.loop = loop
         self.container = container
         self.configuration = configuration
+        self.active = active
         self.onCheckpoint = onCheckpoint
         self.onEnd = onEnd
         let kept = Self.kept(claim, container)
         state = Mutex(
-            Confined(
+            State(
                 machine: DownloadStateMachine(
                     url: url,
                     redirectsMax: claim.options.redirectsMax ?? EngineConfiguration.redirectsMax,
@@ -98,74 +105,50 @@ final class Download: CurlSink, TransferAttempt {
                 method: claim.request.method,
                 part: kept?.part,
                 identity: kept.map { ($0.point.validator, $0.point.total) },
-                bytesReceived: kept?.point.offset ?? 0,
+                bytesReceived: kept?.part.bytesWritten ?? 0,
                 bytesExpected: kept?.point.total
             )
         )
     }
 
-    /// What an earlier attempt left, if it can be gone on with; else the attempt begins anew.
-    private static func kept(
-        _ claim: TaskClaim,
-        _ container: Container
-    ) -> (part: PartFile, point: DownloadStateMachine.ResumePoint)? {
-        guard let partial = claim.partial, claim.request.method == "GET" else { return nil }
-        let place = Container.Place(
-            partOf: claim.task,
-            destination: claim.destination,
-            fence: partial.partFence,
-            tenant: claim.tenant
-        )
-        do throws(StorageError) {
-            if let source = partial.sourcePath {
-                try container.adoptPart(
-                    from: Container.Place(source, tenant: claim.tenant),
-                    to: place
-                )
-            }
-            guard let part = try PartFile(goingOnWith: partial, at: place, in: container) else {
-                return nil
-            }
-            let point = DownloadStateMachine.ResumePoint(
-                offset: part.bytesWritten,
-                total: partial.bytesTotal,
-                validator: partial.validator
-            )
-            return (part, point)
-        } catch {
-            // A file system in trouble fails the attempt as soon as it writes.
-            return nil
-        }
-    }
-
     /// Sends the request.
-    func start(_ url: CurlURL) {
-        let (headers, method, point, remaining) = state.withLock { state in
+    func begin() {
+        let request = state.withLock { state in
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
-            return (state.headers, state.method, state.machine.resumePoint, timeLeft(state))
+            var request = plainRequest(state)
+            if let point = state.machine.resumePoint {
+                request.headers += [
+                    ("Range", point.range.field(total: point.total)),
+                    ("If-Range", point.validator.value),
+                ]
+            }
+            return request
         }
+        connections.start(request, as: Segments.lead, on: loop, sink: self)
+    }
+
+    /// A request for the file as it stands now, without a range.
+    func plainRequest(_ state: State) -> CurlRequest {
         var request = CurlRequest(
-            url: url.absoluteString,
-            headers: headers.map { ($0.name, $0.value) },
+            url: state.machine.url.absoluteString,
+            headers: state.headers.map { ($0.name, $0.value) },
             egress: configuration.egress
         )
-        request.method = method
-        if let point {
-            request.headers += [
-                ("Range", "bytes=\(point.offset)-"), ("If-Range", point.validator.value),
-            ]
-        }
-        request.apply(claim, remaining: remaining)
-        // Of all of the file, for an origin may send it anew where the rest was asked for.
+        request.method = state.method
+        request.apply(claim, remaining: timeLeft(state))
+        // Of all of the file, for an origin may send it anew where a part was asked for.
         request.bodyBytesMax = min(configuration.fileBytesMax, claim.options.sizeMax ?? .max)
-        current.start(request, on: loop, sink: self)
+        return request
     }
 
     /// Stops the attempt; `onEnd` follows with `abandoned`, or with what came first.
     func abandon() {
-        state.withLock { $0.machine.abandoned() }
-        current.abandon()
+        state.withLock { state in
+            state.machine.abandoned()
+            state.segments?.stop()
+        }
+        connections.abandon()
     }
 
     /// How far the attempt is.
@@ -180,45 +163,26 @@ final class Download: CurlSink, TransferAttempt {
         }
     }
 
-    private func timeLeft(_ state: Confined) -> Duration {
+    func timeLeft(_ state: State) -> Duration {
         claim.timeoutForResource - claim.elapsed - (.now - state.startedAt)
-    }
-
-    private func keepable(_ state: Confined) -> PartialDownload? {
-        guard let part = state.part, let identity = state.identity, state.bytesReceived > 0,
-            state.bytesReceived <= identity.total
-        else { return nil }
-        return PartialDownload(
-            partFence: part.fence,
-            bootID: Boot.id,
-            bytesDurable: 0,
-            bytesTotal: identity.total,
-            validator: identity.validator
-        )
     }
 
     func receive(head: ResponseHead) -> SinkVerdict {
         state.withLock { state in
+            // A further part that the first connection fetches.
+            if state.segments != nil { return accept(head, on: Segments.lead, &state) }
             state.metrics.httpStatus = head.status
             switch state.machine.received(head) {
             case .receive:
                 state.bytesExpected = head.contentLength
-                let validator = EntityValidator(
-                    etag: head["ETag"],
-                    lastModified: head["Last-Modified"],
-                    date: head["Date"]
-                )
-                state.identity =
-                    state.method != "GET"
-                    ? nil
-                    : validator.flatMap { validator in
-                        head.contentLength.flatMap { $0 > 0 ? (validator, $0) : nil }
-                    }
+                state.identity = identity(of: head, state)
                 expectChecksums(head, &state)
                 if !state.wanted.isEmpty {
                     state.hasher = ContentHasher(Set(state.wanted.map(\.algorithm)))
                 }
-                return openPart(&state)
+                guard openPart(&state) else { return .abort }
+                beginSegments(head, &state)
+                return .proceed
             case .append:
                 expectChecksums(head, &state)
                 state.resumption = Resumption(
@@ -226,6 +190,7 @@ final class Download: CurlSink, TransferAttempt {
                     fence: claim.fence,
                     offset: state.bytesReceived
                 )
+                beginSegments(head, &state)
                 return .proceed
             case .discard:
                 state.isDiscarding = true
@@ -237,19 +202,29 @@ final class Download: CurlSink, TransferAttempt {
     }
 
     func receive(body: UnsafeRawBufferPointer) -> SinkVerdict {
-        let (verdict, isCheckpoint) = state.withLock { state in
+        receive(body, on: Segments.lead)
+    }
+
+    /// Takes the next bytes of a connection.
+    func receive(_ body: UnsafeRawBufferPointer, on connection: Int) -> SinkVerdict {
+        let (verdict, isCheckpoint, adjustment) = state.withLock { state in
             let before = state.bytesReceived
-            let verdict = write(body, &state)
+            let verdict = write(body, on: connection, &state)
             let isCheckpoint =
                 before < Self.checkpointBytes && state.bytesReceived >= Self.checkpointBytes
                 && state.identity != nil
-            return (verdict, isCheckpoint)
+            return (verdict, isCheckpoint, adjust(&state))
         }
         if isCheckpoint { onCheckpoint() }
+        if let adjustment { apply(adjustment) }
         return verdict
     }
 
-    private func write(_ body: UnsafeRawBufferPointer, _ state: inout Confined) -> SinkVerdict {
+    private func write(
+        _ body: UnsafeRawBufferPointer,
+        on connection: Int,
+        _ state: inout State
+    ) -> SinkVerdict {
         guard !state.isDiscarding else {
             state.discarded += body.count
             let room = TransferFailure.responseBodyBytesMax - state.errorBody.count
@@ -258,21 +233,38 @@ final class Download: CurlSink, TransferAttempt {
         }
         guard let part = state.part else { return .abort }
         do throws(StorageError) {
+            defer { state.bytesReceived = part.bytesWritten }
+            guard state.segments == nil else {
+                return try write(body, on: connection, to: part, &state)
+            }
             try part.write(body)
             state.hasher?.update(body)
-            state.bytesReceived = part.bytesWritten
             return .proceed
         } catch {
-            // What a failing file system has taken is not to be relied on.
-            state.identity = nil
-            state.machine.failed(error.failure)
+            fail(error, &state)
             return .abort
         }
     }
 
+    /// What a failing file system has taken is not to be relied on.
+    func fail(_ error: StorageError, _ state: inout State) {
+        state.identity = nil
+        state.machine.failed(error.failure)
+        guard state.segments != nil else { return }
+        state.segments?.stop()
+        connections.cancelAll()
+    }
+
     func finish(_ result: Result<CurlSummary, CurlError>) {
+        state.withLock { state in
+            if !state.isLeadDone { state.metrics.note(result) }
+        }
+        ended(Segments.lead, result)
+    }
+
+    /// Ends the attempt, or makes its next request, when nothing more comes of the last one.
+    func settle(_ result: Result<CurlSummary, CurlError>) {
         let (action, ending) = state.withLock { state in
-            state.metrics.note(result)
             let action = state.machine.finished(result, bytesWritten: state.bytesReceived)
             switch action {
             case .follow(_, let dropsSecrets):
@@ -300,13 +292,12 @@ final class Download: CurlSink, TransferAttempt {
             }
         }
         switch action {
-        case .follow(let url, _): start(url)
-        case .restart: start(state.withLock { $0.machine.url })
+        case .follow, .restart: begin()
         case .end: if let ending { onEnd(ending) }
         }
     }
 
-    private func handOver(_ end: DownloadStateMachine.End, _ state: inout Confined) -> Ending {
+    private func handOver(_ end: DownloadStateMachine.End, _ state: inout State) -> Ending {
         let partial = keepable(state)
         let part = state.part
         state.part = nil
@@ -325,46 +316,5 @@ final class Download: CurlSink, TransferAttempt {
             bytesReceived: state.bytesReceived,
             remaining: timeLeft(state)
         )
-    }
-
-    /// Begins anew, because the file does not fit what the origin has now.
-    private func dropKept(_ state: inout Confined) {
-        guard let part = state.part else { return }
-        state.part = nil
-        state.identity = nil
-        state.bytesReceived = 0
-        state.dropped = part.place
-    }
-
-    /// Takes up what the task and the origin say of the file; an answer that is no success is not
-    /// the file they speak of.
-    private func expectChecksums(_ head: ResponseHead, _ state: inout Confined) {
-        guard (200...299).contains(head.status) else { return }
-        state.wanted =
-            claim.options.checksums
-            + DigestFields.checksums(status: head.status, headers: head.headers)
-    }
-
-    private func openPart(_ state: inout Confined) -> SinkVerdict {
-        let identity = state.identity
-        dropKept(&state)
-        state.identity = identity
-        let place = Container.Place(
-            partOf: claim.task,
-            destination: claim.destination,
-            fence: claim.fence,
-            tenant: claim.tenant
-        )
-        do throws(StorageError) {
-            state.part = try PartFile(
-                place,
-                fence: claim.fence,
-                in: container
-            )
-            return .proceed
-        } catch {
-            state.machine.failed(error.failure)
-            return .abort
-        }
     }
 }

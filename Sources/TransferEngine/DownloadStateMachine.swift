@@ -48,10 +48,10 @@ struct DownloadStateMachine {
         case ended
     }
 
-    /// What is there of the body already.
+    /// What is missing of the body first.
     struct ResumePoint: Equatable {
-        /// Bytes that are there, at least one and not all.
-        let offset: Int64
+        /// Bytes to ask for, not all.
+        let range: Range<Int64>
         let total: Int64
         let validator: EntityValidator
     }
@@ -62,7 +62,7 @@ struct DownloadStateMachine {
     private let redirectsMax: Int
     private let expectedSize: Int64?
     private let deliversErrors: Bool
-    /// What the next request asks the rest of; nil to ask for all.
+    /// What the next request asks for; nil to ask for all.
     private(set) var resumePoint: ResumePoint?
 
     init(
@@ -127,13 +127,13 @@ struct DownloadStateMachine {
         head["Location"] != nil && redirects < redirectsMax
     }
 
-    /// Whether a 206 is exactly the rest of the very bytes that are there (RFC 9110 §15.3.7).
+    /// Whether a 206 is exactly what was asked for, of the very file (RFC 9110 §15.3.7).
     private static func continues(_ head: ResponseHead, from point: ResumePoint) -> Bool {
         guard let field = head["Content-Range"], let sent = ContentRange(field) else {
             return false
         }
-        return sent.range == point.offset..<point.total && sent.total ?? point.total == point.total
-            && head.contentLength ?? (point.total - point.offset) == point.total - point.offset
+        return sent.range == point.range && sent.total ?? point.total == point.total
+            && head.contentLength ?? point.range.byteCount == point.range.byteCount
             && point.validator.agrees(etag: head["ETag"], lastModified: head["Last-Modified"])
     }
 

@@ -17,6 +17,8 @@ package struct EngineConfiguration: Sendable {
     package var retryPolicy = RetryPolicy()
     /// When a host counts as away.
     var connectivity = HostConnectivity.Settings()
+    /// When a download is worth several connections.
+    var segments = Segments.Settings()
     /// Which addresses may be connected to.
     package var egress: EgressGuard
     /// How this instance is called in the `worker` table.
@@ -28,6 +30,8 @@ package struct EngineConfiguration: Sendable {
     package static let heartbeatIntervalDefault: Duration = .seconds(3)
     package static let leaseDefault: Duration = .seconds(12)
     package static let fileBytesMaxDefault: Int64 = 1 << 40
+    /// Connections of one download at most, where the host's cap leaves room for them.
+    static let segmentsMaxDefault = 8
     /// Redirects followed by one attempt.
     static let redirectsMax = 10
     /// Claims of a task before it is given up as one that kills its workers.

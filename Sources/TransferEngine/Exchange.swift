@@ -36,7 +36,7 @@ final class Exchange: CurlSink, TransferAttempt {
     private let bytesToSend: Int64
     /// What is kept of an answer, in bytes.
     private let answerBytesMax: Int
-    let current = CurrentTransfer()
+    let connections = Connections()
     private let state: Mutex<Confined>
 
     private struct Confined {
@@ -114,12 +114,12 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     /// Sends the request.
-    func start(_ url: CurlURL) {
+    func begin() {
         var (request, remaining) = state.withLock { state in
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
             var request = CurlRequest(
-                url: url.absoluteString,
+                url: state.machine.url.absoluteString,
                 method: state.request.method,
                 headers: state.headers.map { ($0.name, $0.value) },
                 egress: configuration.egress
@@ -133,12 +133,15 @@ final class Exchange: CurlSink, TransferAttempt {
             return (request, timeLeft(state))
         }
         request.apply(claim, remaining: remaining)
-        current.start(request, on: loop, sink: self)
+        connections.start(request, on: loop, sink: self)
     }
+
+    /// It has no further one.
+    func yieldConnection() {}
 
     func abandon() {
         state.withLock { $0.machine.abandoned() }
-        current.abandon()
+        connections.abandon()
     }
 
     var progress: AttemptStatus {
@@ -197,21 +200,21 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     func finish(_ result: Result<CurlSummary, CurlError>) {
-        let (next, ending) = state.withLock { state in
+        let (goesOn, ending) = state.withLock { state in
             state.metrics.note(result)
             state.mayHaveArrived = state.mayHaveArrived || state.metrics.remoteAddress != nil
             switch state.machine.finished(wholeEnough(result, state), bytesWritten: 0) {
-            case .follow(let url, let dropsSecrets):
+            case .follow(_, let dropsSecrets):
                 if dropsSecrets { state.headers.removeAll { !$0.isHarmless } }
                 state.request = state.request.redirected(status: state.metrics.httpStatus ?? 0)
-                return (CurlURL?.some(url), Ending?.none)
+                return (true, Ending?.none)
             case .restart:
-                return (state.machine.url, nil)
+                return (true, nil)
             case .end(let end):
-                return (nil, handOver(end, state))
+                return (false, handOver(end, state))
             }
         }
-        if let next { start(next) }
+        if goesOn { begin() }
         if let ending { onEnd(ending) }
     }
 
@@ -238,7 +241,7 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     private func checked(_ end: DownloadStateMachine.End, _ state: Confined) -> End {
-        if let file = state.file, !file.isUnchanged, !current.isAbandoned {
+        if let file = state.file, !file.isUnchanged, !connections.isAbandoned {
             return .failed(
                 TransferFailure(.sourceChanged, "The file was changed while it was sent.")
             )

@@ -16,9 +16,14 @@ final class PartFile: @unchecked Sendable {
     /// Names the file.
     let fence: Fence
     private let descriptor: Int32
-    /// How long the file is.
-    private(set) var bytesWritten: Int64 = 0
+    /// Which bytes were written.
+    private(set) var written = ByteRangeSet()
+    /// Whether bytes are written elsewhere than at the end, so that the size tells nothing.
+    private(set) var isSegmented = false
     private var bytesSubmitted: Int64 = 0
+
+    /// How many bytes were written.
+    var bytesWritten: Int64 { written.count }
 
     /// Creates the file empty and locks it.
     init(_ place: Container.Place, fence: Fence, in container: Container) throws(StorageError) {
@@ -29,7 +34,7 @@ final class PartFile: @unchecked Sendable {
         _ = flock(descriptor, LOCK_EX | LOCK_NB)
     }
 
-    /// Opens what an earlier attempt left, cut to the bytes that can be relied on.
+    /// Opens what an earlier attempt left; only the bytes that can be relied on count as written.
     ///
     /// Nil when there are none, or when somebody still writes them: a worker that was declared
     /// dead and only sleeps holds its lock, while that of a killed process is gone.
@@ -48,14 +53,17 @@ final class PartFile: @unchecked Sendable {
             throw StorageError(operation: "fstat", errno: errno)
         }
         guard status.st_mode & S_IFMT == S_IFREG else { return nil }
-        let size = Int64(status.st_size)
-        let usable = partial.bytesUsable(size: size, bootID: Boot.id)
-        guard usable > 0 else { return nil }
-        guard ftruncate(descriptor, off_t(usable)) == 0,
-            lseek(descriptor, off_t(usable), SEEK_SET) == off_t(usable)
-        else { throw StorageError(operation: "ftruncate", errno: errno) }
-        bytesWritten = usable
-        bytesSubmitted = usable
+        isSegmented = status.st_mode & Self.segmentedBit != 0
+        written = partial.rangesUsable(
+            size: Int64(status.st_size),
+            isSegmented: isSegmented,
+            bootID: Boot.id
+        )
+        guard !written.isEmpty else { return nil }
+        if partial.ranges == nil, ftruncate(descriptor, off_t(bytesWritten)) != 0 {
+            throw StorageError(operation: "ftruncate", errno: errno)
+        }
+        bytesSubmitted = bytesWritten
     }
 
     deinit { close(descriptor) }
@@ -63,31 +71,77 @@ final class PartFile: @unchecked Sendable {
     /// Lets the next attempt have the file; nothing is written by this one any more.
     func unlock() { _ = flock(descriptor, LOCK_UN) }
 
-    /// Appends all of `bytes`.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
+    /// Marks the file as one whose size tells nothing, and reserves what it will need.
+    ///
+    /// The mark is the sticky bit, which means nothing else to Linux on a file (inode(7)): whoever
+    /// finds the file after a kill must know, whatever was stored of it.
+    ///
+    /// - Returns: false where the file system cannot keep the mark.
+    func beginSegments(total: Int64) throws(StorageError) -> Bool {
+        guard !isSegmented else { return true }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(operation: "fstat", errno: errno)
+        }
+        guard fchmod(descriptor, status.st_mode | Self.segmentedBit) == 0,
+            fstat(descriptor, &status) == 0, status.st_mode & Self.segmentedBit != 0
+        else { return false }
+        isSegmented = true
+        // What is full is better known before than after most of the bytes; a file system that
+        // cannot reserve finds out as it goes.
+        while clinux_reserve(descriptor, off_t(total)) != 0, ![EOPNOTSUPP, ENOSYS].contains(errno) {
+            guard errno == EINTR else { throw StorageError(operation: "fallocate", errno: errno) }
+        }
+        return true
+    }
+
+    /// Takes the mark of ``beginSegments(total:)`` from a file that is whole.
+    func endSegments() throws(StorageError) {
+        guard isSegmented else { return }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0,
+            fchmod(descriptor, status.st_mode & ~Self.segmentedBit) == 0
+        else { throw StorageError(operation: "fchmod", errno: errno) }
+        isSegmented = false
+    }
+
+    private static let segmentedBit = mode_t(S_ISVTX)
+
+    /// Writes all of `bytes` at `offset`, or after what was written if there is none.
+    func write(
+        _ bytes: UnsafeRawBufferPointer,
+        at offset: Int64? = nil
+    ) throws(StorageError) {
+        let start = offset ?? written.upperBound
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = Glibc.write(
+            let position = start + Int64(bytes.count - rest.count)
+            let count = pwrite(
                 descriptor,
                 UnsafeRawBufferPointer(rebasing: rest).baseAddress,
-                rest.count
+                rest.count,
+                off_t(position)
             )
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
-                throw StorageError(operation: "write", errno: count == 0 ? EIO : errno)
+                throw StorageError(operation: "pwrite", errno: count == 0 ? EIO : errno)
             }
             rest = rest.dropFirst(count)
-            bytesWritten += Int64(count)
+            written.insert(position..<position + Int64(count))
         }
-        if bytesWritten - bytesSubmitted >= Self.writebackInterval {
-            // Only a hint: what it fails to begin, sync() does.
-            _ = clinux_start_writeback(
-                descriptor,
-                off_t(bytesSubmitted),
-                off_t(bytesWritten - bytesSubmitted)
-            )
-            bytesSubmitted = bytesWritten
-        }
+        beginWriteback()
+    }
+
+    private func beginWriteback() {
+        let count = bytesWritten - bytesSubmitted
+        guard count >= Self.writebackInterval else { return }
+        // Only a hint: what it fails to begin, sync() does. A length of 0 means all to the end.
+        _ = clinux_start_writeback(
+            descriptor,
+            isSegmented ? 0 : off_t(bytesSubmitted),
+            isSegmented ? 0 : off_t(count)
+        )
+        bytesSubmitted = bytesWritten
     }
 
     /// Has the hasher take the bytes that are there.

@@ -168,7 +168,12 @@ actor Publisher {
             }
             guard !durable.isEmpty else { return }
             try await store.recordDurable(
-                durable.map { (partFence: $0.fence, bytes: $0.bytesWritten) }
+                durable.map { part in
+                    (
+                        partFence: part.fence, bytes: part.bytesWritten,
+                        ranges: part.isSegmented ? part.written : nil
+                    )
+                }
             )
         } catch {
             // The files stay, and are worth no more than before.

@@ -6,8 +6,12 @@ protocol TransferAttempt: AnyObject, Sendable {
     var claim: TaskClaim { get }
     /// How far it is.
     var progress: AttemptStatus { get }
-    /// The request that it is making; also what holds it to rates.
-    var current: CurrentTransfer { get }
+    /// The requests that it is making; also what holds it to rates.
+    var connections: Connections { get }
+    /// Makes its first request; called once.
+    func begin()
+    /// Gives up one of its connections soon, of those that it took beyond its first.
+    func yieldConnection()
     /// Stops it from any thread; it then ends as abandoned, or as what came first.
     func abandon()
 }

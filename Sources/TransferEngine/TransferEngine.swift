@@ -42,7 +42,10 @@ package struct TransferEngine: Service {
         self.configuration = configuration
         self.logger = logger
         self.onEvents = onEvents
-        active = ActiveAttempts()
+        active = ActiveAttempts(
+            connectionsMax: configuration.concurrency,
+            perHost: configuration.connectionsPerHost
+        )
         publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
             store: store,

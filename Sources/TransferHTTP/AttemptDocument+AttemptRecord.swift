@@ -53,6 +53,7 @@ extension AttemptDocument.Metrics {
     fileprivate init(_ metrics: AttemptMetrics) {
         self.init(
             redirectCount: metrics.redirects,
+            countOfConnections: metrics.connections,
             isReusedConnection: metrics.isConnectionReused
         )
         domainLookupEnd = metrics.nameLookup.secondsIfReached

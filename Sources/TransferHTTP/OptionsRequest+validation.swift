@@ -75,6 +75,11 @@ extension OptionsRequest {
             "redirects_max"
         )
         options.sizeMax = check.number(sizeMax, 0...Int64.max, "size_max")
+        options.segmentsMax = check.number(
+            segmentsMax,
+            TransferOptions.segmentsRange,
+            "segments_max"
+        )
         options.waitsForConnectivity = waitsForConnectivity
         options.asksToBegin = asksToBegin
         options.asksForCredential = asksForCredential
@@ -185,6 +190,7 @@ extension OptionsDocument {
         httpErrors = options.deliversHTTPErrors.map { $0 ? "deliver" : "fail" }
         redirectsMax = options.redirectsMax
         sizeMax = options.sizeMax
+        segmentsMax = options.segmentsMax
         waitsForConnectivity = options.waitsForConnectivity
         asksToBegin = options.asksToBegin
         credential = options.credential

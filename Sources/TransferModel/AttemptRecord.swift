@@ -69,6 +69,8 @@ package struct AttemptMetrics: Equatable, Sendable {
     package var redirects = 0
     /// When it started, counted from the begin of the attempt.
     package var fetchStart: Duration = .zero
+    /// The most connections that the attempt had at once.
+    package var connections = 1
     /// The name was resolved.
     package var nameLookup: Duration = .zero
     /// The connection was made; zero on a kept connection.

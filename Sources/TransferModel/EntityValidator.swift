@@ -29,10 +29,13 @@ package struct EntityValidator: Hashable, Sendable {
     /// Takes back what the database holds.
     package init(stored value: String) { self.value = value }
 
+    /// Whether it is an entity tag, which `If-Match` takes too.
+    package var isEntityTag: Bool { value.utf8.first == UInt8(ascii: "\"") }
+
     /// Whether a later response with these fields may be of the same bytes; one that says nothing
     /// has promised so with its 206.
     package func agrees(etag: String?, lastModified: String?) -> Bool {
-        let told = value.utf8.first == UInt8(ascii: "\"") ? etag : lastModified
+        let told = isEntityTag ? etag : lastModified
         return told.map { Array($0.utf8) == Array(value.utf8) } ?? true
     }
 

@@ -19,7 +19,7 @@ package struct TaskClaim: Sendable {
     /// How much of `timeoutForResource` earlier attempts and waits have used up.
     package let elapsed: Duration
     /// What an earlier attempt left to go on with.
-    package let partial: PartialDownload?
+    package var partial: PartialDownload?
     /// Whether the task's session has credentials that its client gave in answer to challenges.
     package let sessionHasCredentials: Bool
     /// The credential that ``headers`` show, once it was looked up.

@@ -35,6 +35,9 @@ package struct TransferOptions: Equatable, Sendable {
     package var redirectsMax: Int?
     /// The largest file, in bytes.
     package var sizeMax: Int64?
+    /// The most connections that fetch one file together; 1 for one that fetches it from begin to
+    /// end.
+    package var segmentsMax: Int?
     /// The exact size of the file, in bytes; of a task only.
     package var expectedSize: Int64?
     /// Whether the origin may see the request twice, which its method tells unless said; of a task
@@ -46,6 +49,7 @@ package struct TransferOptions: Equatable, Sendable {
     package static let attemptsRange = 1...100
     package static let retryDelaySeconds: ClosedRange<Double> = 0.1...86_400
     package static let redirectsRange = 0...10
+    package static let segmentsRange = 1...16
     package static let bytesPerSecondRange: ClosedRange<Int64> = 1024...(1 << 40)
     package static let progressIntervalSeconds: ClosedRange<Double> = 1...3600
     /// The most bytes of ``certificateAuthorities``.
@@ -76,6 +80,7 @@ package struct TransferOptions: Equatable, Sendable {
         options.asksForCredential = other.asksForCredential ?? asksForCredential
         options.redirectsMax = other.redirectsMax ?? redirectsMax
         options.sizeMax = other.sizeMax ?? sizeMax
+        options.segmentsMax = other.segmentsMax ?? segmentsMax
         return options
     }
 }

@@ -22,6 +22,7 @@ struct MetricsColumns {
     var remotePorts: [Int32?] = []
     var localAddresses: [String?] = []
     var localPorts: [Int32?] = []
+    var connections: [Int16?] = []
 
     mutating func append(_ metrics: AttemptMetrics?) {
         httpStatuses.append(metrics?.httpStatus.map(Int16.init(clamping:)))
@@ -44,6 +45,7 @@ struct MetricsColumns {
         remotePorts.append(metrics?.remotePort.map(Int32.init(clamping:)))
         localAddresses.append(metrics?.localAddress)
         localPorts.append(metrics?.localPort.map(Int32.init(clamping:)))
+        connections.append(metrics.map { Int16(clamping: $0.connections) })
     }
 }
 

@@ -119,6 +119,15 @@ extension Row {
         return try StoredJSON.failure(json.text)
     }
 
+    /// Nil where there is no value; of an `int8multirange` as text.
+    func byteRanges(_ column: String) throws(PostgresError) -> ByteRangeSet? {
+        guard let text = try decodeIfPresent(column, as: String.self) else { return nil }
+        guard let ranges = ByteRangeSet(text: text) else {
+            throw PostgresError(decoding: "column \(column) holds no ranges of bytes")
+        }
+        return ranges
+    }
+
     func clientString(_ column: String) throws(PostgresError) -> ClientString? {
         try decodeIfPresent(column, as: [UInt8].self).map { ClientString(stored: $0) }
     }

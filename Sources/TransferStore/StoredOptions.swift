@@ -20,6 +20,7 @@ private struct StoredOptions: Codable {
     var asks_for_credential: Bool?
     var redirects_max: Int?
     var size_max: Int64?
+    var segments_max: Int?
     var expected_size: Int64?
     var is_idempotent: Bool?
     var checksums: [String: String]?
@@ -50,6 +51,7 @@ extension StoredJSON {
                 asks_for_credential: options.asksForCredential,
                 redirects_max: options.redirectsMax,
                 size_max: options.sizeMax,
+                segments_max: options.segmentsMax,
                 expected_size: options.expectedSize,
                 is_idempotent: options.isIdempotent,
                 checksums: checksums.isEmpty
@@ -78,6 +80,7 @@ extension StoredJSON {
         options.asksForCredential = stored.asks_for_credential
         options.redirectsMax = stored.redirects_max
         options.sizeMax = stored.size_max
+        options.segmentsMax = stored.segments_max
         options.expectedSize = stored.expected_size
         options.isIdempotent = stored.is_idempotent
         for (name, hex) in stored.checksums ?? [:] {

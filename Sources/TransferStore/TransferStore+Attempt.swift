@@ -32,7 +32,7 @@ extension TransferStore {
             """,
             """
             SELECT number, outcome, started_at, ended_at, bytes_received, resumed_at_offset,
-                http_status, failure, redirects, name_lookup_us, connect_us, tls_us,
+                http_status, failure, redirects, connections, name_lookup_us, connect_us, tls_us,
                 first_byte_us, total_us, is_connection_reused, http_version, remote_address,
                 fetch_start_us, request_start_us, request_end_us, request_header_bytes,
                 request_body_bytes, response_header_bytes, response_body_bytes, remote_port,
@@ -81,6 +81,7 @@ extension AttemptMetrics {
         }
         self.init()
         self.redirects = Int(redirects)
+        connections = try row.decodeIfPresent("connections", as: Int16.self).map(Int.init) ?? 1
         self.httpStatus = httpStatus
         nameLookup = try row.microseconds("name_lookup_us")
         connect = try row.microseconds("connect_us")

@@ -115,7 +115,8 @@ extension TransferStore {
             s.options AS session_options, s.has_credentials, t.kind, t.method, t.upload_path, t.upload_is_staged,
             t.upload_data,
             (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
-            x.part_fence AS partial_fence, x.source_task_id, x.boot_id, x.bytes_durable,
+            x.part_fence AS partial_fence, x.source_task_id, x.ranges::text AS ranges, x.boot_id,
+            x.bytes_durable,
             x.bytes_total, x.validator, y.destination_path AS source_destination_path,
             y.destination_overwrite AS source_destination_overwrite, \(selectLimits)
         """
@@ -183,6 +184,7 @@ extension PartialDownload {
         self.init(
             partFence: Fence(rawValue: fence),
             sourcePath: try row.sourcePath(fence: Fence(rawValue: fence)),
+            ranges: try row.byteRanges("ranges"),
             bootID: try row.decode("boot_id"),
             bytesDurable: try row.decode("bytes_durable"),
             bytesTotal: try row.decode("bytes_total"),

@@ -162,7 +162,7 @@ extension TransferStore {
                     http_version, remote_address, fetch_start_us, request_start_us,
                     request_end_us, request_header_bytes, request_body_bytes,
                     response_header_bytes, response_body_bytes, remote_port, local_address,
-                    local_port, bytes_sent)
+                    local_port, bytes_sent, connections)
                 SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
                         WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried'
                         WHEN 'asks' THEN 'retried' WHEN 'requeued' THEN 'lost'
@@ -174,7 +174,7 @@ extension TransferStore {
                     m.fetch_start_us, m.request_start_us, m.request_end_us,
                     m.request_header_bytes, m.request_body_bytes, m.response_header_bytes,
                     m.response_body_bytes, m.remote_port, m.local_address, m.local_port,
-                    g.bytes_sent
+                    g.bytes_sent, m.connections
                 FROM gone g JOIN unnest(
                     \(columns.metrics.httpStatuses), \(columns.metrics.redirects),
                     \(columns.metrics.nameLookups), \(columns.metrics.connects),
@@ -185,27 +185,31 @@ extension TransferStore {
                     \(columns.metrics.requestEnds), \(columns.metrics.requestHeaderBytes),
                     \(columns.metrics.requestBodyBytes), \(columns.metrics.responseHeaderBytes),
                     \(columns.metrics.responseBodyBytes), \(columns.metrics.remotePorts),
-                    \(columns.metrics.localAddresses), \(columns.metrics.localPorts)
+                    \(columns.metrics.localAddresses), \(columns.metrics.localPorts),
+                    \(columns.metrics.connections)
                 ) WITH ORDINALITY AS m (
                     http_status, redirects, name_lookup_us, connect_us, tls_us, first_byte_us,
                     total_us, is_connection_reused, http_version, remote_address, fetch_start_us,
                     request_start_us, request_end_us, request_header_bytes, request_body_bytes,
                     response_header_bytes, response_body_bytes, remote_port, local_address,
-                    local_port, place)
+                    local_port, connections, place)
                     USING (place)
             ),
             -- 2. What another attempt goes on with, and what no longer serves anybody.
             partial_row AS (
                 INSERT INTO partial (
-                    task_id, part_fence, boot_id, bytes_durable, bytes_total, validator)
-                SELECT g.task_id, k.part_fence, k.boot_id, k.bytes_durable, k.bytes_total,
-                    k.validator
+                    task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total,
+                    validator)
+                SELECT g.task_id, k.part_fence, k.ranges::int8multirange, k.boot_id,
+                    k.bytes_durable, k.bytes_total, k.validator
                 FROM unnest(
                     \(columns.partials.map(\.place)), \(columns.partials.map(\.partFence)),
-                    \(columns.partials.map(\.bootID)), \(columns.partials.map(\.bytesDurable)),
+                    \(columns.partials.map(\.ranges)), \(columns.partials.map(\.bootID)),
+                    \(columns.partials.map(\.bytesDurable)),
                     \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
-                ) AS k (place, part_fence, boot_id, bytes_durable, bytes_total, validator)
-                JOIN gone g USING (place) WHERE g.verdict IN ('retry', 'offline', 'asks', 'released')
+                ) AS k (place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
+                JOIN gone g USING (place)
+                WHERE g.verdict IN ('retry', 'offline', 'asks', 'released')
                 \(Self.replacePartial)
             ),
             partial_gone AS (
@@ -346,6 +350,7 @@ private struct QuestionColumns {
 private struct PartialColumns {
     let place: Int64
     let partFence: Int64
+    let ranges: String?
     let bootID: UUID
     let bytesDurable: Int64
     let bytesTotal: Int64
@@ -354,6 +359,7 @@ private struct PartialColumns {
     init(_ partial: PartialDownload, place: Int64) {
         self.place = place
         partFence = partial.partFence.rawValue
+        ranges = partial.ranges?.text
         bootID = partial.bootID
         bytesDurable = partial.bytesDurable
         bytesTotal = partial.bytesTotal

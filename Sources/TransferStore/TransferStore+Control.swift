@@ -292,11 +292,11 @@ extension TransferStore {
         ),
         resume_data_row AS (
             INSERT INTO resume_data (
-                id, tenant_id, part_fence, source_task_id, boot_id, bytes_durable, bytes_total,
-                validator)
+                id, tenant_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
+                bytes_total, validator)
             SELECT \(resumeData?.uuid), t.tenant_id, x.part_fence,
-                coalesce(x.source_task_id, x.task_id), x.boot_id, x.bytes_durable, x.bytes_total,
-                x.validator
+                coalesce(x.source_task_id, x.task_id), x.ranges, x.boot_id, x.bytes_durable,
+                x.bytes_total, x.validator
             FROM from_partial x JOIN target t ON t.id = x.task_id
             WHERE \(resumeData?.uuid)::uuid IS NOT NULL
         ),

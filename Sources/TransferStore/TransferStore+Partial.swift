@@ -17,16 +17,18 @@ extension TransferStore {
         _ = try await runUnsynced(
             """
             INSERT INTO partial (
-                task_id, part_fence, boot_id, bytes_durable, bytes_total, validator)
-            SELECT a.task_id, i.part_fence, i.boot_id, i.durable, i.total, i.validator
+                task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
+            SELECT a.task_id, i.part_fence, i.ranges::int8multirange, i.boot_id, i.durable,
+                i.total, i.validator
             FROM unnest(
                 \(checkpoints.map(\.task.uuid)), \(checkpoints.map(\.fence.rawValue)),
                 \(checkpoints.map(\.partial.partFence.rawValue)),
+                \(checkpoints.map(\.partial.ranges?.text)),
                 \(checkpoints.map(\.partial.bootID)),
                 \(checkpoints.map(\.partial.bytesDurable)),
                 \(checkpoints.map(\.partial.bytesTotal)),
                 \(checkpoints.map(\.partial.validator.value))
-            ) AS i (task_id, fence, part_fence, boot_id, durable, total, validator)
+            ) AS i (task_id, fence, part_fence, ranges, boot_id, durable, total, validator)
             JOIN attempt a ON a.task_id = i.task_id AND a.fence = i.fence
             ORDER BY a.task_id FOR KEY SHARE OF a
             \(Self.replacePartial)
@@ -34,10 +36,11 @@ extension TransferStore {
         )
     }
 
-    /// Of a file that is kept already, only more durable bytes are news.
+    /// Of a file that is kept already, only more bytes are news.
     static let replacePartial: Query = """
         ON CONFLICT (task_id) DO UPDATE SET
-            part_fence = excluded.part_fence, source_task_id = NULL, boot_id = excluded.boot_id,
+            part_fence = excluded.part_fence, source_task_id = NULL, ranges = excluded.ranges,
+            boot_id = excluded.boot_id,
             bytes_durable = CASE WHEN partial.part_fence = excluded.part_fence
                 THEN greatest(partial.bytes_durable, excluded.bytes_durable)
                 ELSE excluded.bytes_durable END,
@@ -96,21 +99,30 @@ extension TransferStore {
         }
     }
 
-    /// Notes how much of a part file, whose attempt was taken away, has been made durable.
+    /// Notes how much of a part file, whose attempt was taken away, has been made durable, and
+    /// where it is when the file was written in segments.
+    ///
+    /// Whoever goes on with the file may have told of more ranges since; both are true.
     package func recordDurable(
-        _ parts: [(partFence: Fence, bytes: Int64)]
+        _ parts: [(partFence: Fence, bytes: Int64, ranges: ByteRangeSet?)]
     ) async throws(StoreError) {
         let fences = parts.map(\.partFence.rawValue)
-        let bytes = parts.map(\.bytes)
+        let item: Query = """
+            unnest(\(fences), \(parts.map(\.bytes)), \(parts.map(\.ranges?.text)))
+                AS i (fence, bytes, ranges)
+            """
+        let news: Query = """
+            bytes_durable = greatest(x.bytes_durable, i.bytes),
+            ranges = coalesce(
+                x.ranges + i.ranges::int8multirange, i.ranges::int8multirange, x.ranges)
+            """
         _ = try await run([
             """
-            UPDATE partial x SET bytes_durable = greatest(x.bytes_durable, i.bytes)
-            FROM unnest(\(fences), \(bytes)) AS i (fence, bytes)
+            UPDATE partial x SET \(news) FROM \(item)
             WHERE x.part_fence = ANY (\(fences)) AND x.part_fence = i.fence
             """,
             """
-            UPDATE resume_data x SET bytes_durable = greatest(x.bytes_durable, i.bytes)
-            FROM unnest(\(fences), \(bytes)) AS i (fence, bytes)
+            UPDATE resume_data x SET \(news) FROM \(item)
             WHERE x.part_fence = ANY (\(fences)) AND x.part_fence = i.fence
             """,
         ])

@@ -112,10 +112,10 @@ extension TransferStore {
             ),
             partial_row AS (
                 INSERT INTO partial (
-                    task_id, part_fence, source_task_id, boot_id, bytes_durable, bytes_total,
-                    validator)
-                SELECT k.task_id, u.part_fence, u.source_task_id, u.boot_id, u.bytes_durable,
-                    u.bytes_total, u.validator
+                    task_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
+                    bytes_total, validator)
+                SELECT k.task_id, u.part_fence, u.source_task_id, u.ranges, u.boot_id,
+                    u.bytes_durable, u.bytes_total, u.validator
                 FROM used u JOIN unnest(
                     \(columns.resumeData.map(\.id)), \(columns.resumeData.map(\.task))
                 ) AS k (id, task_id) USING (id)

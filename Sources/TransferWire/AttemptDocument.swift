@@ -48,6 +48,7 @@ package struct AttemptDocument: Codable, Sendable {
     /// What was measured of the attempt's last request: seconds from its start.
     package struct Metrics: Codable, Sendable {
         package var redirectCount: Int
+        package var countOfConnections: Int
         package var domainLookupEnd: Double?
         package var connectEnd: Double?
         package var secureConnectionEnd: Double?
@@ -66,13 +67,15 @@ package struct AttemptDocument: Codable, Sendable {
         package var countOfResponseHeaderBytesReceived: Int64 = 0
         package var countOfResponseBodyBytesReceived: Int64 = 0
 
-        package init(redirectCount: Int, isReusedConnection: Bool) {
+        package init(redirectCount: Int, countOfConnections: Int, isReusedConnection: Bool) {
             self.redirectCount = redirectCount
+            self.countOfConnections = countOfConnections
             self.isReusedConnection = isReusedConnection
         }
 
         private enum CodingKeys: String, CodingKey {
             case redirectCount = "redirect_count"
+            case countOfConnections = "count_of_connections"
             case domainLookupEnd = "domain_lookup_end"
             case connectEnd = "connect_end"
             case secureConnectionEnd = "secure_connection_end"

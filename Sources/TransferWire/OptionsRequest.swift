@@ -9,6 +9,7 @@ package struct OptionsRequest: Decodable, Sendable {
     package let httpErrors: String?
     package let redirectsMax: Int?
     package let sizeMax: Int64?
+    package let segmentsMax: Int?
     package let waitsForConnectivity: Bool?
     package let asksToBegin: Bool?
     package let credential: String?
@@ -30,6 +31,7 @@ package struct OptionsRequest: Decodable, Sendable {
         case httpErrors = "http_errors"
         case redirectsMax = "redirects_max"
         case sizeMax = "size_max"
+        case segmentsMax = "segments_max"
         case waitsForConnectivity = "waits_for_connectivity"
         case asksToBegin = "asks_to_begin"
         case asksForCredential = "asks_for_credential"
@@ -87,6 +89,7 @@ package struct OptionsDocument: Codable, Sendable {
     package var httpErrors: String?
     package var redirectsMax: Int?
     package var sizeMax: Int64?
+    package var segmentsMax: Int?
     package var waitsForConnectivity: Bool?
     package var asksToBegin: Bool?
     package var credential: String?

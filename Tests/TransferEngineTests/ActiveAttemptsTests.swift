@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 import TransferModel
+import TransferTestSupport
 
 @testable import TransferEngine
 
@@ -9,10 +10,17 @@ import TransferModel
 @Suite struct ActiveAttemptsTests {
     private final class Running: TransferAttempt {
         let claim: TaskClaim
-        let current = CurrentTransfer()
+        let connections = Connections()
         let received = Mutex<Int64>(5)
+        private let state = Mutex((hasBegun: false, wanted: 0))
         var progress: AttemptStatus { AttemptStatus(received: received.withLock { $0 }) }
+        var hasBegun: Bool { state.withLock { $0.hasBegun } }
+        /// Connections that it was asked to give up and has not.
+        var wanted: Int { state.withLock { $0.wanted } }
         init(_ claim: TaskClaim) { self.claim = claim }
+        func begin() { state.withLock { $0.hasBegun = true } }
+        func yieldConnection() { state.withLock { $0.wanted += 1 } }
+        func gaveUp() { state.withLock { $0.wanted -= 1 } }
         func abandon() {}
     }
 
@@ -21,6 +29,7 @@ import TransferModel
     private static func claim(
         _ fence: Int64,
         of task: TaskID = task,
+        lane: Int64 = 7,
         hasPartial: Bool = true,
         progressInterval: Duration? = nil
     ) -> TaskClaim {
@@ -38,7 +47,7 @@ import TransferModel
             fence: Fence(rawValue: fence),
             tenant: TenantID(UUID()),
             session: SessionID(UUID()),
-            lane: Lane(key: 7),
+            lane: Lane(key: lane),
             number: 1,
             url: "http://a.test/",
             headers: [],
@@ -51,7 +60,7 @@ import TransferModel
     }
 
     @Test func anAttemptWaitsForTheOneThatStillHasTheFile() {
-        let active = ActiveAttempts()
+        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
         #expect(active.postpone(Self.claim(2)))
@@ -64,7 +73,7 @@ import TransferModel
     }
 
     @Test func nobodyWaitsWithoutAReason() {
-        let active = ActiveAttempts()
+        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
         #expect(!active.postpone(Self.claim(2, hasPartial: false)))
@@ -74,7 +83,7 @@ import TransferModel
     }
 
     @Test func whatIsTakenAwayWhileItWaitsDoesNotBegin() {
-        let active = ActiveAttempts()
+        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
         #expect(active.postpone(Self.claim(2)))
@@ -83,7 +92,7 @@ import TransferModel
     }
 
     @Test func aClosedWorkerLetsNobodyIn() {
-        let active = ActiveAttempts()
+        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
         #expect(active.insert(Running(Self.claim(1))))
         #expect(active.all(closing: true).count == 1)
         #expect(!active.insert(Running(Self.claim(2, of: TaskID(UUID())))))
@@ -115,11 +124,81 @@ import TransferModel
     }
 
     @Test func progressIsToldOnceUntilItMoves() {
-        let active = ActiveAttempts()
+        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
         #expect(active.insert(Running(Self.claim(1))))
         #expect(active.takeProgress().progress.map(\.bytesReceived) == [5])
         #expect(active.takeProgress().progress.isEmpty)
         active.restore()
         #expect(active.takeProgress().progress.count == 1)
+    }
+
+    @Test func aTaskGetsAConnectionThatAnotherOneCanSpare() {
+        let active = ActiveAttempts(connectionsMax: 8, perHost: 3)
+        let download = Running(Self.claim(1))
+        #expect(active.insert(download))
+        #expect(active.takeConnection(for: download.claim.fence))
+        #expect(active.takeConnection(for: download.claim.fence))
+        #expect(!active.takeConnection(for: download.claim.fence))
+        // To the claims it is one task on one connection.
+        #expect(active.busy == [Lane(key: 7): 1])
+        let task = Running(Self.claim(2, of: TaskID(UUID())))
+        #expect(active.insert(task))
+        #expect(download.wanted == 1)
+        #expect(!task.hasBegun)
+        // Not even what is free again, as long as somebody waits.
+        active.returnConnection(of: download.claim.fence)
+        #expect(task.hasBegun)
+        #expect(!active.takeConnection(for: download.claim.fence))
+        // Nobody can spare one more than there is.
+        let other = Running(Self.claim(3, of: TaskID(UUID()), lane: 8))
+        #expect(active.insert(other))
+        #expect(other.hasBegun)
+        _ = active.remove(task.claim)
+        #expect(active.takeConnection(for: download.claim.fence))
+    }
+
+    /// Whatever comes and goes, there are never more connections than allowed, and whoever waits is
+    /// waiting for one that somebody is giving up.
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func neverMoreConnectionsThanAllowed(seed: UInt64) {
+        var generator = SeededGenerator(state: seed)
+        let (total, perHost) = (6, 3)
+        let active = ActiveAttempts(connectionsMax: total, perHost: perHost)
+        var running: [Running] = []
+        var extras: [Fence: Int] = [:]
+        for step in 1...300 {
+            let attempt = running.filter(\.hasBegun).randomElement(using: &generator)
+            switch Int.random(in: 0..<5, using: &generator) {
+            case 0:
+                // As claims do: no more attempts than the caps allow, whatever they have besides.
+                let lane = Int64.random(in: 0..<4, using: &generator)
+                let busy = active.busy[Lane(key: lane), default: 0]
+                guard active.count < total, busy < perHost else { continue }
+                let new = Running(Self.claim(Int64(step), of: TaskID(UUID()), lane: lane))
+                running.append(new)
+                #expect(active.insert(new))
+            case 1:
+                guard let attempt, extras[attempt.claim.fence, default: 0] == 0 else { continue }
+                running.removeAll { $0 === attempt }
+                _ = active.remove(attempt.claim)
+            case 2:
+                guard let attempt, active.takeConnection(for: attempt.claim.fence) else { continue }
+                extras[attempt.claim.fence, default: 0] += 1
+            default:
+                guard let attempt, extras[attempt.claim.fence, default: 0] > 0 else { continue }
+                extras[attempt.claim.fence, default: 0] -= 1
+                if attempt.wanted > 0 { attempt.gaveUp() }
+                active.returnConnection(of: attempt.claim.fence)
+            }
+            let open = running.filter(\.hasBegun)
+            func count(_ attempts: [Running]) -> Int {
+                attempts.reduce(0) { $0 + 1 + extras[$1.claim.fence, default: 0] }
+            }
+            #expect(count(open) <= total)
+            for lane in Set(open.map(\.claim.lane)) {
+                #expect(count(open.filter { $0.claim.lane == lane }) <= perHost)
+            }
+            if open.count < running.count { #expect(running.contains { $0.wanted > 0 }) }
+        }
     }
 }

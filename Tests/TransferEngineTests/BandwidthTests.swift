@@ -10,7 +10,7 @@ import TransferStore
 @Suite struct BandwidthTests {
     private final class Running: TransferAttempt {
         let claim: TaskClaim
-        let current = CurrentTransfer()
+        let connections = Connections()
         var progress: AttemptStatus { AttemptStatus() }
         init(_ claim: TaskClaim) { self.claim = claim }
         func abandon() {}

@@ -195,7 +195,7 @@ import TransferModel
     }
 
     private static let point = DownloadStateMachine.ResumePoint(
-        offset: 60,
+        range: 60..<100,
         total: 100,
         validator: EntityValidator(stored: "\"1\"")
     )

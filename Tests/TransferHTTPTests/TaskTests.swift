@@ -140,7 +140,7 @@ import TransferWire
                 #"""
                 {"configuration": {"timeout_for_request": 5, "size_max": 1000, "redirects_max": 0,
                  "timeout_for_first_byte": 2.5, "bytes_per_second_max": 4096,
-                 "waits_for_connectivity": true, "tls": {"minimum_version": "1.3"},
+                 "waits_for_connectivity": true, "segments_max": 3, "tls": {"minimum_version": "1.3"},
                  "http_errors": "deliver", "retry": {"attempts_max": 7, "delay_base": 0.5}}}
                 """#
             )
@@ -149,6 +149,7 @@ import TransferWire
             #expect(configuration.options.timeoutForResource == 604_800)
             #expect(configuration.options.sizeMax == 1000)
             #expect(configuration.options.redirectsMax == 0)
+            #expect(configuration.options.segmentsMax == 3)
             #expect(configuration.options.httpErrors == "deliver")
             #expect(configuration.options.timeoutForFirstByte == 2.5)
             #expect(configuration.options.bytesPerSecondMax == 4096)
@@ -170,6 +171,7 @@ import TransferWire
             let claim = try await server.claim()
             #expect(claim.timeoutForRequest == .seconds(7))
             #expect(claim.options.sizeMax == 1000)
+            #expect(claim.options.segmentsMax == 3)
             #expect(claim.options.deliversHTTPErrors == true)
             #expect(claim.options.requiresTLS13 == true)
             #expect(claim.options.waitsForConnectivity == true)
@@ -186,7 +188,7 @@ import TransferWire
                 "\(session)/tasks",
                 #"""
                 {"url": "http://origin.example/", "expected_size": -1, "size_max": -1,
-                 "timeout_for_request": 0, "timeout_for_resource": 1e9, "redirects_max": 11,
+                 "timeout_for_request": 0, "timeout_for_resource": 1e9, "redirects_max": 11, "segments_max": 17,
                  "timeout_for_first_byte": 0, "bytes_per_second_max": 1,
                  "tls": {"minimum_version": "1.1", "certificate_authorities": "none"},
                  "http_errors": "ignore", "retry": {"attempts_max": 0, "delay_max": 0.01},
@@ -197,7 +199,8 @@ import TransferWire
                 Set(task.faults) == [
                     "/expected_size invalid_value", "/size_max invalid_value",
                     "/timeout_for_request invalid_value", "/timeout_for_resource invalid_value",
-                    "/redirects_max invalid_value", "/http_errors invalid_value",
+                    "/redirects_max invalid_value", "/segments_max invalid_value",
+                    "/http_errors invalid_value",
                     "/timeout_for_first_byte invalid_value", "/bytes_per_second_max invalid_value",
                     "/tls/minimum_version invalid_value",
                     "/tls/certificate_authorities invalid_value",

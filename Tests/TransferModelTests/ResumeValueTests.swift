@@ -100,6 +100,54 @@ import TransferModel
             validator: EntityValidator(stored: "\"1\"")
         )
         let boot = isSameBoot ? Self.boot : UUID()
-        #expect(partial.bytesUsable(size: size, bootID: boot) == usable)
+        let bytes = partial.rangesUsable(size: size, isSegmented: false, bootID: boot)
+        #expect(bytes == ByteRangeSet(0..<usable))
+    }
+
+    /// The mark of the file counts, although nothing was stored of its segments yet.
+    @Test(arguments: [(true, 300), (false, 300)] as [(Bool, Int64)])
+    func theSizeOfASegmentedFileTellsNothing(isSameBoot: Bool, usable: Int64) {
+        let bytes = Self.partial(ranges: nil, durable: 300).rangesUsable(
+            size: 900,
+            isSegmented: true,
+            bootID: isSameBoot ? Self.boot : UUID()
+        )
+        #expect(bytes == ByteRangeSet(0..<usable))
+    }
+
+    @Test(
+        arguments: [
+            // In the same boot all that was written is there, if the file is as long as it says.
+            (900, true, 0, true), (899, true, 0, false), (1001, true, 0, false),
+            // In another one it is, if all of it was durable.
+            (900, false, 300, true), (900, false, 299, false), (899, false, 300, false),
+        ] as [(Int64, Bool, Int64, Bool)]
+    )
+    func rangesCountAllOrNotAtAll(size: Int64, isSameBoot: Bool, durable: Int64, count: Bool) {
+        var ranges = ByteRangeSet(0..<200)
+        ranges.insert(800..<900)
+        let bytes = Self.partial(ranges: ranges, durable: durable).rangesUsable(
+            size: size,
+            isSegmented: true,
+            bootID: isSameBoot ? Self.boot : UUID()
+        )
+        #expect(bytes == (count ? ranges : ByteRangeSet()))
+    }
+
+    @Test func ofAWholeFileTheLastByteIsAskedForAgain() {
+        let partial = Self.partial(ranges: ByteRangeSet(0..<1000), durable: 0)
+        let bytes = partial.rangesUsable(size: 1000, isSegmented: true, bootID: Self.boot)
+        #expect(bytes == ByteRangeSet(0..<999))
+    }
+
+    private static func partial(ranges: ByteRangeSet?, durable: Int64) -> PartialDownload {
+        PartialDownload(
+            partFence: Fence(rawValue: 1),
+            ranges: ranges,
+            bootID: boot,
+            bytesDurable: durable,
+            bytesTotal: 1000,
+            validator: EntityValidator(stored: "\"1\"")
+        )
     }
 }

@@ -230,11 +230,56 @@ import TransferTestSupport
         let claim = try await fixture.claim()[0]
         try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: claim.fence)])
         _ = try await suspend(id, fixture)
-        try await fixture.store.recordDurable([(partFence: claim.fence, bytes: 500)])
-        try await fixture.store.recordDurable([(partFence: claim.fence, bytes: 400)])
+        try await fixture.store.recordDurable([(partFence: claim.fence, bytes: 500, ranges: nil)])
+        try await fixture.store.recordDurable([(partFence: claim.fence, bytes: 400, ranges: nil)])
         _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
         let next = try await fixture.claim()[0]
         #expect(next.partial?.bytesDurable == 500)
+    }
+
+    @Test func rangesGrowAndGoWithTheFile() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        func ranges(_ ranges: Range<Int64>...) -> ByteRangeSet {
+            ranges.reduce(into: ByteRangeSet()) { $0.insert($1) }
+        }
+        func checkpoint(_ ranges: ByteRangeSet) async throws {
+            try await store.recordProgress([
+                StoreFixture.progress(of: id, fence: claim.fence, ranges: ranges)
+            ])
+        }
+        try await checkpoint(ranges(0..<100))
+        try await checkpoint(ranges(0..<150, 600..<700))
+        _ = try await suspend(id, fixture)
+        // What is known after the attempt was taken away, and old news of it.
+        try await store.recordDurable([(claim.fence, 350, ranges(0..<200, 600..<750))])
+        try await store.recordDurable([(claim.fence, 150, ranges(0..<150))])
+        _ = try await store.resumeTask(tenant: fixture.tenant, id: id)
+        let second = try await fixture.claim()[0]
+        #expect(second.partial?.ranges == ranges(0..<200, 600..<750))
+        #expect(second.partial?.bytesDurable == 350)
+        // Through resume data to another task, and through the end of its attempt to the next.
+        let token = ResumeDataID(UUID())
+        _ = try await store.cancelTask(tenant: fixture.tenant, id: id, producing: token)
+        try await store.recordDurable([(claim.fence, 360, ranges(0..<210, 600..<750))])
+        _ = try await fixture.submit { submission, _ in submission.resumeData = token }
+        let third = try await fixture.claim()[0]
+        #expect(third.partial?.ranges == ranges(0..<210, 600..<750))
+        var partial = try #require(third.partial)
+        partial.ranges = ranges(0..<300, 600..<800)
+        _ = try await store.conclude([
+            Conclusion(
+                task: third.task,
+                fence: third.fence,
+                verdict: .released,
+                partial: partial
+            )
+        ])
+        let last = try await fixture.claim()[0]
+        #expect(last.partial?.ranges == ranges(0..<300, 600..<800))
+        try await fixture.checkInvariants()
     }
 
     @Test func aPartThatIsStillWantedIsNotAbandonedWithItsWorker() async throws {

@@ -106,7 +106,8 @@ struct StoreFixture: Sendable {
     static func progress(
         of task: TaskID,
         fence: Fence,
-        bytesReceived: Int64 = 600
+        bytesReceived: Int64 = 600,
+        ranges: ByteRangeSet? = nil
     ) -> AttemptProgress {
         AttemptProgress(
             task: task,
@@ -115,6 +116,7 @@ struct StoreFixture: Sendable {
             bytesExpected: 1000,
             checkpoint: PartialDownload(
                 partFence: fence,
+                ranges: ranges,
                 bootID: bootID,
                 bytesDurable: 0,
                 bytesTotal: 1000,

@@ -21,6 +21,10 @@ int clinux_syncfs(int descriptor);
 /// Starts writing a range of dirty pages without waiting for it. sync_file_range(2), SYNC_FILE_RANGE_WRITE.
 int clinux_start_writeback(int descriptor, off_t offset, off_t length);
 
+/// Reserves space for the first `length` bytes of a file without changing its size. fallocate(2),
+/// FALLOC_FL_KEEP_SIZE; EOPNOTSUPP where the file system cannot.
+int clinux_reserve(int descriptor, off_t length);
+
 /// Names the calling thread; Linux keeps 15 bytes. pthread_setname_np(3).
 void clinux_name_thread(const char *name);
 

@@ -1,0 +1,64 @@
+import Curl
+import Synchronization
+
+/// The requests that an attempt is just making, one on each of its connections, so that they can
+/// be stopped from any thread.
+final class Connections: Sendable {
+    private struct State {
+        var transfers: [Int: CurlTransfer] = [:]
+        var isAbandoned = false
+        /// What these requests and those that follow keep to, all together.
+        var rates: [SharedRate] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether the attempt is to make no further request.
+    var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
+
+    /// Sends the next request of a connection.
+    func start(
+        _ request: CurlRequest,
+        as connection: Int = 0,
+        on loop: CurlLoop,
+        sink: any CurlSink
+    ) {
+        var request = request
+        request.sharedRates = state.withLock { $0.rates }
+        let transfer = loop.start(request, sink: sink)
+        let (isAbandoned, rates) = state.withLock { state in
+            state.transfers[connection] = transfer
+            return (state.isAbandoned, state.rates)
+        }
+        if isAbandoned { transfer.cancel() }
+        // Others may have come while it was started.
+        if !rates.elementsEqual(request.sharedRates, by: ===) { transfer.share(rates) }
+    }
+
+    /// Holds the attempt to `rates` from now on, in place of those before, and looks at its pauses
+    /// anew.
+    func share(_ rates: [SharedRate]) {
+        let transfers = state.withLock { state in
+            state.rates = rates
+            return Array(state.transfers.values)
+        }
+        for transfer in transfers { transfer.share(rates) }
+    }
+
+    /// Stops the requests that are being made, and those that would follow.
+    func abandon() {
+        state.withLock { $0.isAbandoned = true }
+        cancelAll()
+    }
+
+    /// Stops the requests that are being made.
+    func cancelAll() {
+        for transfer in state.withLock({ Array($0.transfers.values) }) { transfer.cancel() }
+    }
+
+    /// Stops the request of one connection.
+    func cancel(_ connection: Int) { state.withLock { $0.transfers[connection] }?.cancel() }
+
+    /// A connection makes no further request.
+    func forget(_ connection: Int) { state.withLock { $0.transfers[connection] = nil } }
+}

@@ -1,0 +1,110 @@
+import Curl
+import TransferContainer
+import TransferModel
+
+/// The file that a download writes.
+extension Download {
+    /// What an earlier attempt left, if it can be gone on with; else the attempt begins anew.
+    static func kept(
+        _ claim: TaskClaim,
+        _ container: Container
+    ) -> (part: PartFile, point: DownloadStateMachine.ResumePoint)? {
+        guard let partial = claim.partial, claim.request.method == "GET" else { return nil }
+        let place = Container.Place(
+            partOf: claim.task,
+            destination: claim.destination,
+            fence: partial.partFence,
+            tenant: claim.tenant
+        )
+        do throws(StorageError) {
+            if let source = partial.sourcePath {
+                try container.adoptPart(
+                    from: Container.Place(source, tenant: claim.tenant),
+                    to: place
+                )
+            }
+            guard let part = try PartFile(goingOnWith: partial, at: place, in: container),
+                let missing = part.written.complement(of: partial.bytesTotal).ranges.first
+            else { return nil }
+            let point = DownloadStateMachine.ResumePoint(
+                range: missing,
+                total: partial.bytesTotal,
+                validator: partial.validator
+            )
+            return (part, point)
+        } catch {
+            // A file system in trouble fails the attempt as soon as it writes.
+            return nil
+        }
+    }
+
+    /// What a later attempt needs to go on with the file; nil when that would not do.
+    func keepable(_ state: State) -> PartialDownload? {
+        guard let part = state.part, let identity = state.identity, state.bytesReceived > 0,
+            state.bytesReceived <= identity.total
+        else { return nil }
+        return PartialDownload(
+            partFence: part.fence,
+            ranges: part.isSegmented ? part.written : nil,
+            bootID: Boot.id,
+            bytesDurable: 0,
+            bytesTotal: identity.total,
+            validator: identity.validator
+        )
+    }
+
+    /// Which file a whole response brings; nil when no later one could be known to be of it.
+    func identity(
+        of head: ResponseHead,
+        _ state: State
+    ) -> (validator: EntityValidator, total: Int64)? {
+        guard state.method == "GET", let total = head.contentLength, total > 0,
+            let validator = EntityValidator(
+                etag: head["ETag"],
+                lastModified: head["Last-Modified"],
+                date: head["Date"]
+            )
+        else { return nil }
+        return (validator, total)
+    }
+
+    /// Takes up what the task and the origin say of the file; an answer that is no success is not
+    /// the file they speak of.
+    func expectChecksums(_ head: ResponseHead, _ state: inout State) {
+        guard (200...299).contains(head.status) else { return }
+        state.wanted =
+            claim.options.checksums
+            + DigestFields.checksums(status: head.status, headers: head.headers)
+    }
+
+    /// Begins a file, in place of one that may have been kept.
+    ///
+    /// - Returns: false when that failed, and the attempt with it.
+    func openPart(_ state: inout State) -> Bool {
+        let identity = state.identity
+        dropKept(&state)
+        state.identity = identity
+        let place = Container.Place(
+            partOf: claim.task,
+            destination: claim.destination,
+            fence: claim.fence,
+            tenant: claim.tenant
+        )
+        do throws(StorageError) {
+            state.part = try PartFile(place, fence: claim.fence, in: container)
+            return true
+        } catch {
+            state.machine.failed(error.failure)
+            return false
+        }
+    }
+
+    /// Begins anew, because the file does not fit what the origin has now.
+    func dropKept(_ state: inout State) {
+        guard let part = state.part else { return }
+        state.part = nil
+        state.identity = nil
+        state.bytesReceived = 0
+        state.dropped = part.place
+    }
+}

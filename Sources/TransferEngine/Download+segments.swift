@@ -1,0 +1,214 @@
+import Curl
+import Synchronization
+import TransferContainer
+import TransferModel
+
+/// Several connections that fetch one file.
+extension Download {
+    /// Lets others join the connection whose response begins with `head`, if that may pay.
+    ///
+    /// A file that an earlier attempt has fetched in segments is gone on with in any case.
+    func beginSegments(_ head: ResponseHead, _ state: inout State) {
+        guard let part = state.part, let identity = state.identity else { return }
+        let mayDivide = mayBeDivided(head, identity.validator, state)
+        guard mayDivide || part.isSegmented else { return }
+        let connectionsMax = claim.options.segmentsMax ?? EngineConfiguration.segmentsMaxDefault
+        state.segments = Segments(
+            etag: identity.validator.value,
+            total: identity.total,
+            written: part.written,
+            range: state.machine.resumePoint?.range ?? 0..<identity.total,
+            connectionsMax: mayDivide ? connectionsMax : 1,
+            settings: configuration.segments,
+            at: .now
+        )
+    }
+
+    /// Whether the origin promises to send parts of this very file.
+    private func mayBeDivided(
+        _ head: ResponseHead,
+        _ validator: EntityValidator,
+        _ state: State
+    ) -> Bool {
+        guard state.method == "GET", validator.isEntityTag,
+            // What the client asks conditionally is not for us to ask otherwise.
+            !claim.headers.contains(where: { $0.name.lowercased().hasPrefix("if-") })
+        else { return false }
+        switch head.status {
+        case 206: return true
+        case 200: return head["Accept-Ranges"]?.lowercased() == "bytes"
+        default: return false
+        }
+    }
+
+    /// Judges the answer to the request for a part.
+    func accept(
+        _ head: ResponseHead,
+        on connection: Int,
+        _ state: inout State
+    ) -> SinkVerdict {
+        state.segments?.accepts(head, on: connection) == true ? .proceed : .abort
+    }
+
+    /// Writes what a connection brings where it belongs, and no byte further than it is to go.
+    func write(
+        _ body: UnsafeRawBufferPointer,
+        on connection: Int,
+        to part: PartFile,
+        _ state: inout State
+    ) throws(StorageError) -> SinkVerdict {
+        guard let place = state.segments?.place(of: connection) else { return .abort }
+        let bytes = UnsafeRawBufferPointer(rebasing: body.prefix(Int(clamping: place.room)))
+        try part.write(bytes, at: place.offset)
+        state.hasher?.update(bytes)
+        let isCut = state.segments?.advance(connection, by: Int64(bytes.count)) ?? true
+        return isCut || bytes.count < body.count ? .abort : .proceed
+    }
+
+    /// How many connections there should be, now that bytes have come.
+    func adjust(_ state: inout State) -> Segments.Adjustment? {
+        state.segments?.adjust(bytes: state.bytesReceived, at: .now)
+    }
+
+    func apply(_ adjustment: Segments.Adjustment) {
+        for connection in adjustment.stops { connections.cancel(connection) }
+        for _ in 0..<adjustment.joins where !join() { return }
+    }
+
+    /// Begins another connection, if there is a slot for it.
+    private func join() -> Bool {
+        guard active.takeConnection(for: claim.fence) else { return false }
+        let assignment = state.withLock { state in
+            isReadyForSegments(&state) ? state.segments?.join() : nil
+        }
+        guard let assignment else {
+            active.returnConnection(of: claim.fence)
+            return false
+        }
+        fetch(assignment)
+        return true
+    }
+
+    private func isReadyForSegments(_ state: inout State) -> Bool {
+        guard let part = state.part, let identity = state.identity else { return false }
+        do throws(StorageError) {
+            guard try part.beginSegments(total: identity.total) else {
+                state.segments?.limit()
+                return false
+            }
+            // The bytes no longer pass in order.
+            state.hasher = nil
+            return true
+        } catch {
+            fail(error, &state)
+            return false
+        }
+    }
+
+    /// Asks for a part of the file.
+    private func fetch(_ assignment: Segments.Assignment) {
+        let request = state.withLock { state in
+            state.metrics.connections = state.segments?.peak ?? 1
+            var request = plainRequest(state)
+            request.headers += [
+                ("Range", assignment.range.field(total: nil)),
+                ("If-Match", state.segments?.etag ?? ""),
+            ]
+            return request
+        }
+        connections.start(
+            request,
+            as: assignment.connection,
+            on: loop,
+            sink: assignment.connection == Segments.lead
+                ? self : SegmentConnection(assignment.connection, of: self)
+        )
+    }
+
+    /// A connection has ended, well or not.
+    func ended(_ connection: Int, _ result: Result<CurlSummary, CurlError>) {
+        let step = state.withLock { state in
+            if connection == Segments.lead { state.isLeadDone = state.segments != nil }
+            return state.segments?.ended(connection, result)
+        }
+        switch step {
+        case nil: settle(result)
+        case .fetch(let assignment): fetch(assignment)
+        case .leave: leave(connection)
+        case .stop:
+            connections.cancelAll()
+            leave(connection)
+        case .over(let outcome): settle(state.withLock { conclude(outcome, &$0) })
+        }
+    }
+
+    /// What all connections together have come to, as if it had been one.
+    private func conclude(
+        _ outcome: Segments.Outcome,
+        _ state: inout State
+    ) -> Result<CurlSummary, CurlError> {
+        switch outcome {
+        case .whole(var summary):
+            do throws(StorageError) {
+                try state.part?.endSegments()
+            } catch {
+                fail(error, &state)
+            }
+            // Each byte is of a response that has told which ones it brings.
+            summary.isLengthVerified = true
+            return .success(summary)
+        case .failed(let error):
+            if let refusal = state.segments?.refusal { state.machine.failed(refusal) }
+            return .failure(error)
+        case .changed:
+            // Not begun anew here: a file of that name was told of with the old validator.
+            state.identity = nil
+            state.machine.failed(
+                TransferFailure(
+                    .badResponse,
+                    "The file was changed while parts of it were fetched."
+                )
+            )
+            return .failure(CurlError(.aborted))
+        }
+    }
+
+    private func leave(_ connection: Int) {
+        connections.forget(connection)
+        active.returnConnection(of: claim.fence)
+    }
+
+    /// Gives a connection up, for another attempt needs its slot.
+    func yieldConnection() {
+        let connection = state.withLock { $0.segments?.yield() }
+        if let connection { connections.cancel(connection) }
+    }
+}
+
+/// A connection that has joined a download.
+private final class SegmentConnection: CurlSink {
+    private let number: Int
+    private let download: Download
+
+    init(_ number: Int, of download: Download) {
+        self.number = number
+        self.download = download
+    }
+
+    func receive(head: ResponseHead) -> SinkVerdict {
+        download.state.withLock { download.accept(head, on: number, &$0) }
+    }
+
+    func receive(body: UnsafeRawBufferPointer) -> SinkVerdict {
+        download.receive(body, on: number)
+    }
+
+    func finish(_ result: Result<CurlSummary, CurlError>) { download.ended(number, result) }
+}
+
+extension Range<Int64> {
+    /// A value of `Range` (RFC 9110 §14.2), without an end where that is the file's of `total`.
+    func field(total: Int64?) -> String {
+        upperBound == total ? "bytes=\(lowerBound)-" : "bytes=\(lowerBound)-\(upperBound - 1)"
+    }
+}

@@ -1,0 +1,232 @@
+import Curl
+import TransferModel
+
+/// A download over several connections: what each fetches, how many there are, and what follows
+/// when one ends; decides, and does nothing itself.
+struct Segments {
+    typealias Instant = ContinuousClock.Instant
+
+    /// When a download is worth more than one connection.
+    struct Settings: Sendable {
+        /// Bytes that each half of a divided segment has at least.
+        var bytesMin: Int64 = 4 << 20
+        /// How long a rate is measured for.
+        var sampleInterval = SegmentRamp.sampleIntervalDefault
+        /// Connections before anything was measured.
+        var connectionsFirst = 1
+    }
+
+    /// The connection that a download begins with.
+    static let lead = 0
+
+    /// What follows from bytes that have arrived.
+    struct Adjustment {
+        /// How many more connections there should be.
+        var joins = 0
+        /// Connections that are not worth it.
+        var stops: [Int] = []
+    }
+
+    /// What a connection is to ask for.
+    struct Assignment {
+        let connection: Int
+        let range: Range<Int64>
+    }
+
+    /// What follows when a connection has ended.
+    enum Step {
+        /// It goes on with other bytes.
+        case fetch(Assignment)
+        /// Others go on without it.
+        case leave
+        /// The others must stop as well.
+        case stop
+        /// It was the last one.
+        case over(Outcome)
+    }
+
+    /// How it all ended.
+    enum Outcome {
+        /// Every byte is there.
+        case whole(CurlSummary)
+        /// Bytes are missing because of this.
+        case failed(CurlError)
+        /// Bytes are missing that the origin would answer with those of another file.
+        case changed
+    }
+
+    /// The validator of the file, a strong entity tag.
+    let etag: String
+    private let total: Int64
+    private var plan: SegmentPlan
+    private var ramp: SegmentRamp
+    /// Connections that have brought bytes of their segment.
+    private var flowing: Set<Int> = []
+    /// Connections that have been told to stop.
+    private var stopping: Set<Int> = []
+    private var lastConnection = lead
+    /// Slots taken for a connection that others were promised before it began.
+    private var owed = 0
+    private var nextJoin: Instant
+    private let sampleInterval: Duration
+    private var isStopped = false
+    private var isChanged = false
+    private var error = CurlError(.cancelled)
+    /// What the origin has against further requests, if it said so by an error.
+    private(set) var refusal: TransferFailure?
+    /// The most connections at once.
+    private(set) var peak = 1
+
+    /// Begins with the lead, whose response brings `range`.
+    init(
+        etag: String,
+        total: Int64,
+        written: ByteRangeSet,
+        range: Range<Int64>,
+        connectionsMax: Int,
+        settings: Settings,
+        at now: Instant
+    ) {
+        self.etag = etag
+        self.total = total
+        plan = SegmentPlan(
+            total: total,
+            written: written,
+            connection: Self.lead,
+            range: range,
+            segmentBytesMin: settings.bytesMin
+        )
+        ramp = SegmentRamp(
+            connectionsFirst: settings.connectionsFirst,
+            connectionsMax: connectionsMax,
+            sampleInterval: settings.sampleInterval,
+            bytes: written.count,
+            at: now
+        )
+        nextJoin = now
+        sampleInterval = settings.sampleInterval
+    }
+
+    /// How many connections there are.
+    var running: Int { plan.running }
+
+    /// Where the next byte of a connection belongs, and how many more it may bring.
+    func place(of connection: Int) -> (offset: Int64, room: Int64)? {
+        plan.position(of: connection).map { ($0, plan.room(of: connection)) }
+    }
+
+    /// Whether a response is exactly the part of the very file that was asked for (RFC 9110
+    /// §15.3.7); the tag must be there, for `If-Match` may have been ignored.
+    mutating func accepts(_ head: ResponseHead, on connection: Int) -> Bool {
+        guard !isStopped, let asked = plan.asked(of: connection) else { return false }
+        let sent = head["Content-Range"].flatMap { ContentRange($0) }
+        if head.status == 206, let sent, sent.range == asked, sent.total == total,
+            head["ETag"].map({ Array($0.utf8) == Array(etag.utf8) }) ?? false,
+            head.contentLength ?? asked.byteCount == asked.byteCount
+        {
+            return true
+        }
+        if head.status < 400 || head.status == 412 || head.status == 416 {
+            isChanged = true
+        } else {
+            refusal = TransferFailure(head)
+        }
+        return false
+    }
+
+    /// Bytes of a connection were written.
+    ///
+    /// - Returns: whether its response is to be left, because others fetch the rest.
+    mutating func advance(_ connection: Int, by count: Int64) -> Bool {
+        flowing.insert(connection)
+        plan.advance(connection, by: count)
+        return plan.isCut(connection)
+    }
+
+    /// Looks at the pace, of a file of which `bytes` are there.
+    mutating func adjust(bytes: Int64, at now: Instant) -> Adjustment {
+        guard !isStopped else { return Adjustment() }
+        ramp.note(bytes: bytes, flowing: flowing.count, at: now)
+        let count = running - stopping.count
+        if count > ramp.target {
+            let stops = newest(count - ramp.target)
+            stopping.formUnion(stops)
+            return Adjustment(stops: stops)
+        }
+        guard count < ramp.target, now >= nextJoin, plan.hasWork else { return Adjustment() }
+        nextJoin = now + sampleInterval
+        return Adjustment(joins: ramp.target - count)
+    }
+
+    /// Another connection has a slot.
+    ///
+    /// - Returns: nil when it has nothing to do.
+    mutating func join() -> Assignment? {
+        guard owed == 0 else {
+            owed -= 1
+            return nil
+        }
+        guard !isStopped, running - stopping.count < ramp.target,
+            let range = plan.assign(to: lastConnection + 1)
+        else { return nil }
+        lastConnection += 1
+        peak = max(peak, running)
+        return Assignment(connection: lastConnection, range: range)
+    }
+
+    /// Somebody else needs a slot.
+    ///
+    /// - Returns: the connection to stop; nil when the slot comes back without that.
+    mutating func yield() -> Int? {
+        guard running - stopping.count > 1, let connection = newest(1).first else {
+            owed += 1
+            return nil
+        }
+        stopping.insert(connection)
+        return connection
+    }
+
+    /// No further connection, and no further bytes.
+    mutating func stop() { isStopped = true }
+
+    /// There are to be no more connections than there are.
+    mutating func limit() { ramp.limit(to: running) }
+
+    private func newest(_ count: Int) -> [Int] {
+        Array(plan.connections.subtracting(stopping).sorted().suffix(count))
+    }
+
+    /// A connection has ended.
+    mutating func ended(_ connection: Int, _ result: Result<CurlSummary, CurlError>) -> Step {
+        let isWhole = plan.end(connection)
+        let wasStopped = stopping.remove(connection) != nil
+        flowing.remove(connection)
+        if isWhole, !wasStopped, !isStopped, running - stopping.count < ramp.target,
+            let range = plan.assign(to: connection)
+        {
+            return .fetch(Assignment(connection: connection, range: range))
+        }
+        if !isWhole, !wasStopped, !isStopped {
+            // Each failure costs one connection, so that they come to an end.
+            ramp.limit(to: running)
+            if case .failure(let error) = result { self.error = error }
+        }
+        guard running == 0 else {
+            guard isChanged, !isStopped, !plan.gaps.isEmpty else { return .leave }
+            // Nobody would bring the rest of this version.
+            isStopped = true
+            return .stop
+        }
+        if plan.isComplete { return .over(.whole(result.summary)) }
+        return .over(isChanged ? .changed : .failed(error))
+    }
+}
+
+extension Result<CurlSummary, CurlError> {
+    fileprivate var summary: CurlSummary {
+        switch self {
+        case .success(let summary): summary
+        case .failure(let error): error.summary
+        }
+    }
+}

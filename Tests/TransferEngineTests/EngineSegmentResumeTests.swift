@@ -1,0 +1,176 @@
+import Foundation
+import Glibc
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferEngine
+
+/// What is kept of downloads over several connections, and what others may ask of them.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineSegmentResumeTests {
+    private static func expectOnlyMissingBytes(
+        _ fixture: EngineFixture,
+        _ task: TransferTask
+    ) async throws {
+        #expect(task.state == .completed)
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        let requests = fixture.origin.log.now.requests(at: "/file")
+        let second = try SegmentedFile.range(requests[1])
+        let again = try requests.dropFirst(2).map { try SegmentedFile.range($0) }
+        let missing = [
+            SegmentedFile.front..<second.lowerBound,
+            second.lowerBound + SegmentedFile.behind..<SegmentedFile.size,
+        ]
+        #expect(again.sorted(by: { $0.lowerBound < $1.lowerBound }) == missing)
+        let events = try await fixture.events().filter { $0.kind == .taskResumedAtOffset }
+        #expect(
+            events.map { $0.task?.bytesReceived } == [
+                Int64(SegmentedFile.front + SegmentedFile.behind)
+            ]
+        )
+        fixture.expectNoParts()
+    }
+
+    @Test func aSuspendedTaskGoesOnWithItsGaps() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        SegmentedFile.hold(fixture, until: gate)
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let task = try await fixture.withEngine(SegmentedFile.once) { engine in
+            try await fixture.received(SegmentedFile.front + SegmentedFile.behind, of: id)
+            _ = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+            engine.wake()
+            await fixture.origin.log.wait { $0.connectionsOpen == 0 }
+            gate.open()
+            _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+            engine.wake()
+            return try await fixture.ended(id)
+        }
+        try await Self.expectOnlyMissingBytes(fixture, task)
+    }
+
+    /// Whatever its own setting, here a cap of one connection.
+    @Test func whatAStoppedWorkerLeavesAnyOtherGoesOnWith() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        SegmentedFile.hold(fixture, until: gate)
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        try await fixture.withEngine(SegmentedFile.once) { _ in
+            try await fixture.received(SegmentedFile.front + SegmentedFile.behind, of: id)
+        }
+        gate.open()
+        let task = try await fixture.withEngine { configuration in
+            SegmentedFile.once(&configuration)
+            configuration.connectionsPerHost = 1
+        } _: { _ in
+            try await fixture.ended(id)
+        }
+        try await Self.expectOnlyMissingBytes(fixture, task)
+    }
+
+    @Test func resumeDataHoldsTheGaps() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        SegmentedFile.hold(fixture, until: gate)
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let resumeData = ResumeDataID(UUID())
+        let task = try await fixture.withEngine(SegmentedFile.once) { engine in
+            try await fixture.received(SegmentedFile.front + SegmentedFile.behind, of: id)
+            _ = try await fixture.store.cancelTask(
+                tenant: fixture.tenant,
+                id: id,
+                producing: resumeData
+            )
+            engine.wake()
+            await fixture.origin.log.wait { $0.connectionsOpen == 0 }
+            gate.open()
+            let next = try await fixture.submit(fixture.origin.url("/file")) {
+                $0.resumeData = resumeData
+            }
+            engine.wake()
+            return try await fixture.ended(next)
+        }
+        try await Self.expectOnlyMissingBytes(fixture, task)
+    }
+
+    @Test func aCancelledTaskLeavesNoConnectionAndNoFile() async throws {
+        let fixture = try await EngineFixture()
+        SegmentedFile.hold(fixture, until: OriginGate())
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        try await fixture.withEngine(SegmentedFile.once) { engine in
+            await fixture.origin.log.arrived(2, at: "/file")
+            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            engine.wake()
+            await fixture.origin.log.wait { $0.connectionsOpen == 0 }
+        }
+        #expect(fixture.files().isEmpty)
+    }
+
+    @Test func aWaitingTaskGetsAConnectionOfAnotherDownload() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        SegmentedFile.hold(fixture, until: gate)
+        fixture.origin.when("/small", .response(body: .text("small")))
+        let large = try await fixture.submit(fixture.origin.url("/file"))
+        try await fixture.withEngine { configuration in
+            SegmentedFile.once(&configuration)
+            configuration.connectionsPerHost = 2
+        } _: { engine in
+            await fixture.origin.log.arrived(2, at: "/file")
+            let small = try await fixture.submit(fixture.origin.url("/small"))
+            engine.wake()
+            #expect(try await fixture.ended(small).state == .completed)
+            #expect(try await fixture.task(large).state == .running)
+            gate.open()
+            let task = try await fixture.ended(large)
+            #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+            #expect(task.attempt == 1)
+        }
+        fixture.expectNoParts()
+    }
+
+    /// Not faster than it may be, however many there are.
+    @Test func thePaceIsThatOfAllConnections() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file") {
+            .file(SegmentedFile.body, etag: SegmentedFile.etag, for: $0)
+        }
+        let start = ContinuousClock.now
+        let task = try await SegmentedFile.run(
+            fixture,
+            nil,
+            SegmentedFile.often,
+            change: { $0.options.bytesPerSecondMax = 1_000_000 }
+        )
+        #expect(ContinuousClock.now - start >= .milliseconds(1300))
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+    }
+
+    @Test(.enabled("mounting a small file system needs root") { geteuid() == 0 })
+    func aFileThatDoesNotFitIsToldAtOnce() async throws {
+        let directory = FileManager.default.temporaryDirectory
+            .appending(path: "transferd-segments-\(UUID())").path
+        try FileManager.default.createDirectory(
+            atPath: directory,
+            withIntermediateDirectories: true
+        )
+        guard mount("tmpfs", directory, "tmpfs", 0, "size=1200k") == 0 else {
+            try FileManager.default.removeItem(atPath: directory)
+            try Test.cancel("this system does not let root mount: errno \(errno)")
+        }
+        defer {
+            umount2(directory, Int32(MNT_DETACH))
+            rmdir(directory)
+        }
+        let fixture = try await EngineFixture(directory: "\(directory)/containers")
+        SegmentedFile.hold(fixture, until: OriginGate())
+        let task = try await SegmentedFile.run(fixture) { configuration in
+            SegmentedFile.once(&configuration)
+            configuration.retryPolicy.attemptsMax = 1
+        }
+        // The origin waits for ever after a front that does fit.
+        #expect(task.failure?.code == .storageFull)
+        #expect(fixture.files().isEmpty)
+    }
+}

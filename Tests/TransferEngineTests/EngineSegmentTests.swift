@@ -1,0 +1,268 @@
+import FaultProxy
+import Foundation
+import Glibc
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferEngine
+
+/// Downloads over several connections.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineSegmentTests {
+    /// The whole file, which after its front waits for `gate`.
+    private static func whole(until gate: OriginGate) -> OriginScript {
+        .gated(SegmentedFile.body, after: SegmentedFile.front, gate, headers: SegmentedFile.fields)
+    }
+
+    /// Downloads a file whose first connection waits, after its front, until `part` has answered
+    /// the second one and that has ended; `part` gets the number of each request for a part.
+    private static func run(
+        _ fixture: EngineFixture,
+        bringing count: Int = 0,
+        part: @escaping @Sendable (OriginRequest, Int) -> OriginScript
+    ) async throws -> TransferTask {
+        let gate = OriginGate()
+        fixture.origin.when("/file") { request in
+            let requests = fixture.origin.log.now.requests(at: "/file")
+            guard request["Range"] != nil else {
+                return requests.count == 1
+                    ? whole(until: gate)
+                    : .response(headers: [("ETag", #""v2""#)], body: SegmentedFile.other)
+            }
+            return part(request, requests.filter { $0["Range"] != nil }.count)
+        }
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        return try await fixture.withEngine(SegmentedFile.once) { _ in
+            await fixture.origin.log.arrived(2, at: "/file")
+            await fixture.origin.log.wait { $0.connectionsOpen == 1 }
+            try await fixture.received(SegmentedFile.front + count, of: id)
+            gate.open()
+            return try await fixture.ended(id)
+        }
+    }
+
+    private static func attempts(
+        _ fixture: EngineFixture,
+        _ task: TransferTask
+    ) async throws -> [AttemptRecord] {
+        try #require(try await fixture.store.attempts(tenant: fixture.tenant, task: task.id))
+    }
+
+    @Test func aLineThatIsSlowForEachConnectionIsUsedByMany() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file") {
+            .file(SegmentedFile.body, etag: SegmentedFile.etag, for: $0)
+        }
+        let proxy = try FaultProxy(
+            to: fixture.origin.port,
+            .slow(delay: .milliseconds(5), rate: 500_000)
+        )
+        defer { proxy.stop() }
+        let url = "http://127.0.0.1:\(proxy.port)/file"
+        let task = try await SegmentedFile.run(fixture, url, SegmentedFile.often)
+        #expect(task.state == .completed)
+        #expect(task.bytesReceived == Int64(SegmentedFile.size))
+        #expect(task.result?.isLengthVerified == true)
+        #expect(task.result?.etag == SegmentedFile.etag)
+        #expect(try OriginBody.sha256(of: fixture.content(task)) == SegmentedFile.body.sha256)
+        let requests = fixture.origin.log.now.requests(at: "/file")
+        #expect(requests[0]["Range"] == nil)
+        #expect(requests.count > 2)
+        for request in requests.dropFirst() {
+            #expect(request["If-Match"] == SegmentedFile.etag)
+            #expect(try SegmentedFile.range(request).upperBound <= SegmentedFile.size)
+        }
+        let attempt = try #require(try await Self.attempts(fixture, task).first)
+        #expect(attempt.bytesReceived == Int64(SegmentedFile.size))
+        let connections = try #require(attempt.metrics?.connections)
+        #expect((2...EngineConfiguration.connectionsPerHostDefault).contains(connections))
+        fixture.expectNoParts()
+    }
+
+    @Test func theFileHasTheModeOfAnyOther() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        SegmentedFile.hold(fixture, until: gate)
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        let task = try await fixture.withEngine(SegmentedFile.once) { _ in
+            await fixture.origin.log.arrived(2, at: "/file")
+            gate.open()
+            return try await fixture.ended(id)
+        }
+        let path = ResultLocation.path(of: task.id, destination: nil)
+        let attributes = try FileManager.default.attributesOfItem(
+            atPath: "\(fixture.container)/\(path)"
+        )
+        let mode = try #require(attributes[.posixPermissions] as? Int)
+        #expect(mode & 0o7000 == 0)
+    }
+
+    @Test(arguments: [
+        [("ETag", SegmentedFile.etag)], [("ETag", #"W/"v1""#), ("Accept-Ranges", "bytes")],
+        [("Accept-Ranges", "bytes")], [("ETag", SegmentedFile.etag), ("Accept-Ranges", "none")],
+    ])
+    func withoutThePromiseOfTheOriginThereIsOneConnection(
+        fields: [(name: String, value: String)]
+    ) async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(headers: fields, body: SegmentedFile.body))
+        let task = try await SegmentedFile.run(fixture)
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        #expect(fixture.origin.log.now.requests(at: "/file").count == 1)
+    }
+
+    @Test func aTaskMayHaveOneConnectionOnly() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when(
+            "/file",
+            .response(headers: SegmentedFile.fields, body: SegmentedFile.body)
+        )
+        let task = try await SegmentedFile.run(fixture, change: { $0.options.segmentsMax = 1 })
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        #expect(fixture.origin.log.now.requests(at: "/file").count == 1)
+    }
+
+    /// Each is refused while the first connection still has all of it to bring.
+    @Test(arguments: [
+        OriginScript.response(headers: SegmentedFile.fields, body: SegmentedFile.body),
+        .response(412), .response(416), .response(403), .response(503), .redirect(to: "/else"),
+        .raw("no HTTP"),
+        part("bytes 900001-1499999/1500000", 900_001..<1_500_000),
+        part("bytes 0-599999/1500000", 0..<600_000),
+        part("bytes 900000-1499999/*", 900_000..<1_500_000),
+        OriginScript([
+            .head(206, SegmentedFile.fields + [("Content-Length", "10")]), .raw([1, 2, 3]),
+        ]),
+    ])
+    func aRefusedPartIsBroughtByTheFirstConnection(answer: OriginScript) async throws {
+        let fixture = try await EngineFixture()
+        let task = try await Self.run(fixture) { _, _ in answer }
+        #expect(task.state == .completed)
+        #expect(task.attempt == 1)
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        #expect(fixture.origin.log.now.requests(at: "/file").count == 2)
+        fixture.expectNoParts()
+    }
+
+    private static func part(
+        _ contentRange: String,
+        _ bytes: Range<Int>
+    ) -> OriginScript {
+        let length = [("Content-Range", contentRange), ("Content-Length", "\(bytes.count)")]
+        return OriginScript([
+            .head(206, SegmentedFile.fields + length), .body(SegmentedFile.body, bytes),
+        ])
+    }
+
+    @Test(arguments: [#""v2""#, nil])
+    func aPartWithoutTheTagOfTheFileIsNotMixedIn(tag: String?) async throws {
+        let fixture = try await EngineFixture()
+        let task = try await Self.run(fixture) { request, _ in
+            guard let bytes = try? SegmentedFile.range(request) else { return .response(500) }
+            let sent = "bytes \(bytes.lowerBound)-\(bytes.upperBound - 1)/\(SegmentedFile.size)"
+            let fields = [("Content-Range", sent), ("Content-Length", "\(bytes.count)")]
+            return OriginScript([
+                .head(206, fields + (tag.map { [("ETag", $0)] } ?? [])),
+                .body(SegmentedFile.other, bytes),
+            ])
+        }
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        #expect(task.attempt == 1)
+        fixture.expectNoParts()
+    }
+
+    @Test func ofABrokenPartOnlyWhatIsMissingIsFetchedAgain() async throws {
+        let fixture = try await EngineFixture()
+        let brought = 100_000
+        let task = try await Self.run(fixture, bringing: brought) { request, number in
+            guard number == 1, let range = try? SegmentedFile.range(request) else {
+                return .file(SegmentedFile.body, etag: SegmentedFile.etag, for: request)
+            }
+            return .file(
+                SegmentedFile.body,
+                etag: SegmentedFile.etag,
+                for: request,
+                cut: range.lowerBound + brought
+            )
+        }
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        #expect(task.attempt == 1)
+        let requests = fixture.origin.log.now.requests(at: "/file")
+        try #require(requests.count == 3)
+        let (lost, again) = (
+            try SegmentedFile.range(requests[1]), try SegmentedFile.range(requests[2])
+        )
+        #expect(again == lost.lowerBound + brought..<lost.upperBound)
+    }
+
+    @Test func aChangedFileIsFetchedAnewAndNeverMixed() async throws {
+        let fixture = try await EngineFixture()
+        let brought = 100_000
+        let task = try await Self.run(fixture, bringing: brought) { request, number in
+            guard number == 1, let range = try? SegmentedFile.range(request) else {
+                return .response(412)
+            }
+            return .file(
+                SegmentedFile.body,
+                etag: SegmentedFile.etag,
+                for: request,
+                cut: range.lowerBound + brought
+            )
+        }
+        #expect(task.state == .completed)
+        #expect(task.attempt == 2)
+        #expect(try await Self.attempts(fixture, task)[0].failure?.code == .badResponse)
+        #expect(try fixture.content(task) == SegmentedFile.other.bytes)
+        #expect(task.result?.etag == #""v2""#)
+        let requests = fixture.origin.log.now.requests(at: "/file")
+        #expect(requests.last?["Range"] == nil)
+        fixture.expectNoParts()
+    }
+
+    @Test func withoutAnyConnectionTheAttemptFailsAndTheNextOneFetchesTheRest() async throws {
+        let fixture = try await EngineFixture()
+        let brought = 100_000
+        let task = try await Self.run(fixture, bringing: brought) { request, number in
+            guard number < 3, let range = try? SegmentedFile.range(request) else {
+                return .file(SegmentedFile.body, etag: SegmentedFile.etag, for: request)
+            }
+            return .file(
+                SegmentedFile.body,
+                etag: SegmentedFile.etag,
+                for: request,
+                cut: range.lowerBound + brought
+            )
+        }
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        #expect(task.attempt == 2)
+        let attempts = try await Self.attempts(fixture, task)
+        #expect(attempts[0].failure?.code == .lengthMismatch)
+        #expect(attempts.map(\.bytesReceived).reduce(0, +) == Int64(SegmentedFile.size))
+        let requests = fixture.origin.log.now.requests(at: "/file")
+        let (lost, again) = (
+            try SegmentedFile.range(requests[2]), try SegmentedFile.range(requests[3])
+        )
+        #expect(again == lost.lowerBound + brought..<lost.upperBound)
+        #expect(requests[3]["If-Range"] == SegmentedFile.etag)
+        fixture.expectNoParts()
+    }
+}
+
+extension OriginScript {
+    /// A part of a file that breaks off at the offset `cut` of the file.
+    fileprivate static func file(
+        _ body: OriginBody,
+        etag: String,
+        for request: OriginRequest,
+        cut: Int
+    ) -> OriginScript {
+        var script = file(body, etag: etag, for: request)
+        script.steps = script.steps.map { step in
+            guard case .body(let body, let range?) = step else { return step }
+            return .body(body, range.lowerBound..<cut)
+        }
+        script.steps.append(.close)
+        return script
+    }
+}
