@@ -163,6 +163,7 @@ struct Claimer {
         let claim = attempt.claim
         reachability.forget(claim)
         submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))
+        return false
     }
 
     func submit(_ conclusion: Conclusion) {
