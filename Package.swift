@@ -154,7 +154,7 @@ let package = Package(
         // Measures the service beside its peers; `make bench`.
         .executableTarget(
             name: "transferd-bench",
-            dependencies: ["Curl", "TransferWire", argumentParser],
+            dependencies: ["Curl", "FaultProxy", "TransferWire", argumentParser],
             path: "Benchmarks",
             swiftSettings: swiftSettings
         ),
@@ -230,7 +230,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks", "Curl",
-                "Postgres", "TransferStore", "TransferModel", crypto, logging,
+                "FaultProxy", "Postgres", "TransferStore", "TransferModel", crypto, logging,
             ],
             swiftSettings: swiftSettings
         ),

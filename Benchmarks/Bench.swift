@@ -27,6 +27,15 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Bytes of the large file.")
     var largeBytes = 1 << 30
 
+    @Option(help: "Bytes of the file behind a narrow line.")
+    var middleBytes = 128 << 20
+
+    @Option(help: "Bytes a second of each connection on that line.")
+    var narrowRate: Int64 = 8_000_000
+
+    @Option(help: "Only the contenders whose name holds this.")
+    var only = ""
+
     @Option(help: "Where files go; a file system that can be flushed, so not tmpfs.")
     var folder = "/tmp"
 
@@ -42,7 +51,12 @@ struct Bench: AsyncParsableCommand {
     func run() async throws {
         let folder = try Folder(in: folder)
         defer { folder.remove() }
-        let origin = try await Origin(folder: folder, largeBytes: largeBytes)
+        let origin = try await Origin(
+            folder: folder,
+            largeBytes: largeBytes,
+            middleBytes: middleBytes,
+            narrowRate: narrowRate
+        )
         defer { origin.stop() }
         let service = try await Service(
             program: transferd,
@@ -61,15 +75,30 @@ struct Bench: AsyncParsableCommand {
             // A tenth of the files: the rate does not depend on it and aria2 takes its time.
             let some = Array(small.prefix(files / 10))
             let large = [origin.largeURL]
+            let checksum = ",\"checksums\":{\"sha-256\":\"\(origin.largeSHA256)\"}"
+            let many = "\"segments_max\":16"
+            let middle = [origin.middleURL]
             let contenders: [(String, () async throws -> Double)] = [
                 ("\(files) x 16 KiB, transferd", { try await service.download(small) }),
                 ("\(files) x 16 KiB, curl --parallel", { try await curl.download(small) }),
                 ("\(files) x 16 KiB, aria2 RPC", { try await aria2.download(some) * 10 }),
                 ("1 large file, transferd", { try await service.download(large) }),
+                (
+                    "1 large file, sha-256, transferd",
+                    { try await service.download(large, task: checksum) }
+                ),
+                (
+                    "1 narrow line, 16, transferd",
+                    { try await service.download(middle, configuration: many) }
+                ),
+                ("1 narrow line, transferd", { try await service.download(middle) }),
+                ("1 narrow line, aria2c -x16", { try await aria2.download(overMany: middle[0]) }),
+                ("1 narrow line, curl", { try await curl.download(middle) }),
                 ("1 large file, curl", { try await curl.download(large) }),
                 ("1 large file, curl, sync", { try await curl.download(large, durably: true) }),
             ]
             for (name, measure) in contenders where !alone || name.hasSuffix("transferd") {
+                guard only.isEmpty || name.contains(only) else { continue }
                 // What one left unwritten, the next must not be made to wait for.
                 sync()
                 table.add(name, try await measure())
@@ -81,6 +110,10 @@ struct Bench: AsyncParsableCommand {
                 ("\(files) x 16 KiB, transferd", "\(files) x 16 KiB, aria2 RPC"),
                 ("1 large file, transferd", "1 large file, curl"),
                 ("1 large file, transferd", "1 large file, curl, sync"),
+                ("1 large file, sha-256, transferd", "1 large file, transferd"),
+                ("1 narrow line, 16, transferd", "1 narrow line, aria2c -x16"),
+                ("1 narrow line, transferd", "1 narrow line, aria2c -x16"),
+                ("1 narrow line, 16, transferd", "1 narrow line, curl"),
             ])
         try print("service CPU \(service.cpuSeconds()) s, peak memory \(service.peakMiB()) MiB")
     }

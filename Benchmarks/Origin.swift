@@ -1,3 +1,4 @@
+import FaultProxy
 import Foundation
 
 /// nginx with one small and one large file, the small one under any number of names.
@@ -7,8 +8,13 @@ struct Origin {
 
     /// Bytes of a small file.
     static let smallBytes = 16 * 1024
+    /// The SHA-256 of the large file.
+    let largeSHA256: String
+    private let narrow: FaultProxy
 
-    init(folder: Folder, largeBytes: Int) async throws {
+    /// Makes the files and starts the server, and a line to it on which each connection gets
+    /// `narrowRate` bytes a second and each byte takes 20 ms.
+    init(folder: Folder, largeBytes: Int, middleBytes: Int, narrowRate: Int64) async throws {
         let www = try folder.directory("www")
         var generator = SystemRandomNumberGenerator()
         func random(_ count: Int) -> Data {
@@ -20,11 +26,17 @@ struct Origin {
         }
         try random(Self.smallBytes).write(to: URL(fileURLWithPath: "\(www)/small"))
         let block = random(1 << 20)
-        try Data().write(to: URL(fileURLWithPath: "\(www)/large"))
-        let large = try FileHandle(forWritingTo: URL(fileURLWithPath: "\(www)/large"))
-        for _ in 0..<largeBytes >> 20 { try large.write(contentsOf: block) }
-        try large.close()
+        for (name, count) in [("large", largeBytes), ("middle", middleBytes)] {
+            let url = URL(fileURLWithPath: "\(www)/\(name)")
+            try Data().write(to: url)
+            let file = try FileHandle(forWritingTo: url)
+            for _ in 0..<count >> 20 { try file.write(contentsOf: block) }
+            try file.close()
+        }
+        let sum = try Program.output("sha256sum", ["\(www)/large"])
+        largeSHA256 = String(sum.prefix { $0 != " " })
         port = try Program.freePort()
+        narrow = try FaultProxy(to: port, .slow(delay: .milliseconds(20), rate: narrowRate))
         let configuration = try folder.write(
             """
             daemon off; worker_processes 1; error_log /dev/null; pid \(folder.path)/nginx.pid;
@@ -52,5 +64,11 @@ struct Origin {
 
     var largeURL: String { "http://127.0.0.1:\(port)/large" }
 
-    func stop() { process.terminate() }
+    /// A file behind the narrow line.
+    var middleURL: String { "http://127.0.0.1:\(narrow.port)/middle" }
+
+    func stop() {
+        narrow.stop()
+        process.terminate()
+    }
 }

@@ -39,6 +39,18 @@ struct Program {
         }
     }
 
+    /// Runs `name` to its end and returns what it has written.
+    static func output(_ name: String, _ arguments: [String]) throws -> String {
+        let pipe = Pipe()
+        let process = try start(name, arguments, output: pipe)
+        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(description: "\(name) ended with status \(process.terminationStatus)")
+        }
+        return String(decoding: data, as: UTF8.self)
+    }
+
     /// A port that was free a moment ago, for programs that cannot choose one themselves.
     static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

@@ -46,15 +46,21 @@ struct Service {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Downloads `urls` as one session.
+    /// Downloads `urls` as one session, each with the members `task` of a JSON object and the
+    /// session with those of `configuration`.
     ///
     /// - Returns: seconds from before the first submit until every task is completed, durably.
-    func download(_ urls: [String]) async throws -> Double {
+    func download(
+        _ urls: [String],
+        task: String = "",
+        configuration: String = ""
+    ) async throws -> Double {
         let session = "\(base)/v1/sessions/\(UUID().uuidString)"
-        _ = try await Web.send("PUT", session, key: key)
+        let settings = "{\"configuration\":{\(configuration)}}"
+        _ = try await Web.send("PUT", session, key: key, json: settings)
         let batches = stride(from: 0, to: urls.count, by: Submission.batchMax).map { start in
             let tasks = urls[start..<min(start + Submission.batchMax, urls.count)]
-            return "[" + tasks.map { "{\"url\":\"\($0)\"}" }.joined(separator: ",") + "]"
+            return "[" + tasks.map { "{\"url\":\"\($0)\"\(task)}" }.joined(separator: ",") + "]"
         }
         let start = ContinuousClock.now
         for batch in batches {

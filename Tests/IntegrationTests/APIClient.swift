@@ -5,7 +5,7 @@ import TransferWire
 /// Speaks to a running service over HTTP.
 final class APIClient: Sendable {
     /// The longest answer read.
-    private static let bodyMax = 8 << 20
+    private static let bodyMax = 16 << 20
 
     private let address: String
     private let key: String

@@ -1,4 +1,5 @@
 import Curl
+import FaultProxy
 import Foundation
 import Glibc
 import Testing
@@ -123,6 +124,46 @@ import TransferWire
         }
         let events = try await client.events(of: "s")
         #expect(events.count { $0.type == "task.resumed_at_offset" } == ids.count)
+        #expect(directory.parts().isEmpty)
+        #expect(await second.terminate() == 0)
+    }
+
+    @Test func onlyGapsAreFetchedAfterAKillOfSeveralConnections() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let receiver = try WebhookReceiver()
+        let body = OriginBody.random(seed: 4, size: 10_000_000)
+        origin.when("/file") { .file(body, etag: "\"1\"", for: $0) }
+        let proxy = try FaultProxy(to: origin.port, .slow(rate: 1_000_000))
+        defer { proxy.stop() }
+        let first = try await ServiceProcess(in: directory)
+        var client = try APIClient(first, key: directory.apiKey())
+        try await prepare(client, receiver)
+        let id = try await client.submit(["http://127.0.0.1:\(proxy.port)/file"], to: "s")[0]
+        await origin.log.arrived(2, at: "/file")
+        let path = "/v1/tasks/\(id)"
+        let joined = try await client.get(path, as: TaskDocument.self).countOfBytesReceived
+        var told = joined
+        try await eventually("bytes of several connections are told") {
+            told = try await client.get(path, as: TaskDocument.self).countOfBytesReceived
+            return told >= joined + 1_000_000
+        }
+        #expect(await first.killNow() == 128 + SIGKILL)
+        let count = origin.log.now.requests.count
+
+        let second = try await ServiceProcess(in: directory)
+        client = try APIClient(second, key: directory.apiKey())
+        try await finished(receiver)
+        let content = try await client.send("GET", "\(path)/content")
+        #expect(OriginBody.sha256(of: content.body) == body.sha256)
+        let again = origin.log.now.requests.dropFirst(count)
+        #expect(!again.isEmpty)
+        #expect(again.allSatisfy { $0["Range"] != nil })
+        let attempts = try await client.get("\(path)/attempts", as: AttemptList.self)
+        #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
+        // What was told of is kept.
+        #expect(try #require(attempts.items.last?.resumedAtOffset) >= told)
         #expect(directory.parts().isEmpty)
         #expect(await second.terminate() == 0)
     }
