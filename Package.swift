@@ -125,7 +125,7 @@ let package = Package(
             dependencies: [
                 "TransferModel", "TransferStore", "TransferWire", "TransferWebhooks",
                 "TransferContainer", "TransferSecrets", "CLinux",
-                crypto, hummingbird, logging,
+                crypto, hummingbird, lifecycle, logging,
             ],
             swiftSettings: swiftSettings
         ),

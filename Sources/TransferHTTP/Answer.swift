@@ -11,6 +11,8 @@ struct Answer: Sendable {
     var body: [UInt8] = []
     /// Whether an idempotency key brought back an earlier answer.
     var isReplay = false
+    /// Which preference of the request was followed.
+    var preferenceApplied: String?
 
     /// An answer with a JSON body.
     static func json(
@@ -46,6 +48,7 @@ extension Answer: ResponseGenerator {
         var headers: HTTPFields = [:]
         if !body.isEmpty { headers[.contentType] = "application/json" }
         if let location { headers[.location] = location }
+        if let preferenceApplied { headers[.preferenceApplied] = preferenceApplied }
         if isReplay { headers[.idempotencyReplayed] = "true" }
         return Response(
             status: status,

@@ -4,6 +4,8 @@ extension HTTPField.Name {
     static let requestID = constant("X-Request-Id")
     static let idempotencyKey = constant("Idempotency-Key")
     static let idempotencyReplayed = constant("Idempotency-Replayed")
+    static let prefer = constant("Prefer")
+    static let preferenceApplied = constant("Preference-Applied")
     static let uploadOffset = constant("Upload-Offset")
     static let referrerPolicy = constant("Referrer-Policy")
 

@@ -8,6 +8,7 @@ import TransferWire
 /// `/v1/sessions/{identifier}/tasks` and `/v1/tasks/{id}`.
 struct TaskRoutes: Sendable {
     let store: TransferStore
+    let watch: TaskWatch
     let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
@@ -29,8 +30,12 @@ struct TaskRoutes: Sendable {
                 tenant: context.requireTenant()
             )
         }
-        router.get("/v1/tasks/{id}") { _, context in
-            try await get(context.taskID(), tenant: context.requireTenant())
+        router.get("/v1/tasks/{id}") { request, context in
+            try await get(
+                context.taskID(),
+                waiting: WaitPreference(request.headers),
+                tenant: context.requireTenant()
+            )
         }
         router.patch("/v1/tasks/{id}") { request, context in
             let id = try context.taskID()
@@ -132,14 +137,32 @@ struct TaskRoutes: Sendable {
         )
     }
 
-    func get(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        guard let task = try await store.task(tenant: tenant, id: id) else {
-            throw Problem(.unknownTask)
+    func get(
+        _ id: TaskID,
+        waiting preference: WaitPreference?,
+        tenant: TenantID
+    ) async throws -> Answer {
+        let task = try await store.task(tenant: tenant, id: id)
+        guard let task, let preference else { return try await document(of: task, tenant) }
+        if !task.state.isTerminal {
+            await watch.change(
+                of: id,
+                from: task.state,
+                within: .seconds(preference.seconds)
+            )
         }
+        let changed = try await store.task(tenant: tenant, id: id)
+        var answer = try await document(of: changed, tenant)
+        answer.preferenceApplied = preference.applied
+        return answer
+    }
+
+    /// The task alone: pages and events are to stay small.
+    private func document(of task: TransferTask?, _ tenant: TenantID) async throws -> Answer {
+        guard let task else { throw Problem(.unknownTask) }
         var document = TaskDocument(task)
-        // Here only: pages and events are to stay small.
         if task.kind == .data, task.state == .completed {
-            let body = try await store.responseBody(tenant: tenant, task: id) ?? []
+            let body = try await store.responseBody(tenant: tenant, task: task.id) ?? []
             document.response?.body = Data(body).base64EncodedString()
         }
         return try .json(document)

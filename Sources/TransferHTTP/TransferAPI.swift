@@ -77,7 +77,8 @@ package struct TransferAPI: Sendable {
     package func router() -> Router<APIContext> {
         let router = Router(context: APIContext.self)
         SessionRoutes(store: store, wake: wake).add(to: router)
-        TaskRoutes(store: store, wake: wake).add(to: router)
+        let watch = TaskWatch { [store] in try await store.states(of: $0) }
+        TaskRoutes(store: store, watch: watch, wake: wake).add(to: router)
         AnswerRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
         CredentialRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
         ContentRoutes(store: store, container: container, threads: .singleton).add(to: router)

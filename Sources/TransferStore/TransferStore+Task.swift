@@ -126,6 +126,45 @@ extension TransferStore {
         }
     }
 
+    /// Where tasks stand, whosever they are; those that are not there are left out.
+    package func states(of tasks: [TaskID]) async throws(StoreError) -> [TaskID: TransferState] {
+        let rows = try await run(
+            """
+            SELECT t.id, \(Self.selectState) FROM task t \(Self.joinPlaces)
+            WHERE t.id = ANY (\(tasks.map(\.uuid)))
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            var states: [TaskID: TransferState] = [:]
+            for row in rows { states[try row.task("id")] = try row.word("state") }
+            return states
+        }
+    }
+
+    /// The state of a task `t` with what ``joinPlaces`` has found of it.
+    private static let selectState: Query = """
+        CASE
+            WHEN o.task_id IS NOT NULL THEN o.state::text
+            WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'
+            WHEN q.question = 'begin' THEN 'waiting_to_begin'
+            WHEN q.task_id IS NOT NULL THEN 'waiting_for_authentication'
+            WHEN d.awaits_host THEN 'waiting_for_connectivity'
+            WHEN d.failure IS NOT NULL THEN 'waiting_for_retry'
+            WHEN d.task_id IS NOT NULL THEN 'scheduled'
+            WHEN h.task_id IS NOT NULL THEN 'suspended'
+            ELSE 'queued'
+        END AS state
+        """
+
+    private static let joinPlaces: Query = """
+        LEFT JOIN outcome o ON o.task_id = t.id
+        LEFT JOIN publication p ON p.task_id = t.id
+        LEFT JOIN attempt a ON a.task_id = t.id
+        LEFT JOIN delayed d ON d.task_id = t.id
+        LEFT JOIN held h ON h.task_id = t.id
+        LEFT JOIN asked q ON q.task_id = t.id
+        """
+
     /// Reads a task and, from whichever table holds it, where it stands: one snapshot, so never
     /// between two states.
     private static let selectTask: Query = """
@@ -135,17 +174,7 @@ extension TransferStore {
             t.kind, t.method, coalesce(h.awaits_body, false) AS awaits_body,
             coalesce(o.bytes_sent, a.bytes_sent, 0) AS bytes_sent, a.bytes_to_send,
             a.bytes_per_second, t.created_at,
-            CASE
-                WHEN o.task_id IS NOT NULL THEN o.state::text
-                WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'
-                WHEN q.question = 'begin' THEN 'waiting_to_begin'
-                WHEN q.task_id IS NOT NULL THEN 'waiting_for_authentication'
-                WHEN d.awaits_host THEN 'waiting_for_connectivity'
-                WHEN d.failure IS NOT NULL THEN 'waiting_for_retry'
-                WHEN d.task_id IS NOT NULL THEN 'scheduled'
-                WHEN h.task_id IS NOT NULL THEN 'suspended'
-                ELSE 'queued'
-            END AS state,
+            \(selectState),
             coalesce(o.attempt, p.number, a.number, d.attempt, h.attempt, q.attempt, r.attempt,
                 0::smallint)
                 AS attempt,
@@ -159,12 +188,7 @@ extension TransferStore {
             o.finished_at
         FROM task t
         JOIN session s ON s.id = t.session_id
-        LEFT JOIN outcome o ON o.task_id = t.id
-        LEFT JOIN publication p ON p.task_id = t.id
-        LEFT JOIN attempt a ON a.task_id = t.id
-        LEFT JOIN delayed d ON d.task_id = t.id
-        LEFT JOIN held h ON h.task_id = t.id
-        LEFT JOIN asked q ON q.task_id = t.id
+        \(joinPlaces)
         LEFT JOIN ready r ON r.lane = t.lane AND r.priority_rank = t.priority_rank
             AND r.task_id = t.id
         LEFT JOIN partial x ON x.task_id = t.id

@@ -25,7 +25,7 @@ import Testing
             "TransferModel", "TransferStore", "TransferWebhooks", "TransferWire", "CLinux",
             "TransferContainer", "TransferSecrets", "Crypto",
             "Hummingbird",
-            "HTTPTypes", "Logging", "NIOCore", "NIOHTTPTypes",
+            "HTTPTypes", "Logging", "ServiceLifecycle", "NIOCore", "NIOHTTPTypes",
             "HummingbirdCore", "NIOHTTP1", "NIOPosix",
         ],
     ]

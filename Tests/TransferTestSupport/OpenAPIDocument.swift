@@ -92,7 +92,8 @@ package struct OpenAPIDocument: Sendable {
             guard let text = fields[name.lowercased()] else {
                 // Those that not every answer of a status has.
                 let optional = [
-                    "accept-ranges", "idempotency-replayed", "retry-after", "upload-offset",
+                    "accept-ranges", "idempotency-replayed", "preference-applied", "retry-after",
+                    "upload-offset",
                 ]
                 return optional.contains(name.lowercased()) ? [] : ["lacks the header \(name)"]
             }

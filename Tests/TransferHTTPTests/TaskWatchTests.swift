@@ -1,0 +1,110 @@
+import Foundation
+import HTTPTypes
+import Synchronization
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// Requests that wait for a task to change.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct TaskWatchTests {
+    private static let prefer = [("Prefer", "wait=60")]
+
+    @Test func theAnswerComesWithTheChange() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(server.session())
+            async let waiting = server.send("GET", "/v1/tasks/\(id)", fields: Self.prefer)
+            _ = try await server.claim()
+            let running = try await waiting
+            #expect(try running.json(TaskDocument.self).state == "running")
+            #expect(running.fields["preference-applied"] == "wait=60")
+            async let ending = server.send("GET", "/v1/tasks/\(id)", fields: Self.prefer)
+            try await server.send("POST", "/v1/tasks/\(id)/cancel")
+            #expect(try await ending.json(TaskDocument.self).state == "cancelled")
+            let ended = try await server.send("GET", "/v1/tasks/\(id)", fields: Self.prefer)
+            #expect(try ended.json(TaskDocument.self).state == "cancelled")
+        }
+    }
+
+    @Test func whatDoesNotChangeIsAnsweredWhenTheTimeIsOver() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(server.session())
+            let started = ContinuousClock.now
+            let answer = try await server.send(
+                "GET",
+                "/v1/tasks/\(id)",
+                fields: [("Prefer", "respond-async, Wait = 1; x=y")]
+            )
+            #expect(ContinuousClock.now - started >= .seconds(1))
+            #expect(try answer.json(TaskDocument.self).state == "queued")
+            #expect(answer.fields["preference-applied"] == "wait=1")
+            for field in ["wait=0", "wait", "wait=-1", "wait=1.5", "wait=a", "wait=1=2", "", ","] {
+                let answer = try await server.send(
+                    "GET",
+                    "/v1/tasks/\(id)",
+                    fields: [("Prefer", field)]
+                )
+                #expect(answer.fields["preference-applied"] == nil, "\(field)")
+            }
+        }
+    }
+
+    @Test func nobodyWaitsLongerThanAMinute() {
+        var fields = HTTPFields()
+        fields[.prefer] = "wait=999999999"
+        #expect(WaitPreference(fields)?.seconds == 60)
+        fields[.prefer] = "wait=9999999999"
+        #expect(WaitPreference(fields) == nil)
+    }
+
+    @Test func anothersTaskIsNotWaitedFor() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(server.session())
+            let answer = try await server.send(
+                "GET",
+                "/v1/tasks/\(id)",
+                as: server.second,
+                fields: Self.prefer
+            )
+            #expect(answer.code == .unknownTask)
+        }
+    }
+
+    @Test func allThatWaitAreLookedAtTogether() async {
+        let tasks = (0..<50).map { _ in TaskID(UUID()) }
+        let looks = Mutex(0)
+        // Nothing changes before all of them are seen in one look.
+        let watch = TaskWatch { asked in
+            looks.withLock { $0 += 1 }
+            let state: TransferState = asked.count == 50 ? .completed : .running
+            return Dictionary(uniqueKeysWithValues: asked.map { ($0, state) })
+        }
+        await withDiscardingTaskGroup { group in
+            for task in tasks {
+                group.addTask {
+                    await watch.change(of: task, from: .running, within: .seconds(60))
+                }
+            }
+        }
+        #expect(looks.withLock { $0 } >= 1)
+    }
+
+    @Test func whoGoesAwayWaitsNoMore() async {
+        let watch = TaskWatch { asked in
+            Dictionary(uniqueKeysWithValues: asked.map { ($0, TransferState.running) })
+        }
+        let waiting = Task {
+            await watch.change(of: TaskID(UUID()), from: .running, within: .seconds(3600))
+        }
+        waiting.cancel()
+        await waiting.value
+    }
+
+    @Test func aTaskThatIsGoneIsNews() async {
+        let watch = TaskWatch { _ in [:] }
+        await watch.change(of: TaskID(UUID()), from: .running, within: .seconds(3600))
+    }
+}
