@@ -8,6 +8,8 @@ import TransferWire
 /// `/v1/sessions/{identifier}/events`, and `/v1/events` for what happened in no session.
 struct EventRoutes: Sendable {
     let store: TransferStore
+    /// Tells that deliveries may have become due.
+    let wake: @Sendable () -> Void
     /// Put before links; nil when the service does not know its own address.
     let linkBase: String?
 
@@ -16,6 +18,13 @@ struct EventRoutes: Sendable {
             let query = try QueryParameters(request, allowed: ["after", "limit"])
             return try await list(
                 query,
+                identifier: context.sessionIdentifier(),
+                tenant: context.requireTenant()
+            )
+        }
+        router.post("/v1/sessions/{identifier}/events/ack") { request, context in
+            try await acknowledge(
+                request.jsonBody(),
                 identifier: context.sessionIdentifier(),
                 tenant: context.requireTenant()
             )
@@ -40,6 +49,24 @@ struct EventRoutes: Sendable {
         )
         guard let events else { throw Problem(.unknownSession) }
         return try page(events, after: after)
+    }
+
+    func acknowledge(
+        _ body: [UInt8],
+        identifier: String,
+        tenant: TenantID
+    ) async throws -> Answer {
+        let request = try decoded(AckRequest.self, from: body)
+        if let token = AckToken(serialized: request.ackToken),
+            try await store.acknowledge(token, tenant: tenant, sessionIdentifier: identifier)
+        {
+            wake()
+            return Answer(status: .noContent)
+        }
+        guard try await store.session(tenant: tenant, identifier: identifier) != nil else {
+            throw Problem(.unknownSession)
+        }
+        throw Problem(.staleAckToken, "No message waits for this token, or no longer.")
     }
 
     func list(_ query: QueryParameters, tenant: TenantID) async throws -> Answer {

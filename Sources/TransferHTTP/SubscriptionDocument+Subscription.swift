@@ -18,6 +18,7 @@ extension SubscriptionDocument {
             headerNames: names.isEmpty ? nil : names,
             concurrency: settings.concurrency,
             rateLimit: settings.rateLimit,
+            ackTimeoutSeconds: settings.ackTimeout.components.seconds,
             createdAt: Timestamp(subscription.createdAt),
             secret: secret?.serialized
         )

@@ -23,14 +23,21 @@ extension SubscriptionRequest {
             )
         }
         SubscriptionRules.checkDescription(description, into: &errors)
-        SubscriptionRules.checkBounds(concurrency, rateLimit, into: &errors)
+        SubscriptionRules.checkBounds(
+            concurrency,
+            rateLimit,
+            ackTimeoutSeconds,
+            into: &errors
+        )
         let settings = SubscriptionSettings(
             url: url,
             filter: eventTypes.flatMap { SubscriptionRules.filter($0, into: &errors) },
             description: description,
             headers: SubscriptionRules.headers(headers ?? [:], into: &errors),
             concurrency: concurrency,
-            rateLimit: rateLimit
+            rateLimit: rateLimit,
+            ackTimeout: ackTimeoutSeconds.map { .seconds($0) }
+                ?? SubscriptionSettings.ackTimeoutDefault
         )
         guard errors.isEmpty else { throw Problem(errors) }
         return Subscription(
@@ -60,9 +67,15 @@ extension SubscriptionPatchRequest {
         SubscriptionRules.checkDescription(description ?? nil, into: &errors)
         change.description = description
         change.headers = headers.map { SubscriptionRules.headers($0 ?? [:], into: &errors) }
-        SubscriptionRules.checkBounds(concurrency ?? nil, rateLimit ?? nil, into: &errors)
+        SubscriptionRules.checkBounds(
+            concurrency ?? nil,
+            rateLimit ?? nil,
+            ackTimeoutSeconds,
+            into: &errors
+        )
         change.concurrency = concurrency
         change.rateLimit = rateLimit
+        change.ackTimeout = ackTimeoutSeconds.map { .seconds($0) }
         change.isEnabled = enabled
         guard errors.isEmpty else { throw Problem(errors) }
         return change
@@ -162,10 +175,12 @@ private enum SubscriptionRules {
     static func checkBounds(
         _ concurrency: Int?,
         _ rateLimit: Int?,
+        _ ackTimeout: Int?,
         into errors: inout [FieldError]
     ) {
         check(concurrency, in: SubscriptionSettings.concurrencyRange, "/concurrency", &errors)
         check(rateLimit, in: SubscriptionSettings.rateLimitRange, "/rate_limit", &errors)
+        check(ackTimeout, in: SubscriptionSettings.ackTimeoutRange, "/ack_timeout_seconds", &errors)
     }
 
     private static func check(

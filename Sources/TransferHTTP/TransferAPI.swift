@@ -89,7 +89,7 @@ package struct TransferAPI: Sendable {
             wake: wake,
             threads: .singleton
         ).add(to: router)
-        EventRoutes(store: store, linkBase: linkBase).add(to: router)
+        EventRoutes(store: store, wake: wake, linkBase: linkBase).add(to: router)
         SubscriptionRoutes(store: store, egress: egress, wake: wake).add(to: router)
         DeliveryRoutes(store: store, sendTest: sendTest, wake: wake).add(to: router)
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)

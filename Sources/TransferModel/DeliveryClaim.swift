@@ -7,6 +7,8 @@ package struct DeliveryClaim: Sendable {
     package let acknowledgedSequence: Int64
     /// Tries so far of the next message.
     package let attempt: Int
+    /// Whether the next message was answered with 202 and not acknowledged in time.
+    package let awaitsAck: Bool
     package let endpoint: Endpoint
     /// Nil for every kind.
     package let filter: EventFilter?
@@ -14,6 +16,8 @@ package struct DeliveryClaim: Sendable {
     package let concurrency: Int?
     /// Messages a second; nil for no bound.
     package let rateLimit: Int?
+    /// How long an acknowledgement is awaited.
+    package let ackTimeout: Duration
 
     package init(
         subscription: SubscriptionID,
@@ -21,20 +25,24 @@ package struct DeliveryClaim: Sendable {
         fence: Fence,
         acknowledgedSequence: Int64,
         attempt: Int,
+        awaitsAck: Bool = false,
         endpoint: Endpoint,
         filter: EventFilter? = nil,
         concurrency: Int? = nil,
-        rateLimit: Int? = nil
+        rateLimit: Int? = nil,
+        ackTimeout: Duration = SubscriptionSettings.ackTimeoutDefault
     ) {
         self.subscription = subscription
         self.session = session
         self.fence = fence
         self.acknowledgedSequence = acknowledgedSequence
         self.attempt = attempt
+        self.awaitsAck = awaitsAck
         self.endpoint = endpoint
         self.filter = filter
         self.concurrency = concurrency
         self.rateLimit = rateLimit
+        self.ackTimeout = ackTimeout
     }
 }
 
@@ -45,10 +53,18 @@ package struct Endpoint: Sendable {
     package let headers: [HTTPHeader]
     /// The keys that sign a message, all of them, from the newest.
     package let secrets: [SigningSecret]
+    /// Makes tokens of acknowledgement; known to nobody but the service.
+    package let ackKey: [UInt8]
 
-    package init(url: String, headers: [HTTPHeader] = [], secrets: [SigningSecret]) {
+    package init(
+        url: String,
+        headers: [HTTPHeader] = [],
+        secrets: [SigningSecret],
+        ackKey: [UInt8]
+    ) {
         self.url = url
         self.headers = headers
         self.secrets = secrets
+        self.ackKey = ackKey
     }
 }

@@ -130,11 +130,16 @@ package struct SessionEvent: Sendable {
     package struct GenerationSummary: Equatable, Sendable {
         /// Failed tasks listed at most; the rest is behind a link.
         package static let failedTasksMax = 20
+        /// Bytes of their client strings at most.
+        ///
+        /// The list ends before the one that does not fit, for none is ever cut. A message stays as
+        /// small as Standard Webhooks 1.0 asks for.
+        package static let clientStringBytesMax = 8 * 1024
 
         package let completed: Int64
         package let failed: Int64
         package let cancelled: Int64
-        /// The first ``failedTasksMax`` that failed, by task identifier.
+        /// The first that failed, by task identifier, as far as they fit.
         package let failedTasks: [FailedTask]
 
         package init(

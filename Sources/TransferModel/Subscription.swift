@@ -55,6 +55,9 @@ package struct SubscriptionSettings: Equatable, Sendable {
     package static let headersMax = 20
     package static let concurrencyRange = 1...16
     package static let rateLimitRange = 1...1000
+    package static let ackTimeoutDefault: Duration = .seconds(600)
+    /// In seconds.
+    package static let ackTimeoutRange = 1...86_400
 
     package var url: String
     /// Nil for every kind of event.
@@ -67,6 +70,8 @@ package struct SubscriptionSettings: Equatable, Sendable {
     package var concurrency: Int?
     /// Messages a second, by each instance; nil for no bound.
     package var rateLimit: Int?
+    /// How long after an answer of 202 the acknowledgement of `session.events_finished` is awaited.
+    package var ackTimeout: Duration
 
     package init(
         url: String,
@@ -74,7 +79,8 @@ package struct SubscriptionSettings: Equatable, Sendable {
         description: String? = nil,
         headers: [HTTPHeader] = [],
         concurrency: Int? = nil,
-        rateLimit: Int? = nil
+        rateLimit: Int? = nil,
+        ackTimeout: Duration = ackTimeoutDefault
     ) {
         self.url = url
         self.filter = filter
@@ -82,6 +88,7 @@ package struct SubscriptionSettings: Equatable, Sendable {
         self.headers = headers
         self.concurrency = concurrency
         self.rateLimit = rateLimit
+        self.ackTimeout = ackTimeout
     }
 }
 
@@ -93,6 +100,7 @@ package struct SubscriptionChange: Sendable {
     package var headers: [HTTPHeader]?
     package var concurrency: Int??
     package var rateLimit: Int??
+    package var ackTimeout: Duration?
     package var isEnabled: Bool?
 
     package init() {}

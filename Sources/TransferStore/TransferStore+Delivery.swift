@@ -84,9 +84,9 @@ extension TransferStore {
                 FROM numbered n, alive
                 WHERE d.subscription_id = n.subscription_id AND d.session_id = n.session_id
                 RETURNING d.subscription_id, d.session_id, d.fence, d.acknowledged_sequence,
-                    d.attempt
+                    d.attempt, d.attempt > 0 AND d.last_status = 202 AS awaits_ack
             )
-            SELECT x.examined, m.*, b.url, b.headers, \(Self.livingSecrets) AS secrets,
+            SELECT x.examined, m.*, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(Self.livingSecrets) AS secrets,
                 b.event_types, b.concurrency, b.rate_limit
             FROM (SELECT count(*) AS examined FROM due) x
             LEFT JOIN mine m ON true
@@ -130,34 +130,44 @@ extension TransferStore {
                     AND acknowledged_sequence <= \(sequence)
                 RETURNING subscription_id, session_id
             ),
-            healed AS (
-                DELETE FROM failure_streak f USING held h
-                WHERE f.subscription_id = h.subscription_id AND \(status != nil)
-                    AND (f.failures >= \(Int32(health.failuresMax))
-                        OR coalesce(f.paused_until <= clock_timestamp(), true))
-                RETURNING f.subscription_id, f.failures
-            ),
-            -- A pause that the receiver asked for outlasts what was on its way.
-            eased AS (
-                UPDATE failure_streak f SET failures = 0, failing_since = clock_timestamp()
-                FROM held h
-                WHERE f.subscription_id = h.subscription_id AND \(status != nil)
-                    AND f.failures < \(Int32(health.failuresMax))
-                    AND f.paused_until > clock_timestamp()
-            ),
-            -- The receiver is back, for all of its sessions.
-            due AS (
-                UPDATE delivery d SET due_at = clock_timestamp()
-                FROM healed e
-                WHERE d.subscription_id = e.subscription_id AND d.fence IS NULL
-                    AND e.failures >= \(Int32(health.failuresMax))
-                    AND d.due_at > clock_timestamp()
-            ),
+            \(Self.heal(if: status != nil, health)),
             \(Self.logTry(attempt, of: sequence, state: .delivered))
             SELECT 1 FROM held
             """
         )
         return !rows.isEmpty
+    }
+
+    /// Ends the failures of a subscription of which a message was taken.
+    ///
+    /// Expects `held(subscription_id, session_id)`.
+    static func heal(if isTaken: Bool, _ health: DeliveryHealth) -> Query {
+        """
+        healed AS (
+            DELETE FROM failure_streak f USING held h
+            WHERE f.subscription_id = h.subscription_id AND \(isTaken)
+                AND (f.failures >= \(Int32(health.failuresMax))
+                    OR coalesce(f.paused_until <= clock_timestamp(), true))
+            RETURNING f.subscription_id, f.failures
+        ),
+        -- A pause that the receiver asked for outlasts what was on its way.
+        eased AS (
+            UPDATE failure_streak f SET failures = 0, failing_since = clock_timestamp()
+            FROM held h
+            WHERE f.subscription_id = h.subscription_id AND \(isTaken)
+                AND f.failures < \(Int32(health.failuresMax))
+                AND f.paused_until > clock_timestamp()
+        ),
+        -- The receiver is back, for all of its sessions but those whose end it still works on.
+        due AS (
+            UPDATE delivery d SET due_at = clock_timestamp()
+            FROM healed e
+            WHERE d.subscription_id = e.subscription_id AND d.fence IS NULL
+                AND e.failures >= \(Int32(health.failuresMax))
+                AND d.due_at > clock_timestamp()
+                AND NOT (d.attempt > 0 AND coalesce(d.last_status = 202, false))
+        )
+        """
     }
 
     /// Ends a claim: the delivery is idle, or due at once if there are further events.
@@ -198,16 +208,18 @@ extension DeliveryClaim {
             fence: try row.fence("fence"),
             acknowledgedSequence: try row.decode("acknowledged_sequence"),
             attempt: Int(try row.decode("attempt", as: Int16.self)),
+            awaitsAck: try row.decodeIfPresent("awaits_ack") ?? false,
             endpoint: try Endpoint(row),
             filter: try row.eventFilter("event_types"),
             concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
-            rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init)
+            rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
+            ackTimeout: try row.milliseconds("ack_timeout_ms")
         )
     }
 }
 
 extension Endpoint {
-    /// From the columns `url`, `headers` and `secrets`.
+    /// From the columns `url`, `headers`, `ack_key` and `secrets`.
     init(_ row: Row) throws(PostgresError) {
         let secrets = try row.decode("secrets", as: [[UInt8]].self)
         guard !secrets.isEmpty else {
@@ -216,7 +228,8 @@ extension Endpoint {
         self.init(
             url: try row.decode("url"),
             headers: try row.headers("headers"),
-            secrets: secrets.map(SigningSecret.init(bytes:))
+            secrets: secrets.map(SigningSecret.init(bytes:)),
+            ackKey: try row.decode("ack_key")
         )
     }
 }

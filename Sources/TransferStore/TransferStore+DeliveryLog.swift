@@ -216,7 +216,7 @@ extension TransferStore {
                 FROM numbered n WHERE l.id = n.id
                 RETURNING l.id, l.subscription_id, l.session_id, l.sequence, l.replay_fence
             )
-            SELECT m.*, b.url, b.headers, \(Self.livingSecrets) AS secrets
+            SELECT m.*, b.url, b.headers, b.ack_key, \(Self.livingSecrets) AS secrets
             FROM mine m JOIN subscription b ON b.id = m.subscription_id
             ORDER BY m.subscription_id, m.session_id, m.sequence
             """
@@ -269,7 +269,8 @@ extension TransferStore {
     ) async throws(StoreError) -> Endpoint? {
         let rows = try await run(
             """
-            SELECT b.url, b.headers, \(Self.livingSecrets) AS secrets FROM subscription b
+            SELECT b.url, b.headers, b.ack_key, \(Self.livingSecrets) AS secrets
+            FROM subscription b
             WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
             """
         )

@@ -184,7 +184,12 @@ extension SessionEvent.GenerationSummary {
     ) throws(PostgresError) {
         guard let json = try row.decodeIfPresent("summary", as: JSONText.self) else { return nil }
         let counts = try StoredJSON.decode(StoredSummary.self, json.text)
-        let failedTasks = try row.failedTasks().map { task throws(PostgresError) in
+        var bytesLeft = Self.clientStringBytesMax
+        let listed = try row.failedTasks().prefix { task in
+            bytesLeft -= clientStrings[task.id]?.utf8.count ?? 0
+            return bytesLeft >= 0
+        }
+        let failedTasks = try listed.map { task throws(PostgresError) in
             guard let code = TransferFailure.Code(rawValue: task.code) else {
                 throw PostgresError(decoding: "unknown failure code in a stored failure")
             }

@@ -25,13 +25,15 @@ extension TransferStore {
             WITH counter AS (
                 INSERT INTO subscription (
                     id, tenant_id, session_identifier, url, event_types, description, headers,
-                    concurrency, rate_limit, disabled_at, disabled_reason, created_at)
+                    concurrency, rate_limit, ack_timeout_ms, disabled_at, disabled_reason,
+                    created_at)
                 VALUES (
                     \(subscription.id.uuid), \(subscription.tenant.uuid),
                     \(subscription.sessionIdentifier), \(settings.url), \(settings.filter?.terms),
                     \(settings.description), \(headers)::text::jsonb,
                     \(settings.concurrency.map(Int16.init(clamping:))),
                     \(settings.rateLimit.map(Int16.init(clamping:))),
+                    \(settings.ackTimeout.milliseconds),
                     \(subscription.disablement?.since),
                     \(subscription.disablement?.reason.rawValue), \(subscription.createdAt))
                 RETURNING id
@@ -124,6 +126,8 @@ extension TransferStore {
                         THEN \(concurrency) ELSE b.concurrency END,
                     rate_limit = CASE WHEN \(change.rateLimit != nil)
                         THEN \(rateLimit) ELSE b.rate_limit END,
+                    ack_timeout_ms = coalesce(
+                        \(change.ackTimeout?.milliseconds), b.ack_timeout_ms),
                     disabled_at = CASE \(change.isEnabled)
                         WHEN true THEN NULL WHEN false THEN coalesce(b.disabled_at, now())
                         ELSE b.disabled_at END,
@@ -184,7 +188,7 @@ extension TransferStore {
     /// The columns of a subscription `b`.
     private static let subscriptionColumns: Query = """
         b.id, b.tenant_id, b.session_identifier, b.url, b.event_types, b.description, b.headers,
-        b.concurrency, b.rate_limit, b.disabled_at, b.disabled_reason, b.created_at
+        b.concurrency, b.rate_limit, b.ack_timeout_ms, b.disabled_at, b.disabled_reason, b.created_at
         """
 }
 
@@ -201,7 +205,8 @@ extension Subscription {
                 description: try row.decodeIfPresent("description"),
                 headers: try row.headers("headers"),
                 concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
-                rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init)
+                rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
+                ackTimeout: try row.milliseconds("ack_timeout_ms")
             ),
             disablement: try disabledAt.map { since throws(PostgresError) in
                 Disablement(reason: try row.word("disabled_reason"), since: since)

@@ -62,6 +62,9 @@ struct DeliveryFailure: Equatable, Sendable {
     /// What the receiver asked for with `Retry-After`.
     var retryAfter: Duration?
 
+    /// A message that was answered with 202 again and again, and never acknowledged.
+    static let notAcknowledged = DeliveryFailure(reason: "not_acknowledged")
+
     /// The word for what failed on our side.
     static let serviceReason = "service"
 }

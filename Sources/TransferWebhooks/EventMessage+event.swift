@@ -9,7 +9,8 @@ extension EventMessage {
     ///   - event: what happened.
     ///   - linkBase: the service's public URL without a slash at the end; nil for links that are
     ///     relative to it.
-    package init(_ event: SessionEvent, linkBase: String?) {
+    ///   - closing: what `session.events_finished` says to one subscription; nil in pages.
+    package init(_ event: SessionEvent, linkBase: String?, closing: Closing? = nil) {
         self.init(
             id: event.id.uuidString.lowercased(),
             type: event.kind.rawValue,
@@ -26,6 +27,7 @@ extension EventMessage {
                         failedTasksURL: "\(linkBase ?? "")\(tasks)?state=failed"
                     )
                 },
+                closing: closing,
                 subscription: event.disabledSubscription.map(DisabledSubscription.init)
             )
         )

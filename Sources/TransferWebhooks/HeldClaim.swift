@@ -28,6 +28,12 @@ struct HeldClaim: Sendable {
         claim.filter?.contains(kind) ?? kind.isSentUnasked
     }
 
+    /// Whether the next message was taken with 202 as often as a message is tried at all, and never
+    /// acknowledged.
+    func isUnacknowledged(after waits: Int) -> Bool {
+        claim.awaitsAck && cursor == claim.acknowledgedSequence && tries > waits
+    }
+
     /// Takes note of a delivery that the store has recorded, which renews the lease.
     mutating func advance(to sequence: Int64, until expiresAt: ContinuousClock.Instant) {
         cursor = sequence

@@ -3,12 +3,15 @@ import Logging
 import Synchronization
 import TransferModel
 import TransferStore
+import TransferWire
 
 extension WebhookDispatcher {
     private static let recordPauseMin: Duration = .milliseconds(50)
     private static let recordPauseMax: Duration = .seconds(2)
     /// With this a receiver says that it wants nothing more (RFC 9110 §15.5.11).
     private static let goneStatus = 410
+    /// With this a receiver says of `session.events_finished` that it is not done yet.
+    private static let acceptedStatus = 202
 
     /// Delivers a pair's events until none is left, one fails, or the dispatcher stops.
     func deliver(_ held: HeldClaim) async {
@@ -38,8 +41,15 @@ extension WebhookDispatcher {
                 await release(held)
                 return false
             }
+            if held.isUnacknowledged(after: schedule.waits.count) {
+                await fail(held, event, .notAcknowledged, .notSent)
+                return false
+            }
             let sent = await attempt(event, held)
             switch sent.outcome {
+            case .delivered(Self.acceptedStatus) where event.summary != nil:
+                await awaitAck(held, event, sent)
+                return false
             case .delivered:
                 guard await advance(&held, to: event.sequence, sent) else { return false }
             case .failed(let failure):
@@ -56,11 +66,40 @@ extension WebhookDispatcher {
     }
 
     private func attempt(_ event: SessionEvent, _ held: HeldClaim) async -> SentMessage {
-        guard let message = WebhookMessage(event, linkBase: linkBase) else { return .notSent }
-        let sent = await sender.send(message, to: held.claim.endpoint)
+        let claim = held.claim
+        guard let message = await message(event, of: claim.subscription, to: claim.endpoint) else {
+            return .notSent
+        }
+        let sent = await sender.send(message, to: claim.endpoint)
         // Given up by nobody here: the curl loop is gone. Given back, the pair would be due at once.
         if sent.outcome == .abandoned, !Task.isCancelled { return .notSent }
         return sent
+    }
+
+    /// An event as one subscription gets it, the same bytes each time.
+    ///
+    /// - Returns: nil when the store does not tell what belongs into it.
+    func message(
+        _ event: SessionEvent,
+        of subscription: SubscriptionID,
+        to endpoint: Endpoint
+    ) async -> WebhookMessage? {
+        guard event.summary != nil else { return WebhookMessage(event, linkBase: linkBase) }
+        do throws(StoreError) {
+            let closing = EventMessage.Closing(
+                deadLetters: try await store.deadLetterCount(
+                    of: subscription,
+                    session: event.session,
+                    generation: event.generation,
+                    before: event.sequence
+                ),
+                ackToken: AckToken(event, key: endpoint.ackKey).serialized
+            )
+            return WebhookMessage(event, linkBase: linkBase, closing: closing)
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return nil
+        }
     }
 
     /// Waits until the subscription's rate limit lets another message out.
@@ -120,6 +159,20 @@ extension WebhookDispatcher {
         return isRecorded
     }
 
+    private func awaitAck(_ held: HeldClaim, _ event: SessionEvent, _ sent: SentMessage) async {
+        let claim = held.claim
+        _ = await record(until: held.expiresAt, whenStale: false) {
+            [store, health] () throws(StoreError) in
+            try await store.recordAwaitingAck(
+                claim,
+                sequence: event.sequence,
+                attempt: sent.attempt(),
+                timeout: claim.ackTimeout,
+                health: health
+            )
+        }
+    }
+
     private func fail(
         _ held: HeldClaim,
         _ event: SessionEvent,
@@ -129,19 +182,20 @@ extension WebhookDispatcher {
         let claim = held.claim
         let number = held.tries + 1
         let isGone = failure.status == Self.goneStatus
-        let isReceiversFault = failure.reason != DeliveryFailure.serviceReason
+        let isOurFault = failure.reason == DeliveryFailure.serviceReason
         let wait = schedule.wait(
             // Nothing is given up for what we failed in, nor for a receiver that may come back.
-            afterTry: isGone || !isReceiversFault ? min(number, schedule.waits.count) : number,
+            afterTry: isGone || isOurFault ? min(number, schedule.waits.count) : number,
             retryAfter: failure.retryAfter,
             chance: .random(in: 0..<1)
         )
         let setback = DeliverySetback(
-            attempt: sent.attempt(),
+            attempt: sent.attempt(as: failure),
             retryAfter: wait,
             throttle: health.throttle(status: failure.status, retryAfter: failure.retryAfter),
             isGone: isGone,
-            isReceiversFault: isReceiversFault
+            // Who answers 202 is well, however long it takes.
+            isReceiversFault: !isOurFault && failure != .notAcknowledged
         )
         var line: Logger.Metadata = [
             "subscription": "\(claim.subscription)",

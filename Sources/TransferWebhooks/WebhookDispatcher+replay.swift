@@ -37,7 +37,7 @@ extension WebhookDispatcher {
     private func replay(_ claims: [ReplayClaim]) async {
         for claim in claims {
             guard !isDraining, let event = await event(of: claim),
-                let message = WebhookMessage(event, linkBase: linkBase)
+                let message = await message(event, of: claim.subscription, to: claim.endpoint)
             else { return }
             let sent = await sender.send(message, to: claim.endpoint)
             // Sent again by whoever finds that its lease has run out.

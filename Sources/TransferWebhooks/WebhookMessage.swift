@@ -8,9 +8,16 @@ struct WebhookMessage: Sendable {
     let id: String
     let body: [UInt8]
 
-    /// - Returns: nil when the event has no JSON, which no event that the service writes lacks.
-    init?(_ event: SessionEvent, linkBase: String?) {
-        let message = EventMessage(event, linkBase: linkBase)
+    /// The message of an event.
+    ///
+    /// Nil when the event has no JSON, which no event that the service writes lacks.
+    ///
+    /// - Parameters:
+    ///   - event: what happened.
+    ///   - linkBase: the service's public URL, for links.
+    ///   - closing: what only the subscription's own `session.events_finished` says.
+    init?(_ event: SessionEvent, linkBase: String?, closing: EventMessage.Closing? = nil) {
+        let message = EventMessage(event, linkBase: linkBase, closing: closing)
         guard let body = try? WireEncoder.encode(message) else { return nil }
         id = message.id
         self.body = body

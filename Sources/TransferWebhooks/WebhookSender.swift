@@ -85,12 +85,12 @@ struct SentMessage: Sendable {
         )
     }
 
-    /// As it is logged.
-    func attempt(isReplay: Bool = false) -> DeliveryAttempt {
+    /// As it is logged; `failure` in place of its own, when the message failed by another rule.
+    func attempt(as failure: DeliveryFailure? = nil, isReplay: Bool = false) -> DeliveryAttempt {
         let (status, reason): (Int?, String?) =
             switch outcome {
             case .delivered(let status): (status, nil)
-            case .failed(let failure): (failure.status, failure.reason)
+            case .failed(let own): ((failure ?? own).status, (failure ?? own).reason)
             case .abandoned: (nil, DeliveryFailure.serviceReason)
             }
         return DeliveryAttempt(

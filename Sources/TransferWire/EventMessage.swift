@@ -30,6 +30,11 @@ package struct EventMessage: Codable, Sendable {
         /// The first that failed; all of them are behind ``failedTasksURL``.
         package let failedTasks: [FailedTask]?
         package let failedTasksURL: String?
+        /// How many events of the generation the subscription was not delivered, as they were given
+        /// up; absent for none, and in pages.
+        package let deadLetters: Int64?
+        /// To be posted to `…/events/ack` by a subscriber that answers 202; absent in pages.
+        package let ackToken: String?
 
         package init(
             sessionIdentifier: String?,
@@ -37,6 +42,7 @@ package struct EventMessage: Codable, Sendable {
             generation: Int64,
             task: Task? = nil,
             summary: Summary? = nil,
+            closing: Closing? = nil,
             subscription: DisabledSubscription? = nil
         ) {
             self.sessionIdentifier = sessionIdentifier
@@ -49,6 +55,8 @@ package struct EventMessage: Codable, Sendable {
             cancelled = summary?.cancelled
             failedTasks = summary?.failedTasks
             failedTasksURL = summary?.failedTasksURL
+            deadLetters = closing.flatMap { $0.deadLetters == 0 ? nil : $0.deadLetters }
+            ackToken = closing?.ackToken
         }
 
         private enum CodingKeys: String, CodingKey {
@@ -56,6 +64,19 @@ package struct EventMessage: Codable, Sendable {
             case sessionIdentifier = "session_identifier"
             case failedTasks = "failed_tasks"
             case failedTasksURL = "failed_tasks_url"
+            case deadLetters = "dead_letters"
+            case ackToken = "ack_token"
+        }
+    }
+
+    /// What `session.events_finished` says to one subscription; its fields lie flat in ``Content``.
+    package struct Closing: Sendable {
+        package let deadLetters: Int64
+        package let ackToken: String
+
+        package init(deadLetters: Int64, ackToken: String) {
+            self.deadLetters = deadLetters
+            self.ackToken = ackToken
         }
     }
 

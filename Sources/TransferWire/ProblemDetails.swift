@@ -76,6 +76,8 @@ extension ProblemDetails {
         case taskNotCompleted = "task_not_completed"
         /// As many secrets sign a subscription's messages already as may.
         case tooManySecrets = "too_many_secrets"
+        /// No message waits for the token of acknowledgement, or no longer.
+        case staleAckToken = "stale_ack_token"
         /// The first request with this `Idempotency-Key` is still being handled; repeat it later.
         case idempotencyKeyInUse = "idempotency_key_in_use"
         /// The task's file is no longer in the container.
@@ -112,7 +114,7 @@ extension ProblemDetails {
             case .methodNotAllowed: 405
             case .sessionKindDiffers, .taskNotCompleted, .taskNotAsked, .taskEnded,
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
-                .idempotencyKeyInUse:
+                .staleAckToken, .idempotencyKeyInUse:
                 409
             case .contentGone: 410
             case .bodyTooLarge: 413
@@ -150,6 +152,7 @@ extension ProblemDetails {
             case .taskEnded: "The task has ended"
             case .taskNotCompleted: "The task is not completed"
             case .tooManySecrets: "Too many secrets are in use"
+            case .staleAckToken: "No message waits for the token"
             case .idempotencyKeyInUse: "The idempotency key is in use"
             case .contentGone: "The content is gone"
             case .bodyTooLarge: "The body is too large"

@@ -8,6 +8,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
     package let headers: [String: String]?
     package let concurrency: Int?
     package let rateLimit: Int?
+    package let ackTimeoutSeconds: Int?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -19,6 +20,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
         headers = try container.decodeIfPresent([String: String].self, forKey: .headers)
         concurrency = try container.decodeIfPresent(Int.self, forKey: .concurrency)
         rateLimit = try container.decodeIfPresent(Int.self, forKey: .rateLimit)
+        ackTimeoutSeconds = try container.decodeIfPresent(Int.self, forKey: .ackTimeoutSeconds)
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -26,6 +28,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
         case sessionIdentifier = "session_identifier"
         case eventTypes = "event_types"
         case rateLimit = "rate_limit"
+        case ackTimeoutSeconds = "ack_timeout_seconds"
     }
 }
 
@@ -38,6 +41,7 @@ package struct SubscriptionPatchRequest: Decodable, Sendable {
     package let headers: [String: String]??
     package let concurrency: Int??
     package let rateLimit: Int??
+    package let ackTimeoutSeconds: Int?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -48,12 +52,14 @@ package struct SubscriptionPatchRequest: Decodable, Sendable {
         headers = try container.decodeIfNamed([String: String].self, forKey: .headers)
         concurrency = try container.decodeIfNamed(Int.self, forKey: .concurrency)
         rateLimit = try container.decodeIfNamed(Int.self, forKey: .rateLimit)
+        ackTimeoutSeconds = try container.decodeIfPresent(Int.self, forKey: .ackTimeoutSeconds)
     }
 
     private enum CodingKeys: String, CodingKey {
         case url, description, enabled, headers, concurrency
         case eventTypes = "event_types"
         case rateLimit = "rate_limit"
+        case ackTimeoutSeconds = "ack_timeout_seconds"
     }
 }
 
@@ -106,6 +112,7 @@ package struct SubscriptionDocument: Codable, Sendable {
     package let headerNames: [String]?
     package let concurrency: Int?
     package let rateLimit: Int?
+    package let ackTimeoutSeconds: Int64
     package let createdAt: Timestamp
     /// `whsec_…`; only in the answer to its creation.
     package let secret: String?
@@ -120,6 +127,7 @@ package struct SubscriptionDocument: Codable, Sendable {
         headerNames: [String]?,
         concurrency: Int?,
         rateLimit: Int?,
+        ackTimeoutSeconds: Int64,
         createdAt: Timestamp,
         secret: String?
     ) {
@@ -133,6 +141,7 @@ package struct SubscriptionDocument: Codable, Sendable {
         self.headerNames = headerNames
         self.concurrency = concurrency
         self.rateLimit = rateLimit
+        self.ackTimeoutSeconds = ackTimeoutSeconds
         self.createdAt = createdAt
         self.secret = secret
     }
@@ -143,6 +152,7 @@ package struct SubscriptionDocument: Codable, Sendable {
         case eventTypes = "event_types"
         case headerNames = "header_names"
         case rateLimit = "rate_limit"
+        case ackTimeoutSeconds = "ack_timeout_seconds"
         case createdAt = "created_at"
     }
 
@@ -156,5 +166,19 @@ package struct SubscriptionDocument: Codable, Sendable {
             self.reason = reason
             self.since = since
         }
+    }
+}
+
+/// The body of `POST …/events/ack`.
+package struct AckRequest: Decodable, Sendable {
+    package let ackToken: String
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        ackToken = try container.decode(String.self, forKey: .ackToken)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case ackToken = "ack_token"
     }
 }

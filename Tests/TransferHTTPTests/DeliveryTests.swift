@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -147,6 +148,55 @@ import TransferWire
             // Nor did any of it do anything.
             let delivery = try await server.send("GET", path).json(DeliveryDocument.self)
             #expect(delivery.nextAttemptAt == nil)
+        }
+    }
+
+    @Test func acknowledgesOnceAndOnlyWithItsToken() async throws {
+        try await APIServer.run { server in
+            _ = try await prepare(server, dead: 0)
+            let task = try await server.submit("/v1/sessions/photos")
+            _ = try await server.send("POST", "/v1/tasks/\(task)/cancel")
+            let connection = try await TestDatabase.current.connection()
+            let row = try await connection.execute(
+                """
+                SELECT e.session_id, e.sequence,
+                    substring(sha256(b.ack_key || uuid_send(e.id)) FOR 24) AS proof
+                FROM event e, subscription b WHERE e.kind = 'session.events_finished'
+                """
+            )[0]
+            let token = AckToken(
+                session: SessionID(try row.decode("session_id")),
+                sequence: try row.decode("sequence"),
+                proof: try row.decode("proof")
+            )
+            await connection.close()
+            let wrong = AckToken(
+                session: token.session,
+                sequence: token.sequence,
+                proof: Array(repeating: 7, count: 24)
+            )
+            func acknowledge(
+                _ token: String,
+                _ session: String = "photos",
+                as tenant: APIServer.Tenant? = nil
+            ) async throws -> HTTPClient.Answer {
+                try await server.send(
+                    "POST",
+                    "/v1/sessions/\(session)/events/ack",
+                    #"{"ack_token": "\#(token)"}"#,
+                    as: tenant
+                )
+            }
+            #expect(try await acknowledge(wrong.serialized).code == .staleAckToken)
+            #expect(try await acknowledge("none").code == .staleAckToken)
+            #expect(try await acknowledge(token.serialized, "none").code == .unknownSession)
+            _ = try await server.session(as: server.second)
+            let foreign = try await acknowledge(token.serialized, as: server.second)
+            #expect(foreign.code == .staleAckToken)
+            let wakes = server.wakes.value
+            #expect(try await acknowledge(token.serialized).status == 204)
+            #expect(server.wakes.value == wakes + 1)
+            #expect(try await acknowledge(token.serialized).code == .staleAckToken)
         }
     }
 

@@ -89,6 +89,10 @@ import TransferWire
                 (#"{"url": "http://r.example/", "concurrency": 17}"#, "/concurrency invalid_value"),
                 (#"{"url": "http://r.example/", "rate_limit": 0}"#, "/rate_limit invalid_value"),
                 (
+                    #"{"url": "http://r.example/", "ack_timeout_seconds": 0}"#,
+                    "/ack_timeout_seconds invalid_value"
+                ),
+                (
                     #"{"url": "http://r.example/", "description": "\u0000"}"#,
                     "/description invalid_value"
                 ),

@@ -174,6 +174,14 @@ final class DeliveryFixture: Sendable {
         try await delivery { $0.fence == nil && $0.isTried }
     }
 
+    /// What a statement that counts has counted.
+    func count(_ query: Query) async throws -> Int64 {
+        let connection = try await TestDatabase.current.connection()
+        let rows = try await connection.execute(query)
+        await connection.close()
+        return try rows[0].decode("count")
+    }
+
     /// Runs a statement beside the store.
     func execute(_ query: Query) async throws {
         let connection = try await TestDatabase.current.connection { $0.applicationName = "aside" }

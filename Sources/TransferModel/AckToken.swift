@@ -1,0 +1,47 @@
+import Foundation
+
+/// Shows that its holder got the `session.events_finished` it was sent with.
+package struct AckToken: Equatable, Sendable {
+    /// Bytes of the proof.
+    package static let proofBytes = 24
+    private static let byteCount = 16 + 8 + proofBytes
+
+    package let session: SessionID
+    package let sequence: Int64
+    /// Told from the event and a key of the subscription, so that nobody else can make one.
+    package let proof: [UInt8]
+
+    package init(session: SessionID, sequence: Int64, proof: [UInt8]) {
+        precondition(proof.count == Self.proofBytes, "a proof has \(Self.proofBytes) bytes")
+        self.session = session
+        self.sequence = sequence
+        self.proof = proof
+    }
+
+    /// Reads what ``serialized`` wrote; nil for anything else.
+    package init?(serialized text: String) {
+        let standard = text.replacingOccurrences(of: "-", with: "+")
+            .replacingOccurrences(of: "_", with: "/")
+        guard text.utf8.count == Self.byteCount / 3 * 4,
+            let bytes = Data(base64Encoded: standard).map(Array.init),
+            bytes.count == Self.byteCount
+        else { return nil }
+        let uuid = bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) }
+        let sequence = bytes[16..<24].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+        self.init(
+            session: SessionID(UUID(uuid: uuid)),
+            sequence: Int64(bitPattern: sequence),
+            proof: Array(bytes[24...])
+        )
+    }
+
+    /// base64url (RFC 4648 §5); the bytes fill it without padding.
+    package var serialized: String {
+        let bytes =
+            withUnsafeBytes(of: session.uuid.uuid) { Array($0) }
+            + withUnsafeBytes(of: sequence.bigEndian) { Array($0) } + proof
+        return Data(bytes).base64EncodedString()
+            .replacingOccurrences(of: "+", with: "-")
+            .replacingOccurrences(of: "/", with: "_")
+    }
+}
