@@ -39,10 +39,16 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Where files go; a file system that can be flushed, so not tmpfs.")
     var folder = "/tmp"
 
+    @Option(help: "Webhooks a round, delivered beside a receiver that never answers.")
+    var webhooks = 20_000
+
     @Flag(help: "Measure the service alone, for work on it.")
     var alone = false
 
     func validate() throws {
+        guard webhooks >= Submission.batchMax, webhooks % Submission.batchMax == 0 else {
+            throw ValidationError("--webhooks is a multiple of \(Submission.batchMax), from it on.")
+        }
         guard files > 0, files % Submission.batchMax == 0, rounds > 0 else {
             throw ValidationError("--files is a multiple of \(Submission.batchMax), from it on.")
         }
@@ -82,6 +88,10 @@ struct Bench: AsyncParsableCommand {
                 ("\(files) x 16 KiB, transferd", { try await service.download(small) }),
                 ("\(files) x 16 KiB, curl --parallel", { try await curl.download(small) }),
                 ("\(files) x 16 KiB, aria2 RPC", { try await aria2.download(some) * 10 }),
+                (
+                    "\(webhooks) webhooks, transferd",
+                    { try await service.deliver(webhooks, to: origin) }
+                ),
                 ("1 large file, transferd", { try await service.download(large) }),
                 (
                     "1 large file, sha-256, transferd",

@@ -49,6 +49,8 @@ struct Origin {
                 server {
                     listen 127.0.0.1:\(port); root \(www);
                     location /small/ { try_files /small =404; }
+                    location = /hook { return 204; }
+                    location = /requests { stub_status; }
                 }
             }
             """,
@@ -66,6 +68,23 @@ struct Origin {
 
     /// A file behind the narrow line.
     var middleURL: String { "http://127.0.0.1:\(narrow.port)/middle" }
+
+    /// Takes webhooks at once.
+    var hookURL: String { "http://127.0.0.1:\(port)/hook" }
+
+    /// How many requests there were so far, with this one.
+    func requestCount() async throws -> Int {
+        let text = String(
+            decoding: try await Web.send("GET", "http://127.0.0.1:\(port)/requests"),
+            as: UTF8.self
+        )
+        // The third line holds accepted, handled, requests.
+        let numbers = text.split(separator: "\n").dropFirst(2).first?.split(separator: " ")
+        guard let last = numbers?.last, let count = Int(last) else {
+            throw Program.Failure(description: "nginx does not count")
+        }
+        return count
+    }
 
     func stop() {
         narrow.stop()

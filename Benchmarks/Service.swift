@@ -78,6 +78,11 @@ struct Service {
         return (ContinuousClock.now - start) / .seconds(1)
     }
 
+    /// Sends a request to the API.
+    func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Data {
+        try await Web.send(method, base + path, key: key, json: body)
+    }
+
     func stop() {
         process.terminate()
         process.waitUntilExit()
