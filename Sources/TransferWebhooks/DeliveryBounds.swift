@@ -16,6 +16,8 @@ package struct DeliveryBounds: Sendable {
     package var messageTimeout: Duration = .seconds(15)
     /// How long a claim lasts after it was made or last renewed by a delivery.
     package var lease: Duration = .seconds(60)
+    /// How much is delivered in a row before its record is written; a crash before that repeats it.
+    package var recordInterval: Duration = .milliseconds(100)
     /// How often the database is asked for due pairs without being told of any; jittered.
     package var pollInterval: Duration = .seconds(1)
     /// How long messages on their way may still take when the dispatcher is told to stop.

@@ -5,19 +5,31 @@ struct HeldClaim: Sendable {
     let claim: DeliveryClaim
     /// The last event that needs no more delivery.
     private(set) var cursor: Int64
+    /// As far as the store knows of the cursor.
+    private(set) var recordedCursor: Int64
+    /// The last message that was taken and of which the store does not know.
+    private(set) var unrecorded: SentMessage?
     /// Tries so far of the next message.
     private(set) var tries: Int
     /// Until when another try may begin.
     private(set) var expiresAt: ContinuousClock.Instant
+    private var recordedAt: ContinuousClock.Instant
 
     /// - Parameters:
     ///   - claim: as the store gave it.
     ///   - expiresAt: counted from before the store was asked, so that the lease ends later.
-    init(_ claim: DeliveryClaim, until expiresAt: ContinuousClock.Instant) {
+    ///   - now: the time.
+    init(
+        _ claim: DeliveryClaim,
+        until expiresAt: ContinuousClock.Instant,
+        at now: ContinuousClock.Instant = .now
+    ) {
         self.claim = claim
         self.expiresAt = expiresAt
         cursor = claim.acknowledgedSequence
+        recordedCursor = cursor
         tries = claim.attempt
+        recordedAt = now
     }
 
     /// Whether the lease still covers a try that begins at `now`.
@@ -34,10 +46,33 @@ struct HeldClaim: Sendable {
         claim.awaitsAck && cursor == claim.acknowledgedSequence && tries > waits
     }
 
-    /// Takes note of a delivery that the store has recorded, which renews the lease.
-    mutating func advance(to sequence: Int64, until expiresAt: ContinuousClock.Instant) {
+    /// Takes note of a message that was taken.
+    ///
+    /// - Returns: whether that is to be recorded now: not each message of a receiver that is quick,
+    ///   but what was tried before, and so is logged.
+    mutating func took(
+        _ sequence: Int64,
+        _ sent: SentMessage,
+        at now: ContinuousClock.Instant,
+        recordInterval: Duration
+    ) -> Bool {
         cursor = sequence
+        unrecorded = sent
+        return tries > 0 || now - recordedAt >= recordInterval
+    }
+
+    /// Takes note that events up to `sequence` are not asked for.
+    mutating func passed(_ sequence: Int64) { cursor = max(cursor, sequence) }
+
+    /// Takes note that the store knows of the cursor, which renewed the lease.
+    mutating func recorded(
+        until expiresAt: ContinuousClock.Instant,
+        at now: ContinuousClock.Instant
+    ) {
+        recordedCursor = cursor
+        unrecorded = nil
         tries = 0
+        recordedAt = now
         self.expiresAt = expiresAt
     }
 }

@@ -18,9 +18,7 @@ extension WebhookDispatcher {
         var held = held
         while !isDraining {
             let signals = signalCount.load(ordering: .relaxed)
-            guard let events = await events(of: held) else {
-                return await release(held)
-            }
+            guard let events = await events(of: held) else { break }
             guard await deliver(events, &held) else { return }
             guard events.count == bounds.pageMax else {
                 await release(held)
@@ -38,31 +36,42 @@ extension WebhookDispatcher {
         for event in events where held.wants(event.kind) {
             await keepPace(of: held.claim)
             guard !isDraining, held.isTrusted(at: .now) else {
-                await release(held)
+                if await settle(&held) { await release(held) }
                 return false
             }
-            if held.isUnacknowledged(after: schedule.waits.count) {
-                await fail(held, event, .notAcknowledged, .notSent)
-                return false
-            }
-            let sent = await attempt(event, held)
-            switch sent.outcome {
-            case .delivered(Self.acceptedStatus) where event.summary != nil:
-                await awaitAck(held, event, sent)
-                return false
-            case .delivered:
-                guard await advance(&held, to: event.sequence, sent) else { return false }
-            case .failed(let failure):
-                await fail(held, event, failure, sent)
-                return false
-            case .abandoned:
-                await release(held)
-                return false
-            }
+            guard await deliver(event, &held) else { return false }
         }
         // What the subscription does not ask for counts as delivered.
-        guard let last = events.last, last.sequence > held.cursor else { return true }
-        return await advance(&held, to: last.sequence, nil)
+        if let last = events.last { held.passed(last.sequence) }
+        return await settle(&held)
+    }
+
+    /// - Returns: false when the claim has ended.
+    private func deliver(_ event: SessionEvent, _ held: inout HeldClaim) async -> Bool {
+        if held.isUnacknowledged(after: schedule.waits.count) {
+            await fail(held, event, .notAcknowledged, .notSent)
+            return false
+        }
+        let sent = await attempt(event, held)
+        switch sent.outcome {
+        case .delivered(Self.acceptedStatus) where event.summary != nil:
+            if await settle(&held) { await awaitAck(held, event, sent) }
+            return false
+        case .delivered:
+            let isDue = held.took(
+                event.sequence,
+                sent,
+                at: .now,
+                recordInterval: bounds.recordInterval
+            )
+            return isDue ? await settle(&held) : true
+        case .failed(let failure):
+            if await settle(&held) { await fail(held, event, failure, sent) }
+            return false
+        case .abandoned:
+            if await settle(&held) { await release(held) }
+            return false
+        }
     }
 
     private func attempt(_ event: SessionEvent, _ held: HeldClaim) async -> SentMessage {
@@ -134,14 +143,15 @@ extension WebhookDispatcher {
         }
     }
 
-    private func advance(
-        _ held: inout HeldClaim,
-        to sequence: Int64,
-        _ sent: SentMessage?
-    ) async -> Bool {
+    /// Records what was delivered and is not recorded yet.
+    ///
+    /// - Returns: false when the claim has ended.
+    private func settle(_ held: inout HeldClaim) async -> Bool {
+        guard held.cursor > held.recordedCursor else { return true }
         let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
         let claim = held.claim
-        let attempt = sent?.attempt()
+        let sequence = held.cursor
+        let attempt = held.unrecorded?.attempt()
         // What is taken at its first try is not logged.
         let logged = held.tries > 0 ? attempt : nil
         let isRecorded = await record(until: held.expiresAt, whenStale: false) {
@@ -155,7 +165,7 @@ extension WebhookDispatcher {
                 health: health
             )
         }
-        if isRecorded { held.advance(to: sequence, until: expiresAt) }
+        if isRecorded { held.recorded(until: expiresAt, at: .now) }
         return isRecorded
     }
 

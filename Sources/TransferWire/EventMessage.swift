@@ -7,10 +7,16 @@ package struct EventMessage: Codable, Sendable {
     package let id: String
     package let type: String
     package let timestamp: Timestamp
+    /// Of the form of `data`; another one is sent only to who asks for it.
+    package let version: Int
     package let data: Content
+
+    /// The form that this release writes, to which fields may be added.
+    package static let version = 1
 
     package init(id: String, type: String, timestamp: Timestamp, data: Content) {
         self.id = id
+        version = Self.version
         self.type = type
         self.timestamp = timestamp
         self.data = data

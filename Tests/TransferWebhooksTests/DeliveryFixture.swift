@@ -140,6 +140,35 @@ final class DeliveryFixture: Sendable {
         }
     }
 
+    /// Runs a dispatcher under a registration of its own until `body` is done, and ends it so that
+    /// nothing it still says counts: its registration is gone before.
+    func withKilledDispatcher(body: @Sendable () async throws -> Void) async throws {
+        let worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "killed"))
+        var bounds = DeliveryBounds()
+        bounds.pollInterval = .milliseconds(20)
+        bounds.shutdownGrace = .zero
+        let dispatcher = WebhookDispatcher(
+            store: store,
+            worker: worker,
+            curl: curl,
+            egress: EgressGuard { _ in true },
+            schedule: DeliverySchedule(waits: Array(repeating: .milliseconds(10), count: 100)),
+            health: .unfailing,
+            bounds: bounds,
+            linkBase: "https://transfer.test",
+            version: "1.2.3",
+            now: Self.tickingClock(),
+            logger: log.logger
+        )
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await dispatcher.run() }
+            try await body()
+            try await execute("DELETE FROM worker WHERE incarnation = \(worker.incarnation)")
+            _ = try await store.takeOver(silentFor: .seconds(3600), identity: self.worker)
+            tasks.cancelAll()
+        }
+    }
+
     /// What the database says of the only delivery.
     func delivery() async throws -> StoredDelivery { try await deliveries()[0] }
 

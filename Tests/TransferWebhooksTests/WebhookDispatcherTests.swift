@@ -147,7 +147,10 @@ struct WebhookDispatcherTests {
         try await fixture.happen(3, in: "a")
         try await fixture.happen(3, in: "b")
         // One place for both: the other session's turn comes when the stale pair has ended.
-        let messages = try await fixture.withDispatcher({ $0.perSubscriptionMax = 1 }) { _ in
+        let messages = try await fixture.withDispatcher({
+            $0.perSubscriptionMax = 1
+            $0.recordInterval = .zero
+        }) { _ in
             let first = try await fixture.receiver.messages(1)
             try await fixture.execute(
                 """

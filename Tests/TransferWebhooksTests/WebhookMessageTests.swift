@@ -50,7 +50,7 @@ import TransferModel
                 + #""http_status":404,"is_retryable":false,"message":"The server answered 404."},"#
                 + #""id":"abcdef01-0203-4405-8607-08090a0b0c0d","state":"failed"}},"#
                 + #""id":"abcdef01-0203-4405-8607-08090a0b0c0d","#
-                + #""timestamp":"2026-03-01T12:00:00.000000Z","type":"task.failed"}"#
+                + #""timestamp":"2026-03-01T12:00:00.000000Z","type":"task.failed","version":1}"#
         )
     }
 

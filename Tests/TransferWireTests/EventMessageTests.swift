@@ -37,7 +37,8 @@ import Testing
                 {"attempt":1,"client_persisted_string":"é\u0000","count_of_bytes_received":3,\#
                 "error":{"code":"http_status","domain":"http","http_status":404,\#
                 "is_retryable":false,"message":"404."},"id":"t","state":"failed"}},\#
-                "id":"0193","timestamp":"1970-01-01T00:00:01.000000Z","type":"task.failed"}
+                "id":"0193","timestamp":"1970-01-01T00:00:01.000000Z","type":"task.failed",\#
+                "version":1}
                 """#
         )
         for _ in 0..<100 {
