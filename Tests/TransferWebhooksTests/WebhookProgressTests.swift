@@ -10,7 +10,7 @@ import TransferWebhooks
     @Test func progressIsSentOnlyToThoseWhoNameIt() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe("/all")
-        try await fixture.subscribe("/named", kinds: [.taskProgress])
+        try await fixture.subscribe("/named") { $0.filter = EventFilter(["task.progress"]) }
         let task = try await fixture.happen(1)[0]
         try await fixture.withDispatcher { _ in
             _ = try await fixture.receiver.messages(1, at: "/all")
