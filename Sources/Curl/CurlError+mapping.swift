@@ -39,6 +39,9 @@ extension CurlError.Code {
             self = .bodySourceFailed
         case CURLE_WRITE_ERROR, CURLE_ABORTED_BY_CALLBACK:
             self = .aborted
+        case CURLE_OUT_OF_MEMORY where isConnected:
+            // What libcurl says of a header line of more than 100 KiB (CURL_MAX_HTTP_HEADER).
+            self = .badResponse
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
             self = .outOfMemory
         default:

@@ -74,7 +74,9 @@ struct HeadParser {
             return .more
         default:
             state = .done
-            guard case .valid(let length) = ContentLength(headers) else { return .rejected }
+            guard case .valid(let length) = ContentLength(headers), hasPlainCoding else {
+                return .rejected
+            }
             return .head(
                 ResponseHead(
                     status: status,
@@ -83,6 +85,18 @@ struct HeadParser {
                     contentLength: length
                 )
             )
+        }
+    }
+
+    /// Whether the body comes as it is, in chunks or not.
+    ///
+    /// Nobody asks for another transfer coding, and so none may be sent (RFC 9112, section 7.4);
+    /// but libcurl undoes those it knows, and a few bytes could become very many.
+    private var hasPlainCoding: Bool {
+        headers.allSatisfy { name, value in
+            !name.isEqualIgnoringASCIICase(to: "Transfer-Encoding")
+                || value.isEqualIgnoringASCIICase(to: "chunked")
+                || value.isEqualIgnoringASCIICase(to: "identity")
         }
     }
 

@@ -29,9 +29,7 @@ package struct ResponseHead: Sendable {
 
     /// Whether the body ends with its last chunk rather than with a count or the connection.
     var isChunked: Bool {
-        guard let coding = self["Transfer-Encoding"] else { return false }
-        return coding.isEqualIgnoringASCIICase(to: "chunked")
-            || coding.lowercased().hasSuffix(", chunked")
+        self["Transfer-Encoding"]?.isEqualIgnoringASCIICase(to: "chunked") ?? false
     }
 }
 

@@ -1,0 +1,70 @@
+import Curl
+import Synchronization
+import Testing
+import TransferTestSupport
+
+/// Fault T13.
+///
+/// libcurl itself knows `localhost` as ::1 and 127.0.0.1 (`Curl_resolv` in lib/hostip.c),
+/// so that a name with two addresses needs no name server; the origin has only the second.
+@Suite(.timeLimit(.minutes(5)))
+struct CurlNameTests {
+    private static let body = OriginBody.text("found")
+
+    private func run(
+        _ exchange: Exchange,
+        host: String = "localhost",
+        _ egress: EgressGuard
+    ) async throws -> Result<CurlSummary, CurlError> {
+        exchange.origin.when("/", .response(body: Self.body))
+        let sink = RecordingSink()
+        exchange.loop.start(
+            CurlRequest(url: "http://\(host):\(exchange.origin.port)/", egress: egress),
+            sink: sink
+        )
+        _ = await sink.result
+        return try #require(sink.record.results.first)
+    }
+
+    @Test func goesOnToTheNextAddressWhenOneRefuses() async throws {
+        let summary = try await run(try Exchange(), .everywhere).get()
+        #expect(summary.primaryAddress == "127.0.0.1")
+        #expect(summary.bytesReceived == Int64(Self.body.count))
+    }
+
+    @Test func goesOnToTheNextAddressWhenOneIsDenied() async throws {
+        let summary = try await run(try Exchange(), EgressGuard { $0.bytes.count == 4 }).get()
+        #expect(summary.primaryAddress == "127.0.0.1")
+    }
+
+    /// An answer that mixes allowed and forbidden addresses opens no way to the forbidden one.
+    @Test func aDeniedAddressIsNotReachedForTheSakeOfAnother() async throws {
+        let exchange = try Exchange()
+        let result = try await run(exchange, EgressGuard { $0.bytes.count == 16 })
+        // Where there is no IPv6, no address is left that is allowed.
+        #expect([.couldNotConnect, .egressDenied].contains(result.code))
+        #expect(exchange.origin.log.now.connectionsAccepted == 0)
+    }
+
+    @Test func everyAddressIsAskedForBeforeAllAreDenied() async throws {
+        let exchange = try Exchange()
+        let asked = Mutex<Set<[UInt8]>>([])
+        let result = try await run(
+            exchange,
+            EgressGuard { address in
+                asked.withLock { _ = $0.insert(address.bytes) }
+                return false
+            }
+        )
+        #expect(result.code == .egressDenied)
+        #expect(asked.withLock { $0 }.contains([127, 0, 0, 1]))
+        #expect(exchange.origin.log.now.connectionsAccepted == 0)
+    }
+
+    /// A label of more than 63 bytes (RFC 1035 §2.3.4), which no name server is asked for.
+    @Test func aNameWithoutAnAddressIsNotResolved() async throws {
+        let host = String(repeating: "a", count: 64) + ".test"
+        let result = try await run(try Exchange(), host: host, .everywhere)
+        #expect(result.code == .couldNotResolve)
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Testing
+import TransferEngine
+import TransferModel
+import TransferTestSupport
+
+/// Faults T9 to T11: answers that are meant to hurt.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineHostileOriginTests {
+    /// 100,000 zeros as gzip (RFC 1952): 132 bytes.
+    private static let bomb = OriginBody.bytes(
+        Array(
+            Data(
+                base64Encoded: "H4sIAAAAAAAC/+3BMQEAAADCoPVPbQ0PoAAA"
+                    + String(repeating: "A", count: 124)
+                    + "AIBXA32VEdSghgEA"
+            ) ?? Data()
+        )
+    )
+
+    @Test func aCodedBodyIsStoredAsItCame() async throws {
+        let fixture = try await EngineFixture()
+        #expect(Self.bomb.count == 132)
+        let task = try await fixture.download(
+            .response(headers: [("Content-Encoding", "gzip")], body: Self.bomb)
+        ) {
+            // What is promised of the file is promised of the bytes that come.
+            $0.options.expectedSize = Int64(Self.bomb.count)
+        }
+        #expect(task.state == .completed)
+        #expect(task.bytesReceived == Int64(Self.bomb.count))
+        #expect(try fixture.content(task) == Self.bomb.bytes)
+        #expect(fixture.origin.log.now.requests.first?["Accept-Encoding"] == nil)
+    }
+
+    @Test(arguments: [nil, 50_000] as [Int64?])
+    func anEndlessBodyIsStoppedAtTheLimit(sizeMax: Int64?) async throws {
+        let fixture = try await EngineFixture()
+        let piece = [UInt8](repeating: 7, count: 10_000)
+        let task = try await fixture.download(
+            OriginScript([.head(200, [("Connection", "close")]), .forever(piece)]),
+            retries: true
+        ) {
+            $0.options.sizeMax = sizeMax
+        } configure: {
+            $0.fileBytesMax = 200_000
+        }
+        #expect(task.failure?.code == .fileTooLarge)
+        #expect(task.attempt == 1)
+        #expect(task.bytesReceived <= sizeMax ?? 200_000)
+        await fixture.origin.log.wait { $0.connectionsOpen == 0 }
+        #expect(fixture.files().isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            // Endless fields, an endless field, endless informational responses, endless trailers.
+            [.raw(Array("HTTP/1.1 200 OK\r\n".utf8)), .forever(Array("X-A: b\r\n".utf8))],
+            [.raw(Array("HTTP/1.1 200 OK\r\nX-A: ".utf8)), .forever(Array("bbbbbbbb".utf8))],
+            [.forever(Array("HTTP/1.1 103 Early Hints\r\n\r\n".utf8))],
+            [
+                .head(200, [("Transfer-Encoding", "chunked")]), .raw(Array("1\r\nx\r\n0\r\n".utf8)),
+                .forever(Array("X-A: b\r\n".utf8)),
+            ],
+        ] as [[OriginScript.Step]]
+    )
+    func aHeadWithoutEndIsStopped(steps: [OriginScript.Step]) async throws {
+        let fixture = try await EngineFixture()
+        let task = try await fixture.download(OriginScript(steps))
+        #expect(task.failure?.code == .badResponse)
+        await fixture.origin.log.wait { $0.connectionsOpen == 0 }
+        #expect(fixture.files().isEmpty)
+    }
+
+    /// libcurl would undo it, asked or not.
+    @Test(arguments: ["gzip", "gzip, chunked", "deflate"])
+    func aTransferCodingThatNobodyAskedForIsRefused(coding: String) async throws {
+        let fixture = try await EngineFixture()
+        let task = try await fixture.download(
+            OriginScript([
+                .head(200, [("Transfer-Encoding", coding), ("Connection", "close")]),
+                .body(Self.bomb), .close,
+            ])
+        )
+        #expect(task.failure?.code == .badResponse)
+        #expect(task.bytesReceived == 0)
+        #expect(fixture.files().isEmpty)
+    }
+}
