@@ -1,4 +1,5 @@
 import CCurl
+import Foundation
 
 extension EasyHandle {
     /// The options with a number that are the same for every transfer.
@@ -69,18 +70,26 @@ extension EasyHandle {
         _ tls: TLSSettings,
         certificateFile: String?
     ) throws(CurlError) {
-        if let authorities = tls.certificateAuthorities {
-            try set(CURLOPT_CAINFO_BLOB, blob: authorities)
-        } else if let certificateFile {
-            try set(CURLOPT_CAINFO, certificateFile)
-        }
-        if tls.certificateAuthorities != nil || certificateFile != nil
-            || string(CURLINFO_CAINFO) != nil
-        {
+        let file = certificateFile ?? string(CURLINFO_CAINFO)
+        switch (tls.certificateAuthorities, tls.furtherAuthorities) {
+        case (nil, nil):
+            if let certificateFile { try set(CURLOPT_CAINFO, certificateFile) }
             // Debian builds libcurl with a file of authorities and the folder it is made from. The
             // folder would be trusted beside ours, and libcurl keeps what it has parsed of a file
             // only when there is no folder: measured with 7.88.1, each new connection costs the
             // loop 30 ms with it and less than 1 ms without.
+            if file != nil { try clear(CURLOPT_CAPATH) }
+        case (nil, let further?):
+            if certificateFile == nil, string(CURLINFO_CAPATH) != nil {
+                // The folder holds what the file does, and only what a chain names is read of it.
+                try set(CURLOPT_CAINFO_BLOB, blob: further)
+            } else {
+                let system = try file.map { path throws(CurlError) in try Self.bytes(of: path) }
+                try set(CURLOPT_CAINFO_BLOB, blob: (system ?? []) + [.lineFeed] + further)
+                try clear(CURLOPT_CAPATH)
+            }
+        case (let authorities?, let further):
+            try set(CURLOPT_CAINFO_BLOB, blob: authorities + [.lineFeed] + (further ?? []))
             try clear(CURLOPT_CAPATH)
         }
         if let pem = tls.clientCertificate?.pem {
@@ -88,6 +97,15 @@ extension EasyHandle {
             try set(CURLOPT_SSLKEY_BLOB, blob: pem)
         }
         if tls.minimumVersion == .v1_3 { try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_3) }
+    }
+
+    /// The bytes of a file of authorities, which an operator or the system has put there.
+    private static func bytes(of path: String) throws(CurlError) -> [UInt8] {
+        do {
+            return Array(try Data(contentsOf: URL(filePath: path)))
+        } catch {
+            throw CurlError(.tlsFailure)
+        }
     }
 
     private func configureMethod(_ request: CurlRequest) throws(CurlError) {

@@ -16,6 +16,8 @@ package struct TLSSettings: Sendable, Hashable {
     ///
     /// Without a certificate in it every transfer fails with `tlsFailure`.
     package var certificateAuthorities: [UInt8]?
+    /// Certificates in PEM that are trusted besides those, or nil for no others.
+    package var furtherAuthorities: [UInt8]?
     /// What is shown to a server that asks for a certificate; nil shows none.
     package var clientCertificate: ClientCertificate?
     /// The oldest version to accept; a server that has only older ones fails with `tlsHandshake`.

@@ -50,6 +50,8 @@ final class Download: CurlSink, TransferAttempt {
     struct State {
         var machine: DownloadStateMachine
         var headers: [HTTPHeader]
+        /// No redirect has led to another origin; once one has, secrets stay behind for good.
+        var isAtOrigin = true
         var method: String
         var part: PartFile?
         /// Which bytes the part holds and how many there are; nil when it cannot be gone on with.
@@ -136,7 +138,7 @@ final class Download: CurlSink, TransferAttempt {
             egress: configuration.egress
         )
         request.method = state.method
-        request.apply(claim, remaining: timeLeft(state))
+        request.apply(claim, remaining: timeLeft(state), isAtOrigin: state.isAtOrigin)
         // Of all of the file, for an origin may send it anew where a part was asked for.
         request.bodyBytesMax = min(configuration.fileBytesMax, claim.options.sizeMax ?? .max)
         return request
@@ -277,6 +279,7 @@ final class Download: CurlSink, TransferAttempt {
                 state.errorBody = []
                 if dropsSecrets {
                     state.headers.removeAll { !$0.isHarmless }
+                    state.isAtOrigin = false
                 }
                 return (action, Ending?.none)
             case .restart:

@@ -43,6 +43,8 @@ final class Exchange: CurlSink, TransferAttempt {
         var machine: DownloadStateMachine
         var request: TransferRequest
         var headers: [HTTPHeader]
+        /// No redirect has led to another origin; once one has, secrets stay behind for good.
+        var isAtOrigin = true
         let file: UploadFile?
         /// The answer that is arriving is the result, and neither a redirect nor a failure.
         var isResult = false
@@ -115,7 +117,7 @@ final class Exchange: CurlSink, TransferAttempt {
 
     /// Sends the request.
     func begin() {
-        var (request, remaining) = state.withLock { state in
+        var (request, remaining, isAtOrigin) = state.withLock { state in
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
             var request = CurlRequest(
@@ -130,9 +132,9 @@ final class Exchange: CurlSink, TransferAttempt {
                 _ = file.rewind()
                 request.bodySource = file
             }
-            return (request, timeLeft(state))
+            return (request, timeLeft(state), state.isAtOrigin)
         }
-        request.apply(claim, remaining: remaining)
+        request.apply(claim, remaining: remaining, isAtOrigin: isAtOrigin)
         connections.start(request, on: loop, sink: self)
     }
 
@@ -205,7 +207,10 @@ final class Exchange: CurlSink, TransferAttempt {
             state.mayHaveArrived = state.mayHaveArrived || state.metrics.remoteAddress != nil
             switch state.machine.finished(wholeEnough(result, state), bytesWritten: 0) {
             case .follow(_, let dropsSecrets):
-                if dropsSecrets { state.headers.removeAll { !$0.isHarmless } }
+                if dropsSecrets {
+                    state.headers.removeAll { !$0.isHarmless }
+                    state.isAtOrigin = false
+                }
                 state.request = state.request.redirected(status: state.metrics.httpStatus ?? 0)
                 return (true, Ending?.none)
             case .restart:

@@ -58,13 +58,18 @@ extension HTTPHeader {
 }
 
 extension CurlRequest {
-    /// Takes over what a claim says of repetition, timing and TLS; of speed see ``Bandwidth``.
-    mutating func apply(_ claim: TaskClaim, remaining: Duration) {
+    /// Takes over what a claim says of repetition, timing and TLS, of speed see ``Bandwidth``;
+    /// `isAtOrigin` when the request goes where the task does, and not elsewhere by a redirect.
+    mutating func apply(_ claim: TaskClaim, remaining: Duration, isAtOrigin: Bool) {
         isReplayable = claim.isIdempotent
         inactivityTimeout = claim.timeoutForRequest
         totalTimeout = max(remaining, .milliseconds(1))
         firstByteTimeout = claim.options.timeoutForFirstByte
-        tls.certificateAuthorities = claim.options.certificateAuthorities
+        tls.certificateAuthorities = claim.options.certificateAuthorities?.pem
+        tls.furtherAuthorities = claim.tenantAuthorities?.pem
+        if isAtOrigin, let own = claim.clientCertificate {
+            tls.clientCertificate = .init(certificate: own.certificate, key: own.key)
+        }
         tls.minimumVersion = claim.options.requiresTLS13 ?? false ? .v1_3 : .v1_2
     }
 }

@@ -41,17 +41,9 @@ extension OptionsRequest {
         default: check.refuse("tls/minimum_version", "Must be `1.2` or `1.3`.")
         }
         if let authorities = tls?.certificateAuthorities.map({ Array($0.utf8) }) {
-            let isPEM = authorities.starts(with: "-----BEGIN CERTIFICATE-----\n".utf8)
-            if isPEM, !authorities.contains(0),
-                authorities.count <= TransferOptions.authoritiesBytesMax
-            {
-                options.certificateAuthorities = authorities
-            } else {
-                check.refuse(
-                    "tls/certificate_authorities",
-                    "Must be certificates in PEM, at most "
-                        + "\(TransferOptions.authoritiesBytesMax) bytes."
-                )
+            options.certificateAuthorities = CertificateAuthorities(pem: authorities)
+            if options.certificateAuthorities == nil {
+                check.refuse("tls/certificate_authorities", CertificateAuthorities.rule)
             }
         }
         options.attemptsMax = check.number(
@@ -202,7 +194,7 @@ extension OptionsDocument {
             tls = TLS(
                 minimumVersion: options.requiresTLS13.map { $0 ? "1.3" : "1.2" },
                 certificateAuthorities: options.certificateAuthorities
-                    .map { String(decoding: $0, as: UTF8.self) }
+                    .map { String(decoding: $0.pem, as: UTF8.self) }
             )
         }
     }

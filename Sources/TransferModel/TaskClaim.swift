@@ -20,6 +20,10 @@ package struct TaskClaim: Sendable {
     package let elapsed: Duration
     /// What an earlier attempt left to go on with.
     package var partial: PartialDownload?
+    /// What the tenant's tasks trust besides the system's or their own authorities.
+    package let tenantAuthorities: CertificateAuthorities?
+    /// What is shown to the task's own origin if that asks, and to no other.
+    package var clientCertificate: ClientCertificate?
     /// Whether the task's session has credentials that its client gave in answer to challenges.
     package let sessionHasCredentials: Bool
     /// The credential that ``headers`` show, once it was looked up.
@@ -43,6 +47,7 @@ package struct TaskClaim: Sendable {
         options: TransferOptions = TransferOptions(),
         elapsed: Duration = .zero,
         partial: PartialDownload? = nil,
+        tenantAuthorities: CertificateAuthorities? = nil,
         sessionHasCredentials: Bool = false,
         limits: RateLimits = RateLimits()
     ) {
@@ -61,6 +66,7 @@ package struct TaskClaim: Sendable {
         self.options = options
         self.elapsed = elapsed
         self.partial = partial
+        self.tenantAuthorities = tenantAuthorities
         self.sessionHasCredentials = sessionHasCredentials
         self.limits = limits
     }

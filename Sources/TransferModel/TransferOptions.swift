@@ -12,8 +12,8 @@ package struct TransferOptions: Equatable, Sendable {
     package var progressInterval: Duration?
     /// Whether TLS 1.2 is refused too.
     package var requiresTLS13: Bool?
-    /// Certificates in PEM that are trusted instead of the system's.
-    package var certificateAuthorities: [UInt8]?
+    /// What is trusted instead of the system's authorities.
+    package var certificateAuthorities: CertificateAuthorities?
     /// Attempts, the first included.
     package var attemptsMax: Int?
     /// The wait after the first failure; doubled after each further one.
@@ -52,8 +52,6 @@ package struct TransferOptions: Equatable, Sendable {
     package static let segmentsRange = 1...16
     package static let bytesPerSecondRange: ClosedRange<Int64> = 1024...(1 << 40)
     package static let progressIntervalSeconds: ClosedRange<Double> = 1...3600
-    /// The most bytes of ``certificateAuthorities``.
-    package static let authoritiesBytesMax = 64 * 1024
 
     package init() {}
 

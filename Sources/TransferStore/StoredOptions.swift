@@ -40,7 +40,7 @@ extension StoredJSON {
                 progress_interval_ms: options.progressInterval?.milliseconds,
                 requires_tls_13: options.requiresTLS13,
                 certificate_authorities: options.certificateAuthorities
-                    .map { String(decoding: $0, as: UTF8.self) },
+                    .map { String(decoding: $0.pem, as: UTF8.self) },
                 attempts_max: options.attemptsMax,
                 retry_delay_base_ms: options.retryDelayBase?.milliseconds,
                 retry_delay_max_ms: options.retryDelayMax?.milliseconds,
@@ -69,7 +69,8 @@ extension StoredJSON {
         options.bytesPerSecondMax = stored.bytes_per_second_max
         options.progressInterval = stored.progress_interval_ms.map { .milliseconds($0) }
         options.requiresTLS13 = stored.requires_tls_13
-        options.certificateAuthorities = stored.certificate_authorities.map { Array($0.utf8) }
+        options.certificateAuthorities = stored.certificate_authorities
+            .map { CertificateAuthorities(stored: Array($0.utf8)) }
         options.attemptsMax = stored.attempts_max
         options.retryDelayBase = stored.retry_delay_base_ms.map { .milliseconds($0) }
         options.retryDelayMax = stored.retry_delay_max_ms.map { .milliseconds($0) }

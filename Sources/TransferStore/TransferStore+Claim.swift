@@ -118,7 +118,8 @@ extension TransferStore {
             x.part_fence AS partial_fence, x.source_task_id, x.ranges::text AS ranges, x.boot_id,
             x.bytes_durable,
             x.bytes_total, x.validator, y.destination_path AS source_destination_path,
-            y.destination_overwrite AS source_destination_overwrite, \(selectLimits)
+            y.destination_overwrite AS source_destination_overwrite, n.certificate_authorities,
+            \(selectLimits)
         """
 
     static let joinClaim: Query = """
@@ -151,6 +152,8 @@ extension TaskClaim {
             options: options,
             elapsed: max(.zero, try row.milliseconds("elapsed_ms")),
             partial: try PartialDownload(row),
+            tenantAuthorities: try row.decodeIfPresent("certificate_authorities")
+                .map(CertificateAuthorities.init(stored:)),
             sessionHasCredentials: try row.decode("has_credentials"),
             limits: try RateLimits(row)
         )

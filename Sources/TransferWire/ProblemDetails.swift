@@ -56,6 +56,8 @@ extension ProblemDetails {
         case unknownCredential = "unknown_credential"
         /// The tenant has no logged delivery of that identifier.
         case unknownDelivery = "unknown_delivery"
+        /// The tenant has named no certificate authorities of its own.
+        case noCertificateAuthorities = "no_certificate_authorities"
         /// The resource has no such method; `Allow` lists those it has.
         case methodNotAllowed = "method_not_allowed"
         /// No cancelled task left that resume data, or it was used before.
@@ -109,7 +111,7 @@ extension ProblemDetails {
             case .malformedJSON, .invalidIdempotencyKey: 400
             case .unauthorized: 401
             case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription,
-                .unknownCredential, .unknownDelivery:
+                .unknownCredential, .unknownDelivery, .noCertificateAuthorities:
                 404
             case .methodNotAllowed: 405
             case .sessionKindDiffers, .taskNotCompleted, .taskNotAsked, .taskEnded,
@@ -140,6 +142,7 @@ extension ProblemDetails {
             case .unknownSubscription: "There is no such subscription"
             case .unknownCredential: "There is no such credential"
             case .unknownDelivery: "There is no such delivery"
+            case .noCertificateAuthorities: "There are no certificate authorities"
             case .methodNotAllowed: "The method is not allowed here"
             case .unknownResumeData: "There is no such resume data"
             case .sessionKindDiffers: "The session has another kind"

@@ -22,6 +22,32 @@ struct TLSSettingsTests {
         #expect(await outcome(request, on: loop) == nil)
     }
 
+    /// Besides the system's authorities, those of the loop, or those of the request.
+    @Test func furtherAuthoritiesAreTrustedBesidesTheOthers() async throws {
+        let other = try await TestAuthority()
+        /// What comes of a request to a server of its own, which serves one connection at a time.
+        func code(
+            _ authority: TestAuthority,
+            _ tls: TLSSettings,
+            on loop: CurlLoop? = nil
+        ) async throws -> CurlError.Code? {
+            let server = try await TLSServer(authority.issue(), of: authority)
+            var request = CurlRequest(url: server.url(), egress: .everywhere)
+            request.tls = tls
+            return await outcome(request, on: loop)
+        }
+        var tls = TLSSettings()
+        tls.furtherAuthorities = authority.certificate
+        #expect(try await code(authority, tls) == nil)
+        #expect(try await code(other, tls) == .tlsFailure)
+        let loop = try CurlLoop(name: "curl-test", certificateFile: other.certificatePath)
+        #expect(try await code(authority, tls, on: loop) == nil)
+        #expect(try await code(other, tls, on: loop) == nil)
+        tls.certificateAuthorities = other.certificate
+        #expect(try await code(authority, tls) == nil)
+        #expect(try await code(other, tls) == nil)
+    }
+
     @Test func bytesWithoutCertificateTrustNobody() async throws {
         let server = try await TLSServer(authority.issue(), of: authority)
         var request = request(server)
@@ -78,7 +104,8 @@ struct TLSSettingsTests {
 
     /// A way in which settings can differ from those of a kept connection.
     enum Difference: CaseIterable {
-        case authorities, noClientCertificate, clientCertificate, clientKey, minimumVersion
+        case authorities, furtherAuthorities, noClientCertificate, clientCertificate, clientKey,
+            minimumVersion
     }
 
     /// The server is busy with the connection that is kept, and so answers no other; a request that
@@ -95,6 +122,8 @@ struct TLSSettingsTests {
         switch difference {
         case .authorities:
             request.tls.certificateAuthorities = authority.certificate + other.certificate
+        case .furtherAuthorities:
+            request.tls.furtherAuthorities = other.certificate
         case .noClientCertificate:
             request.tls.clientCertificate = nil
         case .clientCertificate:

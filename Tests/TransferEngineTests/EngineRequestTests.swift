@@ -50,16 +50,31 @@ import TransferTestSupport
             }
         }
         let trusted = try await download {
-            $0.options.certificateAuthorities = authority.certificate
+            $0.options.certificateAuthorities = CertificateAuthorities(
+                stored: authority.certificate
+            )
         }
         #expect(trusted.state == .completed)
         #expect(try fixture.content(trusted) == Array("ok".utf8))
         let unknown = try await download { _ in }
         #expect(unknown.failure?.code == .tlsFailure)
         #expect(unknown.failure?.isRetryable == false)
-        let other = try await TestAuthority().certificate
+        let other = CertificateAuthorities(stored: try await TestAuthority().certificate)
         let foreign = try await download { $0.options.certificateAuthorities = other }
         #expect(foreign.failure?.code == .tlsFailure)
+        // What the tenant trusts comes on top of either.
+        func expect(_ isTrusted: Bool, authorities: CertificateAuthorities?) async throws {
+            let task = try await download { $0.options.certificateAuthorities = authorities }
+            #expect(task.state == (isTrusted ? .completed : .failed))
+        }
+        try await fixture.store.setCertificateAuthorities(
+            CertificateAuthorities(stored: authority.certificate),
+            tenant: fixture.tenant
+        )
+        try await expect(true, authorities: nil)
+        try await expect(true, authorities: other)
+        try await fixture.store.setCertificateAuthorities(nil, tenant: fixture.tenant)
+        try await expect(false, authorities: other)
     }
 
     @Test func anOldVersionOfTLSIsRefusedWhereItIsNotWanted() async throws {
@@ -68,7 +83,9 @@ import TransferTestSupport
         let server = try await TLSServer(authority.issue(), of: authority, options: ["-tls1_2"])
         for (requiresTLS13, code) in [(true, TransferFailure.Code.connectionLost), (false, nil)] {
             let id = try await fixture.submit(server.url()) {
-                $0.options.certificateAuthorities = authority.certificate
+                $0.options.certificateAuthorities = CertificateAuthorities(
+                    stored: authority.certificate
+                )
                 $0.options.requiresTLS13 = requiresTLS13
             }
             let task = try await fixture.withEngine {

@@ -41,7 +41,8 @@ package final class TestAuthority: Sendable {
         )
         try await Self.openssl(
             in: folder,
-            ["req", "-x509", "-subj", "/CN=Test Authority", "-days", "2"] + Self.newKey
+            ["req", "-x509", "-subj", "/CN=Test Authority \(UUID().uuidString)", "-days", "2"]
+                + Self.newKey
                 + ["-keyout", "authority.key", "-out", "authority.pem"]
                 + ["-addext", "basicConstraints=critical,CA:TRUE"]
         )

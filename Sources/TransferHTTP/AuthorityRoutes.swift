@@ -1,0 +1,60 @@
+import HTTPTypes
+import Hummingbird
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// `/v1/tenant/certificate-authorities`: what the tenant's tasks trust besides the system's.
+struct AuthorityRoutes: Sendable {
+    private static let path = "/v1/tenant/certificate-authorities"
+    let store: TransferStore
+
+    func add(to router: Router<APIContext>) {
+        router.get("\(Self.path)") { _, context in
+            try await get(tenant: context.requireTenant())
+        }
+        router.put("\(Self.path)") { request, context in
+            try await put(request.jsonBody(), tenant: context.requireTenant())
+        }
+        router.delete("\(Self.path)") { _, context in
+            try await store.setCertificateAuthorities(nil, tenant: context.requireTenant())
+            return Answer(status: .noContent)
+        }
+    }
+
+    func get(tenant: TenantID) async throws -> Answer {
+        guard let authorities = try await store.certificateAuthorities(tenant: tenant) else {
+            throw Problem(.noCertificateAuthorities)
+        }
+        return try .json(AuthoritiesDocument(authorities))
+    }
+
+    func put(_ body: [UInt8], tenant: TenantID) async throws -> Answer {
+        let text = try decoded(AuthoritiesRequest.self, from: body).certificateAuthorities
+        guard let authorities = CertificateAuthorities(pem: Array(text.utf8)) else {
+            throw Problem([
+                FieldError(
+                    pointer: "/certificate_authorities",
+                    .invalidValue,
+                    CertificateAuthorities.rule
+                )
+            ])
+        }
+        try await store.setCertificateAuthorities(authorities, tenant: tenant)
+        return try .json(AuthoritiesDocument(authorities))
+    }
+}
+
+extension CertificateAuthorities {
+    /// What a text must be, in words.
+    static let rule = "Must be certificates in PEM and nothing else, at most \(bytesMax) bytes."
+}
+
+extension AuthoritiesDocument {
+    fileprivate init(_ authorities: CertificateAuthorities) {
+        self.init(
+            certificateAuthorities: String(decoding: authorities.pem, as: UTF8.self),
+            count: authorities.count
+        )
+    }
+}

@@ -1,0 +1,136 @@
+import Curl
+import Foundation
+import Synchronization
+import Testing
+import TransferContainer
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferEngine
+
+/// The certificate that a claim shows to the origin of its task.
+@Suite(.timeLimit(.minutes(2))) struct ClientCertificateTests {
+    private let authority: TestAuthority
+    private let otherAuthority: TestAuthority
+
+    init() async throws {
+        authority = try await TestAuthority()
+        otherAuthority = try await TestAuthority()
+    }
+
+    /// A server that talks only to those who show a certificate.
+    private func server(
+        of authority: TestAuthority,
+        answer: String = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    ) async throws -> TLSServer {
+        try await TLSServer(
+            authority.issue(),
+            of: authority,
+            .answer(Array(answer.utf8)),
+            options: [
+                "-Verify", "1", "-verify_return_error", "-CAfile", self.authority.certificatePath,
+            ]
+        )
+    }
+
+    /// Runs one attempt to its end.
+    ///
+    /// - Returns: whether it has its result.
+    private func isFinished(
+        _ kind: TransferRequest.Kind,
+        _ url: String,
+        certificate: ClientCertificate?
+    ) async throws -> Bool {
+        var claim = TaskClaim(
+            task: TaskID(.version7()),
+            fence: Fence(rawValue: 1),
+            tenant: TenantID(UUID()),
+            session: SessionID(UUID()),
+            lane: Lane(key: 1),
+            number: 1,
+            url: url,
+            request: TransferRequest(kind: kind),
+            headers: [],
+            destination: nil,
+            timeoutForRequest: .seconds(60),
+            timeoutForResource: .seconds(60),
+            tenantAuthorities: CertificateAuthorities(
+                stored: authority.certificate + otherAuthority.certificate
+            )
+        )
+        claim.clientCertificate = certificate
+        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let container = try Container(directory: folder)
+        let loop = try CurlLoop(name: "curl-test")
+        defer { loop.stop() }
+        let configuration = EngineConfiguration(egress: EgressGuard { _ in true })
+        let parsed = try CurlURL(url)
+        return try await withCheckedThrowingContinuation { continuation in
+            do throws(TransferFailure) {
+                if kind == .download {
+                    Download(
+                        claim,
+                        url: parsed,
+                        loop: loop,
+                        container: container,
+                        configuration: configuration,
+                        onCheckpoint: {}
+                    ) { ending in
+                        if case .finished = ending.end {
+                            return continuation.resume(returning: true)
+                        }
+                        continuation.resume(returning: false)
+                    }.start(parsed)
+                } else {
+                    try Exchange(
+                        claim,
+                        url: parsed,
+                        loop: loop,
+                        container: container,
+                        configuration: configuration
+                    ) { ending in
+                        if case .finished = ending.end {
+                            return continuation.resume(returning: true)
+                        }
+                        continuation.resume(returning: false)
+                    }.start(parsed)
+                }
+            } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    @Test(arguments: [TransferRequest.Kind.download, .data])
+    func isShownToTheOriginOfTheTask(kind: TransferRequest.Kind) async throws {
+        let server = try await server(of: authority)
+        let own = try await authority.issue(names: "DNS:client")
+        let certificate = ClientCertificate(certificate: own.certificate, key: own.key)
+        #expect(try await isFinished(kind, server.url(), certificate: certificate))
+        #expect(try await !isFinished(kind, server.url(), certificate: nil))
+    }
+
+    @Test(arguments: [TransferRequest.Kind.download, .data])
+    func isNotShownToWhereARedirectLeads(kind: TransferRequest.Kind) async throws {
+        let end = try await server(of: otherAuthority)
+        let begin = try await server(
+            of: authority,
+            answer: "HTTP/1.1 302 Found\r\nLocation: \(end.url())\r\nContent-Length: 0\r\n\r\n"
+        )
+        let own = try await authority.issue(names: "DNS:client")
+        let certificate = ClientCertificate(certificate: own.certificate, key: own.key)
+        #expect(try await isFinished(kind, end.url(), certificate: certificate))
+        #expect(try await !isFinished(kind, begin.url(), certificate: certificate))
+    }
+
+    @Test func noDescriptionShowsTheKey() {
+        let certificate = ClientCertificate(certificate: [1, 2, 3], key: Array("secret".utf8))
+        var dumped = ""
+        dump([certificate], to: &dumped)
+        for text in ["\(certificate)", String(reflecting: [certificate]), dumped] {
+            #expect(text.contains("3 bytes"))
+            #expect(!text.contains("115") && !text.contains("secret"))
+        }
+    }
+}
