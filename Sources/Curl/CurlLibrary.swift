@@ -38,6 +38,9 @@ package struct CurlLibrary: Sendable {
     /// Names such as `HTTP2`, `AsynchDNS` and `threadsafe`.
     package let features: [String]
 
+    /// Whether it speaks HTTP/2 at all.
+    package var hasHTTP2: Bool { features.contains("HTTP2") }
+
     /// Whether a body over HTTP/2 can be relied on: not cut unnoticed, and safe to pause.
     ///
     /// The corrections came with 8.0.0 (48cd032623, 544a7f804d) and 8.1.0 (5622e431ed); what they

@@ -138,6 +138,7 @@ final class Download: CurlSink, TransferAttempt {
             egress: configuration.egress
         )
         request.method = state.method
+        request.httpVersion = .choice(for: .file(size: claim.options.expectedSize))
         request.apply(claim, remaining: timeLeft(state), isAtOrigin: state.isAtOrigin)
         // Of all of the file, for an origin may send it anew where a part was asked for.
         request.bodyBytesMax = min(configuration.fileBytesMax, claim.options.sizeMax ?? .max)

@@ -134,6 +134,9 @@ final class Exchange: CurlSink, TransferAttempt {
             }
             return (request, timeLeft(state), state.isAtOrigin)
         }
+        request.httpVersion = .choice(
+            for: claim.request.kind == .data ? .message : .file(size: bytesToSend)
+        )
         request.apply(claim, remaining: remaining, isAtOrigin: isAtOrigin)
         connections.start(request, on: loop, sink: self)
     }

@@ -57,6 +57,7 @@ package struct WebhookSender: Sendable {
             body: message.body,
             egress: egress
         )
+        request.httpVersion = .choice(for: .message)
         request.connectTimeout = min(CurlRequest.connectTimeoutDefault, bounds.messageTimeout)
         request.inactivityTimeout = bounds.messageTimeout
         request.totalTimeout = bounds.messageTimeout

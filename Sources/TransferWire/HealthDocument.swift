@@ -38,8 +38,17 @@ package struct HealthDocument: Codable, Sendable {
         package let features: [String]
         /// Whether its HTTP/2 is relied on.
         package let isHTTP2Sound: Bool
+        /// What HTTP/2 is offered for, where the origin has it: `message`, `small_file`.
+        package let http2For: [String]
 
-        package init(version: String, tls: String?, features: [String], isHTTP2Sound: Bool) {
+        package init(
+            version: String,
+            tls: String?,
+            features: [String],
+            isHTTP2Sound: Bool,
+            http2For: [String]
+        ) {
+            self.http2For = http2For
             self.version = version
             self.tls = tls
             self.features = features
@@ -49,6 +58,7 @@ package struct HealthDocument: Codable, Sendable {
         private enum CodingKeys: String, CodingKey {
             case version, tls, features
             case isHTTP2Sound = "is_http2_sound"
+            case http2For = "http2_for"
         }
     }
 

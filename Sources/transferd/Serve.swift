@@ -196,7 +196,10 @@ extension HealthDocument.Library {
             version: library.version,
             tls: library.tlsVersion,
             features: library.features,
-            isHTTP2Sound: library.isHTTP2Sound
+            isHTTP2Sound: library.isHTTP2Sound,
+            http2For: [("message", CurlRequest.Traffic.message), ("small_file", .file(size: 0))]
+                .filter { CurlRequest.HTTPVersion.choice(for: $0.1, by: library) == .negotiated }
+                .map(\.0)
         )
     }
 }

@@ -1,3 +1,4 @@
+import Curl
 import Foundation
 import Postgres
 import Testing
@@ -154,6 +155,26 @@ import TransferTestSupport
         #expect(task.failure?.httpStatus == 404)
         #expect(task.failure?.responseBody == Array("not here".utf8))
         #expect(task.bytesReceived == 0)
+    }
+
+    @Test(.enabled(if: NginxServer.isInstalled && CurlLoop.libraryVersion.hasHTTP2))
+    func aDataTaskUsesHTTP2AndADownloadOfAnySizeDoesNot() async throws {
+        let fixture = try await fixture()
+        let authority = try await TestAuthority()
+        let server = try await NginxServer(authority.issue(), of: authority, body: .text("x"))
+        try await fixture.store.setCertificateAuthorities(
+            CertificateAuthorities(stored: authority.certificate),
+            tenant: fixture.tenant
+        )
+        for (kind, version) in [(TransferRequest.Kind.data, "2"), (.download, "1.1")] {
+            let id = try await fixture.submit(server.url, to: EngineFixture.ephemeral) {
+                $0.request = TransferRequest(kind: kind)
+            }
+            let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
+            #expect(task.state == .completed)
+            let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: id)
+            #expect(attempts?.map(\.metrics?.httpVersion) == [version])
+        }
     }
 
     /// Every kind goes on after its worker died, unless its request must not be sent twice.

@@ -298,7 +298,8 @@ extension HealthSource {
                         version: "7.88.1",
                         tls: "OpenSSL/3.0.19",
                         features: ["HTTP2", "SSL"],
-                        isHTTP2Sound: false
+                        isHTTP2Sound: false,
+                        http2For: ["message"]
                     ),
                     isDatabaseUp: isDatabaseUp,
                     workers: isDatabaseUp ? 1 : nil,

@@ -1,0 +1,85 @@
+import Foundation
+import Glibc
+
+/// A real server of HTTP/2 over TLS on 127.0.0.1: nginx as a child process.
+package final class NginxServer: Sendable {
+    /// The port the system has chosen.
+    package let port: UInt16
+    private let program: SpawnedProgram
+
+    private static let paths = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
+
+    /// Whether there is an nginx; it is no condition for the tests.
+    package static var isInstalled: Bool { paths.contains { access($0, X_OK) == 0 } }
+
+    /// Starts the server, which answers with `body`.
+    ///
+    /// - Parameters:
+    ///   - certificate: what it shows.
+    ///   - authority: whose folder it runs in.
+    ///   - body: what is at ``url``.
+    /// - Throws: ``NeverHappened`` without an nginx, or what the system refuses.
+    package init(
+        _ certificate: TestAuthority.Certificate,
+        of authority: TestAuthority,
+        body: OriginBody
+    ) async throws {
+        let folder = authority.folder
+        try Data(body.bytes).write(to: folder.appending(path: "body"))
+        // Listened on here and handed over, as nginx does it between its own versions: so no port
+        // has to be guessed, and connections wait until it is there.
+        let (listener, port) = try Self.listen()
+        defer { close(listener) }
+        self.port = port
+        let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+            .map { "\($0)_temp_path \(folder.path);" }.joined(separator: " ")
+        let configuration = """
+            daemon off; worker_processes 1; pid \(folder.path)/nginx.pid; error_log /dev/null;
+            events {}
+            http {
+                access_log off; \(temporary)
+                server {
+                    listen 127.0.0.1:\(port) ssl http2;
+                    ssl_certificate \(certificate.certificatePath);
+                    ssl_certificate_key \(certificate.keyPath);
+                    root \(folder.path);
+                }
+            }
+            """
+        try Data(configuration.utf8).write(to: folder.appending(path: "nginx.conf"))
+        var environment = TestAuthority.environment(folder)
+        environment["NGINX"] = "3;"
+        guard let path = Self.paths.first(where: { access($0, X_OK) == 0 }) else {
+            throw NeverHappened(what: "nginx is there")
+        }
+        program = try SpawnedProgram(
+            // Whatever happens to the test, no server outlives it for long.
+            ["timeout", "300", path, "-e", "/dev/null", "-c", "\(folder.path)/nginx.conf"],
+            in: folder.path,
+            environment: environment,
+            descriptors: [nil, nil, nil, listener]
+        )
+    }
+
+    deinit { program.terminate() }
+
+    /// Where the body is.
+    package var url: String { "https://127.0.0.1:\(port)/body" }
+
+    private static func listen() throws -> (descriptor: Int32, port: UInt16) {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(AF_INET, type, 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) == 0 && Glibc.listen(descriptor, 511) == 0
+                    && getsockname(descriptor, pointer, &length) == 0
+            }
+        }
+        guard isListening else { throw LoopbackOrigin.ListenError(code: errno) }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+}
