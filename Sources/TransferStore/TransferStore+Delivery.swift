@@ -11,8 +11,7 @@ package struct DueDeliveries: Sendable {
 }
 
 extension TransferStore {
-    /// After which a delivery of a disabled subscription is looked at again, should the moment of
-    /// its being enabled have been missed.
+    /// After which a delivery of a disabled subscription is looked at again; being enabled ends it.
     private static let disabledPause: Duration = .seconds(3600)
 
     /// Gives due deliveries to this instance for the time of `lease`.
@@ -32,18 +31,28 @@ extension TransferStore {
                 FOR KEY SHARE
             ),
             due AS MATERIALIZED (
-                SELECT d.subscription_id, d.session_id,
-                    CASE WHEN b.disabled_at IS NOT NULL
-                        THEN clock_timestamp()
-                            + \(Self.disabledPause.milliseconds) * interval '1 ms'
-                        WHEN f.paused_until > clock_timestamp() THEN f.paused_until
-                        END AS postponed_until,
+                SELECT d.subscription_id, d.session_id, b.disabled_at IS NOT NULL AS is_disabled,
+                    coalesce(f.paused_until > clock_timestamp(), false) AS is_paused,
                     coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken
                 FROM delivery d
                 JOIN subscription b ON b.id = d.subscription_id AND b.deleted_at IS NULL
                 LEFT JOIN failure_streak f ON f.subscription_id = d.subscription_id
                 WHERE d.due_at <= clock_timestamp()
                 ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
+            ),
+            -- What has just been enabled, or taken a message, must not be set to wait by a claim that
+            -- saw it before: the lock reads the newest version, and skips what is being changed.
+            disabled AS MATERIALIZED (
+                SELECT b.id FROM subscription b
+                WHERE b.id IN (SELECT u.subscription_id FROM due u WHERE u.is_disabled)
+                    AND b.disabled_at IS NOT NULL
+                FOR SHARE SKIP LOCKED
+            ),
+            paused AS MATERIALIZED (
+                SELECT f.subscription_id, f.paused_until FROM failure_streak f
+                WHERE f.subscription_id IN (SELECT u.subscription_id FROM due u WHERE u.is_paused)
+                    AND f.paused_until > clock_timestamp()
+                FOR SHARE SKIP LOCKED
             ),
             -- Of all instances one gets one delivery of a broken subscription: whichever moves the
             -- end of the pause.
@@ -52,14 +61,15 @@ extension TransferStore {
                     paused_until = clock_timestamp()
                         + \(health.probeTime.milliseconds) * interval '1 ms'
                 FROM due u
-                WHERE u.is_broken AND u.postponed_until IS NULL
+                WHERE u.is_broken AND NOT u.is_paused AND NOT u.is_disabled
                     AND f.subscription_id = u.subscription_id
                     AND coalesce(f.paused_until <= clock_timestamp(), true)
                 RETURNING u.subscription_id, u.session_id
             ),
             numbered AS (
                 SELECT u.subscription_id, u.session_id, row_number() OVER () - 1 AS number
-                FROM due u WHERE u.postponed_until IS NULL AND (NOT u.is_broken OR EXISTS (
+                FROM due u
+                WHERE NOT u.is_disabled AND NOT u.is_paused AND (NOT u.is_broken OR EXISTS (
                     SELECT 1 FROM probe p WHERE p.subscription_id = u.subscription_id
                         AND p.session_id = u.session_id))
             ),
@@ -67,14 +77,19 @@ extension TransferStore {
                 UPDATE delivery d SET
                     worker = NULL, fence = NULL,
                     -- Spread, so that what waited together does not return together.
-                    due_at = coalesce(u.postponed_until, clock_timestamp()
-                        + \(health.probeTime.milliseconds) * interval '1 ms')
-                        + random() * interval '1 s'
+                    due_at = random() * interval '1 s' + CASE
+                        WHEN x.id IS NOT NULL THEN clock_timestamp()
+                            + \(Self.disabledPause.milliseconds) * interval '1 ms'
+                        ELSE coalesce(p.paused_until, clock_timestamp()
+                            + \(health.probeTime.milliseconds) * interval '1 ms') END
                 FROM due u
+                LEFT JOIN disabled x ON x.id = u.subscription_id
+                LEFT JOIN paused p ON p.subscription_id = u.subscription_id
                 WHERE d.subscription_id = u.subscription_id AND d.session_id = u.session_id
-                    AND NOT EXISTS (
-                        SELECT 1 FROM numbered n WHERE n.subscription_id = u.subscription_id
-                            AND n.session_id = u.session_id)
+                    AND (x.id IS NOT NULL OR p.subscription_id IS NOT NULL
+                        OR u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT EXISTS (
+                            SELECT 1 FROM numbered n WHERE n.subscription_id = u.subscription_id
+                                AND n.session_id = u.session_id))
             ),
             mine AS (
                 UPDATE delivery d SET
@@ -164,7 +179,8 @@ extension TransferStore {
             FROM healed e
             WHERE d.subscription_id = e.subscription_id AND d.fence IS NULL
                 AND e.failures >= \(Int32(health.failuresMax))
-                AND d.due_at > clock_timestamp()
+                -- Also what is due: a claim may be setting it to wait just now.
+                AND d.due_at IS NOT NULL
                 AND NOT (d.attempt > 0 AND coalesce(d.last_status = 202, false))
         )
         """

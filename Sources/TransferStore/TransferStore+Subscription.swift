@@ -112,6 +112,7 @@ extension TransferStore {
         }
         let concurrency = (change.concurrency ?? nil).map(Int16.init(clamping:))
         let rateLimit = (change.rateLimit ?? nil).map(Int16.init(clamping:))
+        let isNewStart = change.isEnabled == true || change.url != nil
         let rows = try await run(
             """
             WITH changed AS (
@@ -137,21 +138,25 @@ extension TransferStore {
                 WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
                 RETURNING \(Self.subscriptionColumns)
             ),
-            due AS (
-                UPDATE delivery d SET due_at = now()
-                FROM changed WHERE d.subscription_id = changed.id
-                    AND \(change.isEnabled == true || change.url != nil)
-                    AND d.due_at > now() AND d.fence IS NULL
-            ),
             -- What was wrong with it counts no longer.
             fresh AS (
                 DELETE FROM failure_streak f USING changed
                 WHERE f.subscription_id = changed.id
-                    AND \(change.isEnabled == true || change.url != nil)
+                    AND \(isNewStart)
             )
             SELECT * FROM changed
             """
         )
+        if isNewStart, !rows.isEmpty {
+            // On its own, so that it waits for a claim that has seen the subscription as it was and
+            // undoes what that has set to wait: hence also what is due.
+            _ = try await run(
+                """
+                UPDATE delivery SET due_at = clock_timestamp()
+                WHERE subscription_id = \(id.uuid) AND due_at IS NOT NULL AND fence IS NULL
+                """
+            )
+        }
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return nil }
             return try Subscription(row)

@@ -140,6 +140,39 @@ import TransferTestSupport
         #expect(try await fixture.claimDeliveries().map(\.subscription) == [disabled])
     }
 
+    @Test func nothingIsLeftWaitingWhenAClaimMeetsTheEnabling() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 8)
+        let id = try await fixture.subscribe()
+        for number in 0..<20 {
+            try await fixture.putSession("session-\(number)")
+            try await fixture.submit(to: "session-\(number)")
+        }
+        var change = SubscriptionChange()
+        for _ in 0..<30 {
+            change.isEnabled = false
+            _ = try await fixture.store.changeSubscription(tenant: fixture.tenant, id: id, change)
+            change.isEnabled = true
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 {
+                    group.addTask { _ = try await fixture.claimDeliveries(5, lease: .zero) }
+                }
+                group.addTask { [change] in
+                    _ = try await fixture.store.changeSubscription(
+                        tenant: fixture.tenant,
+                        id: id,
+                        change
+                    )
+                }
+                try await group.waitForAll()
+            }
+            let waiting: Query = """
+                SELECT count(*) AS count FROM delivery
+                WHERE fence IS NULL AND due_at > now() + interval '1 minute'
+                """
+            #expect(try await fixture.count(waiting) == 0)
+        }
+    }
+
     @Test func noEventIsOverlookedBetweenAReleaseAndASubmission() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         try await fixture.subscribe()
