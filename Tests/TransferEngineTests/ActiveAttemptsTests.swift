@@ -99,7 +99,7 @@ import TransferTestSupport
     }
 
     @Test func eventsComeNoOftenerThanAskedForAndOnlyForward() {
-        let active = ActiveAttempts()
+        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
         let start = ContinuousClock.now
         let running = Running(Self.claim(1, hasPartial: false, progressInterval: .seconds(10)))
         let silent = Running(Self.claim(2, hasPartial: false))

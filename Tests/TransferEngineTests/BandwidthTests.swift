@@ -13,6 +13,8 @@ import TransferStore
         let connections = Connections()
         var progress: AttemptStatus { AttemptStatus() }
         init(_ claim: TaskClaim) { self.claim = claim }
+        func begin() {}
+        func yieldConnection() {}
         func abandon() {}
     }
 

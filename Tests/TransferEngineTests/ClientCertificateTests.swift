@@ -75,13 +75,14 @@ import TransferTestSupport
                         loop: loop,
                         container: container,
                         configuration: configuration,
+                        active: ActiveAttempts(connectionsMax: 1, perHost: 1),
                         onCheckpoint: {}
                     ) { ending in
                         if case .finished = ending.end {
                             return continuation.resume(returning: true)
                         }
                         continuation.resume(returning: false)
-                    }.start(parsed)
+                    }.begin()
                 } else {
                     try Exchange(
                         claim,
@@ -94,7 +95,7 @@ import TransferTestSupport
                             return continuation.resume(returning: true)
                         }
                         continuation.resume(returning: false)
-                    }.start(parsed)
+                    }.begin()
                 }
             } catch {
                 continuation.resume(throwing: error)
