@@ -41,6 +41,8 @@ struct Bench: AsyncParsableCommand {
 
     @Option(help: "Webhooks a round, delivered beside a receiver that never answers.")
     var webhooks = 20_000
+    @Option(help: "Slow transfers at once, whose memory is told first; 0 for none.")
+    var slow = 0
 
     @Flag(help: "Measure the service alone, for work on it.")
     var alone = false
@@ -48,6 +50,9 @@ struct Bench: AsyncParsableCommand {
     func validate() throws {
         guard webhooks >= Submission.batchMax, webhooks % Submission.batchMax == 0 else {
             throw ValidationError("--webhooks is a multiple of \(Submission.batchMax), from it on.")
+        }
+        guard slow >= 0, slow % Submission.batchMax == 0 else {
+            throw ValidationError("--slow is a multiple of \(Submission.batchMax), or 0.")
         }
         guard files > 0, files % Submission.batchMax == 0, rounds > 0 else {
             throw ValidationError("--files is a multiple of \(Submission.batchMax), from it on.")
@@ -64,6 +69,14 @@ struct Bench: AsyncParsableCommand {
             narrowRate: narrowRate
         )
         defer { origin.stop() }
+        if slow > 0 {
+            try await SlowTransfers(
+                program: transferd,
+                folder: folder,
+                origin: origin,
+                count: slow
+            ).measure()
+        }
         let service = try await Service(
             program: transferd,
             folder: folder,

@@ -11,6 +11,12 @@ struct Origin {
     /// The SHA-256 of the large file.
     let largeSHA256: String
     private let narrow: FaultProxy
+    /// Bytes a second to one who asks for a slow file, which has as many as a small one.
+    private static let slowRate = 128
+    /// Addresses that it listens on.
+    private static let hosts = 16
+    /// Connections and open files.
+    private static let connectionsMax = 20_000
 
     /// Makes the files and starts the server, and a line to it on which each connection gets
     /// `narrowRate` bytes a second and each byte takes 20 ms.
@@ -37,20 +43,24 @@ struct Origin {
         largeSHA256 = String(sum.prefix { $0 != " " })
         port = try Program.freePort()
         narrow = try FaultProxy(to: port, .slow(delay: .milliseconds(20), rate: narrowRate))
+        let port = port
+        let listening = (1...Self.hosts).map { "listen 127.0.0.\($0):\(port);" }
+            .joined(separator: " ")
         let configuration = try folder.write(
             """
             daemon off; worker_processes 1; error_log /dev/null; pid \(folder.path)/nginx.pid;
-            events { worker_connections 1024; }
+            worker_rlimit_nofile \(Self.connectionsMax); events { worker_connections \(Self.connectionsMax); }
             http {
                 access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
                 client_body_temp_path \(folder.path); proxy_temp_path \(folder.path);
                 fastcgi_temp_path \(folder.path); uwsgi_temp_path \(folder.path);
                 scgi_temp_path \(folder.path);
                 server {
-                    listen 127.0.0.1:\(port); root \(www);
+                    \(listening) root \(www);
                     location /small/ { try_files /small =404; }
                     location = /hook { return 204; }
                     location = /requests { stub_status; }
+                    location /slow/ { try_files /small =404; limit_rate \(Self.slowRate); }
                 }
             }
             """,
@@ -62,6 +72,11 @@ struct Origin {
 
     func smallURLs(count: Int) -> [String] {
         (0..<count).map { "http://127.0.0.1:\(port)/small/\($0)" }
+    }
+
+    /// Of several hosts, as connections to one are capped.
+    func slowURLs(count: Int) -> [String] {
+        (0..<count).map { "http://127.0.0.\($0 % Self.hosts + 1):\(port)/slow/\($0)" }
     }
 
     var largeURL: String { "http://127.0.0.1:\(port)/large" }

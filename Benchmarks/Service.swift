@@ -22,6 +22,9 @@ struct Service {
         let failed: Int
     }
 
+    /// The service's own bound.
+    private static let connectionsPerHostMax = 1000
+
     init(program: String, folder: Folder, parallel: Int) async throws {
         let data = try folder.directory("service")
         let pipe = Pipe()
@@ -29,7 +32,8 @@ struct Service {
             program,
             [
                 "serve", "--port", "0", "--data-directory", data, "--allow-network", "127.0.0.0/8",
-                "--concurrency", "\(parallel)", "--connections-per-host", "\(parallel)",
+                "--concurrency", "\(parallel)",
+                "--connections-per-host", "\(min(parallel, Self.connectionsPerHostMax))",
                 "--log-level", "error",
             ],
             output: pipe
@@ -55,17 +59,9 @@ struct Service {
         task: String = "",
         configuration: String = ""
     ) async throws -> Double {
-        let session = "\(base)/v1/sessions/\(UUID().uuidString)"
-        let settings = "{\"configuration\":{\(configuration)}}"
-        _ = try await Web.send("PUT", session, key: key, json: settings)
-        let batches = stride(from: 0, to: urls.count, by: Submission.batchMax).map { start in
-            let tasks = urls[start..<min(start + Submission.batchMax, urls.count)]
-            return "[" + tasks.map { "{\"url\":\"\($0)\"\(task)}" }.joined(separator: ",") + "]"
-        }
+        let session = try await session(configuration: configuration)
         let start = ContinuousClock.now
-        for batch in batches {
-            _ = try await Web.send("POST", "\(session)/tasks", key: key, json: batch)
-        }
+        try await submit(urls, to: session, task: task)
         while true {
             let progress = try JSONDecoder().decode(
                 Progress.self,
@@ -81,6 +77,29 @@ struct Service {
     /// Sends a request to the API.
     func send(_ method: String, _ path: String, _ body: String? = nil) async throws -> Data {
         try await Web.send(method, base + path, key: key, json: body)
+    }
+
+    /// Makes a session and gives back its address.
+    func session(configuration: String = "") async throws -> String {
+        let session = "\(base)/v1/sessions/\(UUID().uuidString)"
+        let settings = "{\"configuration\":{\(configuration)}}"
+        _ = try await Web.send("PUT", session, key: key, json: settings)
+        return session
+    }
+
+    func submit(_ urls: [String], to session: String, task: String = "") async throws {
+        let batches = stride(from: 0, to: urls.count, by: Submission.batchMax).map { start in
+            let tasks = urls[start..<min(start + Submission.batchMax, urls.count)]
+            return "[" + tasks.map { "{\"url\":\"\($0)\"\(task)}" }.joined(separator: ",") + "]"
+        }
+        for batch in batches {
+            _ = try await Web.send("POST", "\(session)/tasks", key: key, json: batch)
+        }
+    }
+
+    /// Ends a session with what is outstanding of it.
+    func invalidate(_ session: String) async throws {
+        _ = try await Web.send("DELETE", session, key: key)
     }
 
     func stop() {
@@ -99,12 +118,23 @@ struct Service {
         return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
     }
 
-    func peakMiB() throws -> Int {
+    func peakMiB() throws -> Int { try statusKiB("VmHWM") / 1024 }
+
+    /// Memory that the service holds now, without its PostgreSQL.
+    func residentKiB() throws -> Int { try statusKiB("VmRSS") }
+
+    private func statusKiB(_ name: String) throws -> Int {
         let text = try String(
             contentsOfFile: "/proc/\(process.processIdentifier)/status",
             encoding: .utf8
         )
-        let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-        return (Int(line.filter(\.isNumber)) ?? 0) / 1024
+        let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") } ?? ""
+        return Int(line.filter(\.isNumber)) ?? 0
+    }
+
+    /// Sockets and files that the service has open.
+    func descriptors() throws -> Int {
+        try FileManager.default
+            .contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count
     }
 }

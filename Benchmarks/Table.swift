@@ -32,7 +32,7 @@ struct Table {
         return sorted[sorted.count / 2]
     }
 
-    private static func format(_ value: Double) -> String {
+    static func format(_ value: Double) -> String {
         let hundredths = Int((value * 100).rounded())
         let rest = hundredths % 100
         return "\(hundredths / 100).\(rest < 10 ? "0" : "")\(rest)"
