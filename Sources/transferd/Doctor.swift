@@ -3,6 +3,7 @@ import Curl
 import Foundation
 import Glibc
 import Postgres
+import TransferEngine
 import TransferStore
 
 /// `transferd doctor`: says what is missing before `serve` would fail on it.
@@ -16,6 +17,12 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         let library = CurlLoop.libraryVersion
         print("ok    libcurl \(library.version), \(library.tlsVersion ?? "without TLS")")
+        let limit = DescriptorLimit.raised()
+        let isEnough = limit.transfersMax >= EngineConfiguration.concurrencyDefault
+        print(
+            "\(isEnough ? "ok   " : "warns") \(limit.count) descriptors, enough for "
+                + "\(limit.transfersMax) transfers at once"
+        )
         let logger = Command.logger()
         do {
             try await Command.withDatabase(database, logger: logger) { database in

@@ -34,7 +34,13 @@ struct Serve: AsyncParsableCommand {
         let level = configuration.logLevel
         LoggingSystem.bootstrap { JSONLogHandler(label: $0, level: level) }
         let logger = Logger(label: "transferd")
-        try raiseDescriptorLimit()
+        let limit = DescriptorLimit.raised()
+        if limit.transfersMax < configuration.concurrency {
+            logger.warning(
+                "too few descriptors for the concurrency; raise the hard limit (ulimit -n)",
+                metadata: ["limit": "\(limit.count)", "transfers": "\(limit.transfersMax)"]
+            )
+        }
         // A receiver that closes early must end a write with an error, not the process.
         signal(SIGPIPE, SIG_IGN)
         let database = try await Database.open(configuration.database, logger: logger)
@@ -117,14 +123,6 @@ struct Serve: AsyncParsableCommand {
             name: "first start"
         )
         try SecretFile(path: location.apiKeyFile).write("\(key.serialized)\n")
-    }
-
-    /// A transfer needs two descriptors, and the usual soft limit of 1,024 is for other times.
-    private func raiseDescriptorLimit() throws {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 }
 
