@@ -38,7 +38,8 @@ final class EngineFixture: Sendable {
         try await Migrator(folder: folder, logger: Self.logger).migrate(connection)
         await connection.close()
         origin = try LoopbackOrigin()
-        store = TransferStore(pool: database.pool())
+        // Longer than in service: what is tested is not how busy this machine is.
+        store = TransferStore(pool: database.pool(waitTimeout: .seconds(60)))
         tenant = try await store.createAPIKey(
             id: "test",
             tenantName: "test",

@@ -8,7 +8,7 @@ import TransferTestSupport
 /// Fault T19: thousands of tasks, and clients or hosts that behave badly all the time.
 @Suite(.postgresSchema, .timeLimit(.minutes(5))) struct EngineScaleTests {
     private static let count = 1500
-    private static let clients = 16
+    private static let clients = 8
     private static let body = OriginBody.random(seed: 71, size: 20_000)
 
     private func submit(
