@@ -16,8 +16,8 @@ extension TransferStore {
 
     /// Changes a task that has not ended.
     ///
-    /// The lock on the session's counters orders it against the end, so that no event ever tells
-    /// another client string than the one the task ended with.
+    /// The lock on the session's counters orders it against events: each tells the client string as
+    /// it was then, and the last one that with which the task ended.
     package func changeTask(
         tenant: TenantID,
         id: TaskID,
@@ -70,7 +70,7 @@ extension TransferStore {
         let limit = change.bytesPerSecondMax ?? nil
         return """
             WITH old AS (
-                SELECT id, session_id, lane, priority_rank FROM task t
+                SELECT id, session_id, lane, priority_rank, client_string AS was FROM task t
                 WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
                     AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
             ),
@@ -93,6 +93,14 @@ extension TransferStore {
                     \(hasBegin) AND NOT coalesce(t.earliest_begin_at > now(), false) AS begins,
                     t.earliest_begin_at,
                     \(asksToBegin(task: "t.options", session: "s.options")) AS asks_to_begin
+            ),
+            -- Of two changes without an event in between the second finds the first one's row.
+            change_row AS (
+                INSERT INTO client_string_change (task_id, through_sequence, client_string)
+                SELECT old.id, p.last_sequence, old.was
+                FROM old JOIN session_progress p ON p.session_id = old.session_id
+                WHERE \(change.clientString != nil)
+                ON CONFLICT (task_id, through_sequence) DO NOTHING
             ),
             -- Where the task waits its row is replaced, in the table that it belongs to now; what
             -- has begun keeps to its retries.

@@ -58,6 +58,7 @@ extension TransferStore {
         let ids = tasks.map(\.uuid)
         _ = try await run([
             "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
+            "DELETE FROM client_string_change WHERE task_id = ANY (\(ids))",
             "DELETE FROM outcome WHERE task_id = ANY (\(ids))",
             "DELETE FROM task WHERE id = ANY (\(ids))",
             """

@@ -39,7 +39,9 @@ extension TransferStore {
             SELECT e.id, e.session_id, s.identifier, e.sequence, e.kind, e.generation,
                 e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
                 e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
-                e.summary, e.details, t.client_string,
+                e.summary, e.details,
+                CASE WHEN c.task_id IS NULL THEN t.client_string ELSE c.client_string END
+                    AS client_string,
                 CASE WHEN e.summary IS NOT NULL THEN coalesce((
                     SELECT jsonb_agg(jsonb_build_object(
                         'id', f.task_id, 'code', f.failure->>'code') ORDER BY f.task_id)
@@ -52,6 +54,12 @@ extension TransferStore {
             FROM event e
             LEFT JOIN session s ON s.id = e.session_id
             LEFT JOIN task t ON t.id = e.task_id
+            -- As it was then, if it has been changed since.
+            LEFT JOIN LATERAL (
+                SELECT x.task_id, x.client_string FROM client_string_change x
+                WHERE x.task_id = e.task_id AND x.through_sequence >= e.sequence
+                ORDER BY x.through_sequence LIMIT 1
+            ) c ON true
             WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
             ORDER BY e.sequence LIMIT \(limit)
             """

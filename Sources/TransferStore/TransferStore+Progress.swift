@@ -77,7 +77,7 @@ extension TransferStore {
                 t.bytes_to_send
             FROM told t JOIN counter c USING (session_id)
         ),
-        \(wake(of: "'task.progress' = ANY (b.kinds)"))
+        \(wake(of: "'task.progress' = ANY (b.event_types)"))
         SELECT session_id FROM counter
         """
     }

@@ -64,18 +64,6 @@ import TransferWire
         return "\(text)_\(String(repeating: "0", count: 8 - crc.utf8.count))\(crc)"
     }
 
-    /// A valid body for an operation; nil where it needs none.
-    private static func body(_ method: String, _ path: String) -> String? {
-        switch (method, path.split(separator: "/").last) {
-        case ("PATCH", _): "{}"
-        case ("POST", "tasks"): #"{"url": "http://a.example/"}"#
-        case ("POST", "recover"): #"{"since": "2026-01-01T00:00:00Z"}"#
-        case ("POST", "credential"): #"{"disposition": "default"}"#
-        case ("POST", "begin"): #"{"disposition": "continue"}"#
-        default: nil
-        }
-    }
-
     @Test func anotherTenantGetsTheAnswerForWhatIsNotThere() async throws {
         try await APIServer.run { server in
             let session = try await server.session()
@@ -98,7 +86,7 @@ import TransferWire
             for operation in operations {
                 let isSubscription = operation.path.contains("subscriptions")
                 let id = isSubscription ? subscriptionID : task.uuid
-                let body = Self.body(operation.method, operation.path)
+                let body = Self.body(of: operation)
                 let foreign = try await server.send(
                     operation.method,
                     operation.path.filling(identifier: "photos", id: id),
@@ -122,6 +110,19 @@ import TransferWire
                 let page = try await server.send("GET", path, as: server.second)
                 #expect(page.text == #"{"items":[]}"#)
             }
+        }
+    }
+
+    /// A body that the operation takes, where it takes one.
+    private static func body(of operation: OpenAPIDocument.Operation) -> String? {
+        switch (operation.method, operation.path.split(separator: "/").last) {
+        case ("PATCH", _): "{}"
+        case ("POST", "tasks"): #"{"url": "http://a.example/"}"#
+        case ("POST", "credential"): #"{"disposition": "default"}"#
+        case ("POST", "begin"): #"{"disposition": "continue"}"#
+        case ("POST", "ack"): #"{"ack_token": "none"}"#
+        case ("POST", "recover"): #"{"since": "2026-01-01T00:00:00Z"}"#
+        default: nil
         }
     }
 

@@ -2,6 +2,7 @@ import Curl
 import Foundation
 import Testing
 import TransferModel
+import TransferStore
 import TransferTestSupport
 import TransferWebhooks
 
@@ -23,6 +24,31 @@ struct WebhookDispatcherFailureTests {
         #expect(Set(messages[..<3].map(\.body)).count == 1)
         #expect(Set(messages[..<3].map { $0["webhook-timestamp"] }).count == 3)
         #expect(Set(messages[..<3].map { $0["webhook-signature"] }).count == 3)
+    }
+
+    @Test func repeatsTheBytesItSentWhateverTheTaskHasBecome() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe(answers: [.status(500), .status(500), .status(500)])
+        let task = try await fixture.happen(1)[0]
+        let messages = try await fixture.withDispatcher { _ in
+            for (count, text) in ["first", "second"].enumerated() {
+                _ = try await fixture.receiver.messages(count + 1)
+                var change = TaskChange()
+                change.clientString = .some(ClientString(text))
+                _ = try await fixture.store.changeTask(
+                    tenant: fixture.tenant,
+                    id: task,
+                    change
+                )
+            }
+            _ = try await fixture.receiver.messages(4)
+            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+            return try await fixture.receiver.messages(6)
+        }
+        #expect(Set(messages[..<4].map(\.body)).count == 1)
+        #expect(!String(decoding: messages[3].body, as: UTF8.self).contains("client_persisted"))
+        let end = String(decoding: messages[4].body, as: UTF8.self)
+        #expect(end.contains(#""client_persisted_string":"second""#))
     }
 
     @Test func countsTriesAndForgetsThemAfterASuccess() async throws {
