@@ -20,7 +20,7 @@ struct Table {
             )
         }
         Swift.print("\nratios of speed, round by round")
-        for (first, second) in pairs {
+        for (first, second) in pairs where seconds[first] != nil && seconds[second] != nil {
             let ratios = zip(seconds[first] ?? [], seconds[second] ?? []).map { $1 / $0 }
             Swift.print("  \(Self.format(Self.median(ratios))) x  \(first)  to  \(second)")
         }

@@ -132,6 +132,7 @@ struct Claimer {
                     container: container,
                     configuration: configuration,
                     active: active,
+                    verifier: verifier,
                     onCheckpoint: onCheckpoint,
                     onEnd: { ended($0) }
                 )
@@ -270,15 +271,20 @@ struct Claimer {
             ending.partial = nil
             fail(ending, failure)
         }
-        if let found = ending.found {
-            settle(Verifier.failure(wanted: ending.wanted, found: found))
-        } else {
-            publisher.expect()
-            // Not waited for on the curl loop's thread; the publisher counts it until it is there.
-            Task {
-                settle(await verifier.failure(of: part, wanted: ending.wanted))
-                publisher.arrived()
+        guard let follower = ending.follower else {
+            settle(Verifier.failure(wanted: ending.wanted, found: ending.found ?? []))
+            return
+        }
+        publisher.expect()
+        // Not waited for on the curl loop's thread; the publisher counts it until it is there.
+        Task {
+            do throws(StorageError) {
+                let found = try await follower.checksums(of: part.bytesWritten)
+                settle(Verifier.failure(wanted: ending.wanted, found: found))
+            } catch {
+                settle(error.failure)
             }
+            publisher.arrived()
         }
     }
 

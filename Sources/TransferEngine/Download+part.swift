@@ -77,6 +77,21 @@ extension Download {
             + DigestFields.checksums(status: head.status, headers: head.headers)
     }
 
+    /// Bytes up to which a file is hashed as it is written: waking another thread costs more.
+    private static let hashedInPassingMax: Int64 = 256 * 1024
+
+    /// Computes the checksums that are wanted while the file is written.
+    func beginChecksums(_ state: inout State) {
+        guard let part = state.part, !state.wanted.isEmpty else { return }
+        let algorithms = Set(state.wanted.map(\.algorithm))
+        let isSmall = state.bytesExpected.map { $0 <= Self.hashedInPassingMax } ?? false
+        if isSmall, part.bytesWritten == 0, state.segments == nil {
+            state.hasher = ContentHasher(algorithms)
+        } else {
+            state.follower = verifier.follow(part, algorithms)
+        }
+    }
+
     /// Begins a file, in place of one that may have been kept.
     ///
     /// - Returns: false when that failed, and the attempt with it.
@@ -103,6 +118,8 @@ extension Download {
     func dropKept(_ state: inout State) {
         guard let part = state.part else { return }
         state.part = nil
+        state.hasher = nil
+        state.follower = nil
         state.identity = nil
         state.bytesReceived = 0
         state.dropped = part.place

@@ -60,7 +60,6 @@ extension Download {
         guard let place = state.segments?.place(of: connection) else { return .abort }
         let bytes = UnsafeRawBufferPointer(rebasing: body.prefix(Int(clamping: place.room)))
         try part.write(bytes, at: place.offset)
-        state.hasher?.update(bytes)
         let isCut = state.segments?.advance(connection, by: Int64(bytes.count)) ?? true
         return isCut || bytes.count < body.count ? .abort : .proceed
     }
@@ -96,8 +95,6 @@ extension Download {
                 state.segments?.limit()
                 return false
             }
-            // The bytes no longer pass in order.
-            state.hasher = nil
             return true
         } catch {
             fail(error, &state)

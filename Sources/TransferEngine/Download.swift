@@ -14,9 +14,12 @@ final class Download: CurlSink, TransferAttempt {
         let end: DownloadStateMachine.End
         /// The file as far as it was written; nil when there is none.
         let part: PartFile?
-        /// What the file's checksums must be and are; nil where the file has to be read for that.
+        /// What the file's checksums must be.
         let wanted: [Checksum]
+        /// What they are, of a file so small that they are known.
         let found: [Checksum]?
+        /// Knows them soon, of a larger file.
+        let follower: FileFollower?
         /// What a later attempt needs to go on with the file; nil when it must not.
         var partial: PartialDownload?
         /// A file of an earlier attempt that does not fit what the origin has now.
@@ -42,6 +45,7 @@ final class Download: CurlSink, TransferAttempt {
     let container: Container
     let configuration: EngineConfiguration
     let active: ActiveAttempts
+    let verifier: Verifier
     private let onCheckpoint: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
     let connections = Connections()
@@ -63,8 +67,10 @@ final class Download: CurlSink, TransferAttempt {
         var dropped: Container.Place?
         /// What the file's checksums must be.
         var wanted: [Checksum] = []
-        /// Takes the bytes as they pass; nil when some have passed before.
+        /// Takes the bytes of a small file as they pass.
         var hasher: ContentHasher?
+        /// Takes those of any other behind them.
+        var follower: FileFollower?
         /// The begin of an answer that is no result.
         var errorBody: [UInt8] = []
         var resumption: Resumption?
@@ -83,6 +89,7 @@ final class Download: CurlSink, TransferAttempt {
         container: Container,
         configuration: EngineConfiguration,
         active: ActiveAttempts,
+        verifier: Verifier,
         onCheckpoint: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (Ending) -> Void
     ) {
@@ -91,6 +98,7 @@ final class Download: CurlSink, TransferAttempt {
         self.container = container
         self.configuration = configuration
         self.active = active
+        self.verifier = verifier
         self.onCheckpoint = onCheckpoint
         self.onEnd = onEnd
         let kept = Self.kept(claim, container)
@@ -180,11 +188,9 @@ final class Download: CurlSink, TransferAttempt {
                 state.bytesExpected = head.contentLength
                 state.identity = identity(of: head, state)
                 expectChecksums(head, &state)
-                if !state.wanted.isEmpty {
-                    state.hasher = ContentHasher(Set(state.wanted.map(\.algorithm)))
-                }
                 guard openPart(&state) else { return .abort }
                 beginSegments(head, &state)
+                beginChecksums(&state)
                 return .proceed
             case .append:
                 expectChecksums(head, &state)
@@ -194,6 +200,7 @@ final class Download: CurlSink, TransferAttempt {
                     offset: state.bytesReceived
                 )
                 beginSegments(head, &state)
+                beginChecksums(&state)
                 return .proceed
             case .discard:
                 state.isDiscarding = true
@@ -236,7 +243,10 @@ final class Download: CurlSink, TransferAttempt {
         }
         guard let part = state.part else { return .abort }
         do throws(StorageError) {
-            defer { state.bytesReceived = part.bytesWritten }
+            defer {
+                state.bytesReceived = part.bytesWritten
+                state.follower?.advance(to: part.written.prefixCount)
+            }
             guard state.segments == nil else {
                 return try write(body, on: connection, to: part, &state)
             }
@@ -312,6 +322,7 @@ final class Download: CurlSink, TransferAttempt {
             part: part,
             wanted: state.wanted,
             found: state.wanted.isEmpty ? [] : state.hasher?.finalize(),
+            follower: state.follower,
             partial: partial,
             dropped: state.dropped,
             resumption: state.resumption,

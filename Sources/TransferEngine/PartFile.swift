@@ -6,7 +6,8 @@ import TransferModel
 /// The file that the bytes of one attempt are written to; closed when it goes away.
 ///
 /// `@unchecked Sendable` holds because one side owns it at a time: the loop that writes it hands it
-/// over, by the publisher's inbox and its lock, to the thread that makes it durable.
+/// over, by the publisher's inbox and its lock, to the thread that makes it durable. A follower
+/// beside them uses the descriptor alone, to read.
 final class PartFile: @unchecked Sendable {
     /// Dirty bytes after which the kernel is asked to begin writing, so that the final fsync of a
     /// large file does not wait for all of it.
@@ -144,11 +145,14 @@ final class PartFile: @unchecked Sendable {
         bytesSubmitted = bytesWritten
     }
 
-    /// Has the hasher take the bytes that are there.
+    /// Has the hasher take bytes that were written before.
     ///
-    /// Blocks for as long as the reading takes.
-    func hash(into hasher: inout ContentHasher) throws(StorageError) {
-        try hasher.update(file: descriptor, range: 0..<bytesWritten)
+    /// Blocks for as long as the reading takes; from any thread, for it only reads.
+    func hash(
+        _ range: Range<Int64>,
+        into hasher: inout ContentHasher
+    ) throws(StorageError) {
+        try hasher.update(file: descriptor, range: range)
     }
 
     /// Makes the bytes durable.

@@ -64,7 +64,7 @@ package struct TransferEngine: Service {
             active: active,
             bandwidth: bandwidth,
             publisher: publisher,
-            verifier: Verifier(loop: try EventLoop(name: "verifier")),
+            verifier: try Verifier(),
             credentials: CredentialKeeper(
                 store: store,
                 box: secrets,

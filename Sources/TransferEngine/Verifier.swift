@@ -1,25 +1,32 @@
 import EventLoop
+import Foundation
+import Synchronization
 import TransferContainer
 import TransferModel
 
-/// Compares the checksums of whole files with what they must be.
-///
-/// Confined to a thread of its own: of a file that was gone on with, the bytes have to be read again.
-actor Verifier {
-    private nonisolated let loop: EventLoop
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+/// Compares the checksums of files with what they must be; computes them on threads of its own.
+final class Verifier: Sendable {
+    /// Threads at most; further ones would be taken from the transfers.
+    private static let threadsMax = 4
 
-    init(loop: EventLoop) { self.loop = loop }
+    private let loops: [EventLoop]
+    private let followerCount = Atomic(0)
 
-    /// What is wrong with a file, or nil.
-    func failure(of part: PartFile, wanted: [Checksum]) -> TransferFailure? {
-        var hasher = ContentHasher(Set(wanted.map(\.algorithm)))
-        do throws(StorageError) {
-            try part.hash(into: &hasher)
-        } catch {
-            return error.failure
+    /// Starts its threads, one for each processor up to a bound.
+    init() throws(EventLoopError) {
+        var loops: [EventLoop] = []
+        for _ in 0..<min(ProcessInfo.processInfo.activeProcessorCount, Self.threadsMax) {
+            loops.append(try EventLoop(name: "verifier"))
         }
-        return Self.failure(wanted: wanted, found: hasher.finalize())
+        self.loops = loops
+    }
+
+    deinit { for loop in loops { loop.stop() } }
+
+    /// Begins to compute the checksums of a file that is being written.
+    func follow(_ part: PartFile, _ algorithms: Set<ChecksumAlgorithm>) -> FileFollower {
+        let number = followerCount.wrappingAdd(1, ordering: .relaxed).oldValue
+        return FileFollower(part, algorithms, on: loops[abs(number % loops.count)])
     }
 
     /// What is wrong with a file of these checksums, or nil.
