@@ -172,6 +172,19 @@ import TransferTestSupport
         fixture.expectNoParts()
     }
 
+    @Test func aShiftedPartOfTheRightLengthIsNotMixedIn() async throws {
+        let fixture = try await EngineFixture()
+        let task = try await Self.run(fixture) { request, _ in
+            guard let bytes = try? SegmentedFile.range(request) else { return .response(500) }
+            return Self.part(
+                "bytes \(bytes.lowerBound - 1)-\(bytes.upperBound - 2)/\(SegmentedFile.size)",
+                bytes.lowerBound - 1..<bytes.upperBound - 1
+            )
+        }
+        #expect(try fixture.content(task) == SegmentedFile.body.bytes)
+        #expect(task.attempt == 1)
+    }
+
     @Test func ofABrokenPartOnlyWhatIsMissingIsFetchedAgain() async throws {
         let fixture = try await EngineFixture()
         let brought = 100_000

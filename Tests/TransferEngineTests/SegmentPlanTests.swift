@@ -100,6 +100,7 @@ import TransferTestSupport
         var written = Array(repeating: 0, count: Int(Self.total))
         var lastConnection = 0
         var running: Set<Int> = [0]
+        var responseEnds = [0: Self.total]
         while !plan.isComplete {
             let connection = running.randomElement(using: &generator)
             switch Int.random(in: 0..<10, using: &generator) {
@@ -117,14 +118,20 @@ import TransferTestSupport
                 _ = plan.end(connection)
                 running.remove(connection)
             default:
-                guard running.count < 16, plan.assign(to: lastConnection + 1) != nil else {
+                guard running.count < 16, let range = plan.assign(to: lastConnection + 1) else {
                     continue
                 }
                 lastConnection += 1
+                responseEnds[lastConnection] = range.upperBound
                 running.insert(lastConnection)
             }
             #expect(plan.running == running.count)
             #expect(plan.connections == running)
+            // Nobody is to bring what its response does not hold.
+            for connection in running {
+                let end = (plan.position(of: connection) ?? 0) + plan.room(of: connection)
+                #expect(end <= responseEnds[connection, default: 0])
+            }
             #expect(plan.gaps.ranges.count + plan.running <= SegmentPlan.rangesMax)
         }
         #expect(written.allSatisfy { $0 == 1 })
