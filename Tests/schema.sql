@@ -91,6 +91,14 @@ CREATE TABLE attempt_log (
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence)
 );
 
+CREATE TABLE client_string_change (
+    task_id uuid NOT NULL,
+    through_sequence bigint NOT NULL,
+    client_string bytea,
+    CONSTRAINT client_string_change_client_string_check CHECK ((octet_length(client_string) <= 65536)),
+    CONSTRAINT client_string_change_pkey PRIMARY KEY (task_id, through_sequence)
+);
+
 CREATE TABLE credential (
     id uuid NOT NULL,
     tenant_id uuid NOT NULL,

@@ -66,6 +66,7 @@ import TransferTestSupport
         defer { loop.stop() }
         let configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         let parsed = try CurlURL(url)
+        let verifier = try Verifier()
         return try await withCheckedThrowingContinuation { continuation in
             do throws(TransferFailure) {
                 if kind == .download {
@@ -76,6 +77,7 @@ import TransferTestSupport
                         container: container,
                         configuration: configuration,
                         active: ActiveAttempts(connectionsMax: 1, perHost: 1),
+                        verifier: verifier,
                         onCheckpoint: {}
                     ) { ending in
                         if case .finished = ending.end {
