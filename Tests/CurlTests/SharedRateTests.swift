@@ -69,6 +69,9 @@ struct SharedRateTests {
         let transfer = exchange.loop.start(request, sink: sink)
         await exchange.origin.log.arrived(1)
         if isJoinedLater { transfer.share([rate]) }
+        // The loop does one thing after the other: once this is done, it has heard of the rate.
+        exchange.origin.when("/after", .response())
+        _ = try await exchange.loop.fetch(exchange.request("/after"), bodyMax: 10)
         gate.open()
         try await eventually("the head") { !sink.record.heads.isEmpty }
         // Another transfer, of an origin that stays silent, tells that more time has passed than
