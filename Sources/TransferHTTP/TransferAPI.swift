@@ -13,8 +13,11 @@ package struct TransferAPI: Sendable {
     /// Bytes of all header fields of a request, and their number.
     package static let headerBytesMax = 32 * 1024
     package static let headerCountMax = 100
-    /// How long a connection may be without a request, and a request without a byte.
-    package static let idleTimeout: TimeAmount = .seconds(60)
+    /// How long a connection may be without a request, and a request without a byte; longer than a
+    /// client may have its answer wait.
+    package static let idleTimeout: TimeAmount = .seconds(
+        Int64(WaitPreference.secondsMax) + 30
+    )
     /// Connections at once; further ones wait in the kernel's queue.
     package static let connectionsMax = 8192
     /// Length of that queue.

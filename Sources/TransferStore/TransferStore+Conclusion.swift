@@ -196,11 +196,8 @@ extension TransferStore {
                     USING (place)
             ),
             -- 2. What another attempt goes on with, and what no longer serves anybody.
-            partial_row AS (
-                INSERT INTO partial (
-                    task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total,
-                    validator)
-                SELECT g.task_id, k.part_fence, k.ranges::int8multirange, k.boot_id,
+            kept AS (
+                SELECT g.task_id, k.part_fence, k.ranges::int8multirange AS ranges, k.boot_id,
                     k.bytes_durable, k.bytes_total, k.validator
                 FROM unnest(
                     \(columns.partials.map(\.place)), \(columns.partials.map(\.partFence)),
@@ -210,8 +207,8 @@ extension TransferStore {
                 ) AS k (place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
                 JOIN gone g USING (place)
                 WHERE g.verdict IN ('retry', 'offline', 'asks', 'released')
-                \(Self.replacePartial)
             ),
+            partial_row AS (\(Self.replacePartial)),
             partial_gone AS (
                 DELETE FROM partial x USING gone g JOIN item i USING (place)
                 WHERE x.task_id = ANY (\(columns.tasks)) AND x.task_id = g.task_id
@@ -226,6 +223,7 @@ extension TransferStore {
                 UNION ALL
                 SELECT i.abandoned, g.task_id, NULL FROM gone g JOIN item i USING (place)
                 WHERE i.abandoned IS NOT NULL
+                UNION ALL \(Self.selectReplaced)
                 ON CONFLICT (fence) DO NOTHING
             ),
             happening AS (

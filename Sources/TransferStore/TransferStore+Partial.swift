@@ -16,28 +16,45 @@ extension TransferStore {
         // that has ended meanwhile.
         _ = try await runUnsynced(
             """
-            INSERT INTO partial (
-                task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
-            SELECT a.task_id, i.part_fence, i.ranges::int8multirange, i.boot_id, i.durable,
-                i.total, i.validator
-            FROM unnest(
-                \(checkpoints.map(\.task.uuid)), \(checkpoints.map(\.fence.rawValue)),
-                \(checkpoints.map(\.partial.partFence.rawValue)),
-                \(checkpoints.map(\.partial.ranges?.text)),
-                \(checkpoints.map(\.partial.bootID)),
-                \(checkpoints.map(\.partial.bytesDurable)),
-                \(checkpoints.map(\.partial.bytesTotal)),
-                \(checkpoints.map(\.partial.validator.value))
-            ) AS i (task_id, fence, part_fence, ranges, boot_id, durable, total, validator)
-            JOIN attempt a ON a.task_id = i.task_id AND a.fence = i.fence
-            ORDER BY a.task_id FOR KEY SHARE OF a
+            WITH kept AS MATERIALIZED (
+                SELECT a.task_id, i.part_fence, i.ranges::int8multirange AS ranges, i.boot_id,
+                    i.bytes_durable, i.bytes_total, i.validator
+                FROM unnest(
+                    \(checkpoints.map(\.task.uuid)), \(checkpoints.map(\.fence.rawValue)),
+                    \(checkpoints.map(\.partial.partFence.rawValue)),
+                    \(checkpoints.map(\.partial.ranges?.text)),
+                    \(checkpoints.map(\.partial.bootID)),
+                    \(checkpoints.map(\.partial.bytesDurable)),
+                    \(checkpoints.map(\.partial.bytesTotal)),
+                    \(checkpoints.map(\.partial.validator.value))
+                ) AS i (
+                    task_id, fence, part_fence, ranges, boot_id, bytes_durable, bytes_total,
+                    validator)
+                JOIN attempt a ON a.task_id = i.task_id AND a.fence = i.fence
+                ORDER BY a.task_id FOR KEY SHARE OF a
+            ),
+            abandoned_row AS (
+                INSERT INTO abandoned_part (fence, task_id, source_task_id)
+                \(Self.selectReplaced) ON CONFLICT (fence) DO NOTHING
+            )
             \(Self.replacePartial)
             """
         )
     }
 
-    /// Of a file that is kept already, only more bytes are news.
+    /// The files that those of `kept` take the place of: an attempt that could not go on with one,
+    /// because another still had it, has begun anew beside it.
+    static let selectReplaced: Query = """
+        SELECT x.part_fence, x.task_id, x.source_task_id FROM partial x JOIN kept k USING (task_id)
+        WHERE x.part_fence <> k.part_fence
+        """
+
+    /// Keeps the files of `kept`; of one that is kept already, only more bytes are news.
     static let replacePartial: Query = """
+        INSERT INTO partial (
+            task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
+        SELECT task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator
+        FROM kept
         ON CONFLICT (task_id) DO UPDATE SET
             part_fence = excluded.part_fence, source_task_id = NULL, ranges = excluded.ranges,
             boot_id = excluded.boot_id,

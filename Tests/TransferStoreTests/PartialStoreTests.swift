@@ -47,6 +47,35 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// An attempt that finds the file of the last one in use, or broken, begins its own.
+    @Test(arguments: [true, false])
+    func aFileThatAnotherTakesThePlaceOfIsRemembered(isByCheckpoint: Bool) async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let first = try await fixture.claim()[0]
+        try await fixture.store.recordProgress([
+            StoreFixture.progress(of: id, fence: first.fence)
+        ])
+        try await fixture.conclude([first], .released)
+        let second = try await fixture.claim()[0]
+        #expect(second.partial?.partFence == first.fence)
+        let progress = StoreFixture.progress(of: id, fence: second.fence)
+        if isByCheckpoint {
+            try await fixture.store.recordProgress([progress])
+        } else {
+            let conclusion = Conclusion(
+                task: id,
+                fence: second.fence,
+                verdict: .retry(StoreFixture.failure, after: .zero),
+                partial: progress.checkpoint
+            )
+            #expect(try await fixture.store.conclude([conclusion]) == [id])
+        }
+        #expect(try await fixture.store.abandonedParts().map(\.fence) == [first.fence])
+        #expect(try await fixture.store.keptParts([first.fence, second.fence]) == [second.fence])
+        try await fixture.checkInvariants()
+    }
+
     @Test func aTaskThatIsBeingPublishedOrHasEndedIsNotSuspended() async throws {
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(2)
