@@ -115,7 +115,7 @@ CREATE TABLE credential (
     refreshing_until timestamp with time zone,
     failure text,
     CONSTRAINT credential_failure_check CHECK ((octet_length(failure) <= 255)),
-    CONSTRAINT credential_kind_check CHECK ((kind = ANY (ARRAY['bearer'::text, 'basic'::text, 'header'::text, 'oauth2_refresh_token'::text]))),
+    CONSTRAINT credential_kind_check CHECK ((kind = ANY (ARRAY['bearer'::text, 'basic'::text, 'header'::text, 'oauth2_refresh_token'::text, 'client_certificate'::text]))),
     CONSTRAINT credential_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 64))),
     CONSTRAINT credential_pkey PRIMARY KEY (id),
     CONSTRAINT credential_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)

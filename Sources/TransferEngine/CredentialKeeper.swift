@@ -68,10 +68,17 @@ actor CredentialKeeper {
         let token = await token(of: stored)
         switch token {
         case .fresh(let secret, let version, let isNew):
-            let field = stored.credential.form.field(showing: secret)
             var claim = query.claim
-            claim.headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
-            claim.headers.append(field)
+            if let field = stored.credential.form.field(showing: secret) {
+                claim.headers.removeAll { $0.name.lowercased() == field.name.lowercased() }
+                claim.headers.append(field)
+            }
+            if case .clientCertificate(let pem) = stored.credential.form {
+                claim.clientCertificate = ClientCertificate(
+                    certificate: Array(pem.utf8),
+                    key: Array(secret.exposed.utf8)
+                )
+            }
             claim.shown = ShownCredential(
                 id: stored.credential.id,
                 version: version,

@@ -20,8 +20,10 @@ extension CurlRequest {
         ]
         if let client = secrets.client, !endpoint.sendsSecretInBody {
             // Both are form-encoded first (RFC 6749 §2.3.1).
-            let field = Credential.Form.basic(username: endpoint.clientID.formEncoded)
-                .field(showing: Secret(client.exposed.formEncoded))
+            let field = Credential.Form.basic(
+                endpoint.clientID.formEncoded,
+                Secret(client.exposed.formEncoded)
+            )
             headers.append((name: field.name, value: field.value))
         } else {
             fields.append(("client_id", endpoint.clientID))

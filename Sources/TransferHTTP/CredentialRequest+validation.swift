@@ -8,6 +8,8 @@ enum CredentialRules {
         + "`_` or `-`."
     /// Bytes of a token, password or value.
     static let secretBytesMax = 7 * 1024
+    /// More than an RSA key of 16,384 bits needs.
+    static let privateKeyBytesMax = 16 * 1024
 }
 
 extension CredentialRequest {
@@ -43,6 +45,9 @@ extension CredentialRequest {
             )
             secrets.main = fields.secret(refreshToken, .refreshToken)
             secrets.client = clientSecret.map { fields.secret($0, .clientSecret) }
+        case .clientCertificate:
+            form = .clientCertificate(pem: fields.certificate(certificate))
+            secrets.main = fields.privateKey(privateKey)
         case nil:
             form = .bearer
             let kinds = Credential.Kind.allCases.map { "`\($0.rawValue)`" }
@@ -86,6 +91,7 @@ extension CredentialRequest {
         case .header: [.name, .value]
         case .oauth2RefreshToken:
             [.tokenURL, .clientID, .clientSecret, .clientSecretInBody, .refreshToken, .scope]
+        case .clientCertificate: [.certificate, .privateKey]
         }
     }
 
@@ -104,6 +110,8 @@ extension CredentialRequest {
         case .clientSecret: clientSecret != nil
         case .refreshToken: refreshToken != nil
         case .scope: scope != nil
+        case .certificate: certificate != nil
+        case .privateKey: privateKey != nil
         }
     }
 }
@@ -173,6 +181,43 @@ private struct CredentialFields {
             refuse(.name, .forbiddenHeader, "Must be the name of a field that may be sent.")
         }
         return name
+    }
+
+    mutating func certificate(_ pem: String?) -> String {
+        guard let pem else {
+            refuse(.certificate, .required, "Is required.")
+            return ""
+        }
+        if CertificateAuthorities(pem: Array(pem.utf8)) == nil {
+            refuse(
+                .certificate,
+                .invalidValue,
+                "Must be certificates in PEM, at most \(CertificateAuthorities.bytesMax) bytes."
+            )
+        }
+        return pem
+    }
+
+    /// Whether it belongs to the certificate is found when connecting.
+    mutating func privateKey(_ pem: String?) -> Secret {
+        guard let pem else {
+            refuse(.privateKey, .required, "Is required.")
+            return Secret("")
+        }
+        let isKey =
+            pem.utf8.starts(with: "-----BEGIN ".utf8) && !pem.utf8.contains(0)
+            && pem.utf8.split(separator: UInt8(ascii: "\n")).contains { line in
+                line.starts(with: "-----END ".utf8)
+                    && String(decoding: line, as: UTF8.self).contains("PRIVATE KEY-----")
+            }
+        if !isKey || pem.utf8.count > CredentialRules.privateKeyBytesMax {
+            refuse(
+                .privateKey,
+                .invalidValue,
+                "Must be a private key in PEM, at most \(CredentialRules.privateKeyBytesMax) bytes."
+            )
+        }
+        return Secret(pem)
     }
 
     /// Refresh tokens go over TLS (RFC 6749 §3.2), or to this very machine.

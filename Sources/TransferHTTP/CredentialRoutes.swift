@@ -105,7 +105,7 @@ extension CredentialDocument {
             updatedAt: Timestamp(credential.updatedAt)
         )
         switch credential.form {
-        case .bearer: break
+        case .bearer, .clientCertificate: break
         case .basic(let username): self.username = username
         case .header(let name): headerName = name
         case .oauth2RefreshToken(let endpoint):

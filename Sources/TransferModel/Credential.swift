@@ -69,6 +69,7 @@ extension Credential {
     package enum Kind: String, CaseIterable, Sendable {
         case bearer, basic, header
         case oauth2RefreshToken = "oauth2_refresh_token"
+        case clientCertificate = "client_certificate"
     }
 
     /// How a credential is shown.
@@ -81,6 +82,8 @@ extension Credential {
         case header(name: String)
         /// Access tokens obtained with a refresh token (RFC 6749 §6) and shown as bearer tokens.
         case oauth2RefreshToken(TokenEndpoint)
+        /// A certificate in PEM, shown in the TLS handshake; its private key is the secret.
+        case clientCertificate(pem: String)
 
         package var kind: Kind {
             switch self {
@@ -88,19 +91,26 @@ extension Credential {
             case .basic: .basic
             case .header: .header
             case .oauth2RefreshToken: .oauth2RefreshToken
+            case .clientCertificate: .clientCertificate
             }
         }
 
-        /// The field that shows `secret`: the token, password, value or access token.
-        package func field(showing secret: Secret) -> HTTPHeader {
+        /// The field that shows `secret`: the token, password, value or access token; nil for what is
+        /// shown in the TLS handshake.
+        package func field(showing secret: Secret) -> HTTPHeader? {
             switch self {
             case .bearer, .oauth2RefreshToken:
                 return HTTPHeader(name: "Authorization", value: "Bearer \(secret.exposed)")
-            case .basic(let username):
-                let pair = Data("\(username):\(secret.exposed)".utf8).base64EncodedString()
-                return HTTPHeader(name: "Authorization", value: "Basic \(pair)")
+            case .basic(let username): return Self.basic(username, secret)
             case .header(let name): return HTTPHeader(name: name, value: secret.exposed)
+            case .clientCertificate: return nil
             }
+        }
+
+        /// A user name and a password in the field `Authorization`.
+        package static func basic(_ username: String, _ password: Secret) -> HTTPHeader {
+            let pair = Data("\(username):\(password.exposed)".utf8).base64EncodedString()
+            return HTTPHeader(name: "Authorization", value: "Basic \(pair)")
         }
     }
 
@@ -123,7 +133,7 @@ extension Credential {
 
     /// The secrets of a credential.
     package struct Secrets: Equatable, Sendable {
-        /// The token, password, field value or refresh token.
+        /// The token, password, field value, refresh token or private key.
         package var main: Secret
         /// Of the client at its token endpoint.
         package var client: Secret?

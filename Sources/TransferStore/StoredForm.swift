@@ -9,6 +9,7 @@ private struct StoredForm: Codable {
     var client_id: String?
     var sends_secret_in_body: Bool?
     var scope: String?
+    var certificate: String?
 }
 
 extension StoredJSON {
@@ -18,6 +19,7 @@ extension StoredJSON {
         case .bearer: break
         case .basic(let username): stored.username = username
         case .header(let name): stored.name = name
+        case .clientCertificate(let pem): stored.certificate = pem
         case .oauth2RefreshToken(let endpoint):
             stored.token_url = endpoint.url
             stored.client_id = endpoint.clientID
@@ -38,6 +40,8 @@ extension StoredJSON {
             if let username = stored.username { return .basic(username: username) }
         case .header:
             if let name = stored.name { return .header(name: name) }
+        case .clientCertificate:
+            if let pem = stored.certificate { return .clientCertificate(pem: pem) }
         case .oauth2RefreshToken:
             if let url = stored.token_url, let clientID = stored.client_id {
                 return .oauth2RefreshToken(

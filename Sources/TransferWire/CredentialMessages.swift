@@ -1,5 +1,6 @@
-/// A credential as a client gives it: the body of `PUT /v1/credentials/{name}`, and part of an
-/// answer to a challenge. Which fields there are is up to `kind`.
+/// A credential as a client gives it, by itself or in answer to a challenge.
+///
+/// Which fields there are is up to `kind`.
 package struct CredentialRequest: Decodable, Sendable {
     package let kind: String
     package let token: String?
@@ -13,6 +14,10 @@ package struct CredentialRequest: Decodable, Sendable {
     package let clientSecretInBody: Bool?
     package let refreshToken: String?
     package let scope: String?
+    /// In PEM, followed by the intermediate ones of its chain.
+    package let certificate: String?
+    /// In PEM, without a passphrase.
+    package let privateKey: String?
     package let origins: [String]?
 
     package init(from decoder: any Decoder) throws {
@@ -32,11 +37,14 @@ package struct CredentialRequest: Decodable, Sendable {
         clientSecretInBody = try container.decodeIfPresent(Bool.self, forKey: .clientSecretInBody)
         refreshToken = try text(.refreshToken)
         scope = try text(.scope)
+        certificate = try text(.certificate)
+        privateKey = try text(.privateKey)
         origins = try container.decodeIfPresent([String].self, forKey: .origins)
     }
 
     package enum CodingKeys: String, CodingKey, CaseIterable {
-        case kind, token, username, password, name, value, scope, origins
+        case kind, token, username, password, name, value, scope, origins, certificate
+        case privateKey = "private_key"
         case tokenURL = "token_url"
         case clientID = "client_id"
         case clientSecret = "client_secret"

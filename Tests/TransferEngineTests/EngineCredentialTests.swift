@@ -87,6 +87,39 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.count == 1)
     }
 
+    @Test func aCertificateIsShownInTheHandshake() async throws {
+        let fixture = try await EngineFixture()
+        let authority = try await TestAuthority()
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let server = try await TLSServer(
+            authority.issue(),
+            of: authority,
+            .answer(Array(answer.utf8)),
+            options: ["-Verify", "1", "-verify_return_error", "-CAfile", authority.certificatePath]
+        )
+        let own = try await authority.issue(names: "DNS:client")
+        let pem = String(decoding: own.certificate, as: UTF8.self)
+        try await Self.put(
+            fixture,
+            .clientCertificate(pem: pem),
+            String(decoding: own.key, as: UTF8.self)
+        )
+        for (credential, state) in [("api", TransferState.completed), (nil, .failed)] {
+            let id = try await fixture.submit(server.url()) {
+                $0.options.credential = credential
+                $0.options.certificateAuthorities = CertificateAuthorities(
+                    stored: authority.certificate
+                )
+            }
+            let task = try await fixture.withEngine(secrets: Self.box) {
+                $0.retryPolicy.attemptsMax = 1
+            } _: { _ in
+                try await fixture.ended(id)
+            }
+            #expect(task.state == state)
+        }
+    }
+
     @Test func aTaskWithoutACredentialAsksAndGoesOnWithTheAnswer() async throws {
         let fixture = try await EngineFixture()
         Self.locked(fixture, "Bearer good")

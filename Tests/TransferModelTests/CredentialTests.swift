@@ -17,6 +17,7 @@ import TransferModel
             Credential.Form.header(name: "X-Api-Key").field(showing: secret)
                 == HTTPHeader(name: "X-Api-Key", value: "s3cret")
         )
+        #expect(Credential.Form.clientCertificate(pem: "").field(showing: secret) == nil)
     }
 
     @Test(
