@@ -41,6 +41,7 @@ struct Bench: AsyncParsableCommand {
 
     @Option(help: "Webhooks a round, delivered beside a receiver that never answers.")
     var webhooks = 20_000
+
     @Option(help: "Slow transfers at once, whose memory is told first; 0 for none.")
     var slow = 0
 
