@@ -78,6 +78,27 @@ extension TransferStore {
         }
     }
 
+    /// The answer to a request that ``runOnce(_:keeping:)`` found to be a repetition.
+    ///
+    /// - Returns: nil when the key belongs to another request.
+    func keptAnswer(
+        _ record: IdempotencyRecord?,
+        tenant: TenantID
+    ) async throws(StoreError) -> IdempotencyRecord.Response? {
+        guard let record else { throw .idempotencyKeyInUse }
+        let found = try await lookUp(
+            idempotencyKey: record.key,
+            requestSHA256: record.requestSHA256,
+            tenant: tenant
+        )
+        switch found {
+        case .replay(let response): return response
+        case .mismatch: return nil
+        // Pruned between the two statements: the client may try again.
+        case .none: throw .idempotencyKeyInUse
+        }
+    }
+
     /// Forgets a batch of keys older than ``idempotencyRetention``.
     ///
     /// - Returns: how many were removed; a full batch means that there may be more.

@@ -67,30 +67,15 @@ extension TransferStore {
             ],
             keeping: idempotency
         )
-        guard let rows else { return try await replayRotation(idempotency, tenant: tenant) }
+        guard let rows else {
+            return try await keptAnswer(idempotency, tenant: tenant).map { .replay($0) }
+                ?? .idempotencyMismatch
+        }
         return try decoding { () throws(PostgresError) in
             guard let row = rows[1].first, try row.decode("is_known") else {
                 return .unknownSubscription
             }
             return try row.decode("is_rotated") ? .rotated : .tooManySecrets
-        }
-    }
-
-    private func replayRotation(
-        _ record: IdempotencyRecord?,
-        tenant: TenantID
-    ) async throws(StoreError) -> RotationResult {
-        guard let record else { throw .idempotencyKeyInUse }
-        let found = try await lookUp(
-            idempotencyKey: record.key,
-            requestSHA256: record.requestSHA256,
-            tenant: tenant
-        )
-        return switch found {
-        case .replay(let response): .replay(response)
-        case .mismatch: .idempotencyMismatch
-        // Pruned between the two statements: the client may try again.
-        case .none: throw .idempotencyKeyInUse
         }
     }
 

@@ -136,7 +136,8 @@ extension TransferStore {
             keeping: idempotency
         )
         guard let rows else {
-            return try await replay(idempotency, tenant: tenant)
+            return try await keptAnswer(idempotency, tenant: tenant).map { .replay($0) }
+                ?? .idempotencyMismatch
         }
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return .unknownSession }
@@ -148,24 +149,6 @@ extension TransferStore {
             case false: .dataNeedsEphemeralSession
             default: .unknownSession
             }
-        }
-    }
-
-    private func replay(
-        _ record: IdempotencyRecord?,
-        tenant: TenantID
-    ) async throws(StoreError) -> SubmitResult {
-        guard let record else { throw .idempotencyKeyInUse }
-        let found = try await lookUp(
-            idempotencyKey: record.key,
-            requestSHA256: record.requestSHA256,
-            tenant: tenant
-        )
-        return switch found {
-        case .replay(let response): .replay(response)
-        case .mismatch: .idempotencyMismatch
-        // Pruned between the two statements: the client may try again.
-        case .none: throw .idempotencyKeyInUse
         }
     }
 }

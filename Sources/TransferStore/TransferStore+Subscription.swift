@@ -48,17 +48,8 @@ extension TransferStore {
             keeping: idempotency
         )
         if rows != nil { return .created }
-        guard let idempotency else { throw .idempotencyKeyInUse }
-        let found = try await lookUp(
-            idempotencyKey: idempotency.key,
-            requestSHA256: idempotency.requestSHA256,
-            tenant: subscription.tenant
-        )
-        return switch found {
-        case .replay(let response): .replay(response)
-        case .mismatch: .idempotencyMismatch
-        case .none: throw .idempotencyKeyInUse
-        }
+        let answer = try await keptAnswer(idempotency, tenant: subscription.tenant)
+        return answer.map { .replay($0) } ?? .idempotencyMismatch
     }
 
     /// The tenant's subscription `id`.
