@@ -140,9 +140,12 @@ actor CredentialKeeper {
                 stored = now
             }
         } catch {
-            return .unavailable(
-                "The credential could not be refreshed: the database did not answer."
+            // Should the endpoint have answered already, a refresh token for one use is lost.
+            logger.error(
+                "a credential was not refreshed",
+                metadata: ["error": "\(error)", "tenant": "\(stored.credential.tenant)"]
             )
+            return .unavailable("This service could not refresh the credential.")
         }
         return .unavailable("Another instance has been refreshing the credential for too long.")
     }
