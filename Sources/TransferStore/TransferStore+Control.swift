@@ -227,6 +227,7 @@ extension TransferStore {
                 WHERE p.session_id = \(session.uuid) AND p.outstanding > (
                     SELECT count(*) FROM publication b WHERE b.session_id = p.session_id)
                 """,
+                Self.forgetCredentials(ofEndedSession: session),
             ])
             if rows[2].isEmpty { return }
         }

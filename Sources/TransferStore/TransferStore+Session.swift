@@ -216,7 +216,6 @@ extension TransferStore {
         guard let row = rows.first else { return false }
         let session = try decoding { () throws(PostgresError) in try row.session("session_id") }
         try await cancelAll(of: session)
-        _ = try await run(Self.forgetCredentials(ofEndedSession: session))
         return true
     }
 }

@@ -167,6 +167,29 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// As when the instance that began to end it has died.
+    @Test func whatWasAnsweredForASessionGoesWithItWhoeverEndsIt() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let origin = Origin(scheme: "https", host: "origin.test", port: 443)
+        try await fixture.conclude(
+            try await fixture.claim(),
+            .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(60))
+        )
+        let answer = CredentialAnswer.given(.bearer, secret: [1])
+        _ = try await fixture.store.answerChallenge(tenant: fixture.tenant, id: id, with: answer)
+        let kept: Query = """
+            SELECT (SELECT count(*) FROM credential) + (SELECT count(*) FROM session_credential)
+                AS count
+            """
+        #expect(try await fixture.count(kept) == 2)
+        _ = try await fixture.aside.execute("INSERT INTO invalidation SELECT id FROM session")
+        try await fixture.store.continueInvalidations()
+        #expect(try await fixture.count(kept) == 0)
+        #expect(try await fixture.state(id) == .cancelled)
+        try await fixture.checkInvariants()
+    }
+
     @Test func tasksAreListedByWhatTheyWaitFor() async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
