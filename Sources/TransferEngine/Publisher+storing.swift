@@ -13,10 +13,10 @@ extension Publisher {
     /// not suffer for it.
     ///
     /// - Returns: the tasks that were changed; nil when the service stops first.
-    func stored<Item: Sendable>(
+    nonisolated func stored<Item: Sendable>(
         _ step: String,
         _ items: [Item],
-        _ change: ([Item]) async throws(StoreError) -> Set<TaskID>
+        _ change: @Sendable ([Item]) async throws(StoreError) -> Set<TaskID>
     ) async -> Set<TaskID>? {
         var tries = 0
         while true {

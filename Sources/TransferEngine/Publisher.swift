@@ -14,7 +14,7 @@ import TransferStore
 actor Publisher {
     /// Attempts ended by one flush at most.
     private static let batchMax = 500
-    /// Flushes at once.
+    /// Groups that are made durable and published at once.
     private static let flushesMax = 3
     /// Files up to which each is made durable by itself rather than its whole file system.
     private static let singleSyncMax = 4
@@ -27,6 +27,7 @@ actor Publisher {
     let logger: Logger
     private let onConcluded: @Sendable () -> Void
     private nonisolated let inbox = Inbox<Entry>()
+    private nonisolated let ends = Inbox<End>()
     private nonisolated let unfinished = Atomic(0)
 
     /// What is to be ended.
@@ -40,6 +41,12 @@ actor Publisher {
         case conclusion(Conclusion, part: PartFile?)
         /// A part file that nobody will finish.
         case abandoned(Container.Place)
+    }
+
+    /// An attempt that ends, with its part file if that is not the result.
+    private struct End: Sendable {
+        var conclusion: Conclusion
+        var part: PartFile?
     }
 
     init(
@@ -71,9 +78,18 @@ actor Publisher {
         inbox.append(entry)
     }
 
-    /// Flushes until cancelled and empty; while one group waits for the database, the next is made
-    /// durable.
+    /// Ends attempts until cancelled and empty; while one group waits for the database, the next
+    /// is made durable.
     nonisolated func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.concludeAll() }
+            await self.flushAll()
+        }
+        // What came through the flushes after they were cancelled.
+        await concludeAll()
+    }
+
+    private nonisolated func flushAll() async {
         await withTaskGroup(of: Void.self) { group in
             var running = 0
             while true {
@@ -85,27 +101,40 @@ actor Publisher {
                 if batch.isEmpty { return }
                 running += 1
                 group.addTask {
-                    await self.flush(batch)
-                    self.unfinished.subtract(batch.count, ordering: .relaxed)
+                    let ends = await self.flush(batch)
+                    for end in ends { self.ends.append(end) }
+                    self.unfinished.subtract(batch.count - ends.count, ordering: .relaxed)
                 }
             }
         }
     }
 
-    private func flush(_ batch: [Entry]) async {
-        var ends = Ends()
+    /// One group after the other: all that ended while one was being written is the next. Two at
+    /// once would wait for each other's sessions, and cost more the smaller they are.
+    private nonisolated func concludeAll() async {
+        while true {
+            let batch = await ends.next(limit: Self.batchMax)
+            if batch.isEmpty { return }
+            await conclude(batch)
+            unfinished.subtract(batch.count, ordering: .relaxed)
+        }
+    }
+
+    private func flush(_ batch: [Entry]) async -> [End] {
+        var ends: [End] = []
         var parts: [(file: PartFile, publication: Publication)] = []
         var publications: [Publication] = []
         for entry in batch {
             switch entry {
             case .part(let file, let publication): parts.append((file, publication))
             case .publication(let publication): publications.append(publication)
-            case .conclusion(let conclusion, let part): ends.append(keeping(part, conclusion), part)
+            case .conclusion(let conclusion, let part):
+                ends.append(End(conclusion: keeping(part, conclusion), part: part))
             case .abandoned(let part): remove(part)
             }
         }
         let resumptions =
-            parts.compactMap(\.publication.resumption) + ends.conclusions.compactMap(\.resumption)
+            parts.compactMap(\.publication.resumption) + ends.compactMap(\.conclusion.resumption)
         if !resumptions.isEmpty {
             _ = await stored("resumption", resumptions) { resumptions throws(StoreError) in
                 try await self.store.recordResumptions(resumptions)
@@ -113,19 +142,7 @@ actor Publisher {
         }
         makeDurable(&parts, failed: &ends)
         publications += await claimForGood(parts)
-        ends.conclusions += rename(publications)
-        await conclude(ends)
-    }
-
-    /// Attempts that end, with the part files of those that have one which is not the result.
-    private struct Ends {
-        var conclusions: [Conclusion] = []
-        var parts: [TaskID: PartFile] = [:]
-
-        mutating func append(_ conclusion: Conclusion, _ part: PartFile?) {
-            conclusions.append(conclusion)
-            parts[conclusion.task] = part
-        }
+        return ends + rename(publications).map { End(conclusion: $0) }
     }
 
     /// Makes the part of an ended attempt durable if another one is to go on with it.
@@ -184,31 +201,31 @@ actor Publisher {
     /// Makes the bytes of `parts` durable; those that could not be are taken out as failed.
     private func makeDurable(
         _ parts: inout [(file: PartFile, publication: Publication)],
-        failed ends: inout Ends
+        failed ends: inout [End]
     ) {
-        var failures: [Conclusion] = []
+        var errors: [TaskID: StorageError] = [:]
         if parts.count > Self.singleSyncMax {
             do throws(StorageError) {
                 try container.syncAll()
             } catch {
                 // The error may belong to any of them, so none may be trusted.
-                failures = parts.map { retry($0.publication, error) }
+                for part in parts { errors[part.publication.task] = error }
             }
         } else {
             for part in parts {
                 do throws(StorageError) {
                     try part.file.sync()
                 } catch {
-                    failures.append(retry(part.publication, error))
+                    errors[part.publication.task] = error
                 }
             }
         }
-        let failed = Set(failures.map(\.task))
-        ends.conclusions += failures
-        for part in parts where failed.contains(part.publication.task) {
-            ends.parts[part.publication.task] = part.file
+        guard !errors.isEmpty else { return }
+        for part in parts {
+            guard let error = errors[part.publication.task] else { continue }
+            ends.append(End(conclusion: retry(part.publication, error), part: part.file))
         }
-        parts.removeAll { failed.contains($0.publication.task) }
+        parts.removeAll { errors[$0.publication.task] != nil }
     }
 
     /// Moves the attempts past the point of no return.
@@ -292,34 +309,37 @@ actor Publisher {
         }
     }
 
-    private func conclude(_ ends: Ends) async {
-        let conclusions = ends.conclusions
-        guard !conclusions.isEmpty else { return }
-        let concluded = await stored("conclude", conclusions) { conclusions throws(StoreError) in
+    private nonisolated func conclude(_ ends: [End]) async {
+        let concluded = await stored("conclude", ends.map(\.conclusion)) {
+            conclusions throws(StoreError) in
             try await self.store.conclude(conclusions)
         }
         // Without an answer nothing is known, and nothing is removed.
         guard let concluded else { return }
-        if concluded.count < conclusions.count {
+        if concluded.count < ends.count {
             logger.notice(
                 "stale attempts dropped",
-                metadata: ["count": "\(conclusions.count - concluded.count)"]
+                metadata: ["count": "\(ends.count - concluded.count)"]
             )
         }
         onConcluded()
-        await settle(ends.parts.filter { !concluded.contains($0.key) }.map(\.value))
-        await discard(
-            conclusions.compactMap { conclusion in
-                guard concluded.contains(conclusion.task), conclusion.abandoned != nil else {
-                    return nil
-                }
-                return ends.parts[conclusion.task]
+        var stale: [PartFile] = []
+        var unwanted: [PartFile] = []
+        for end in ends {
+            guard let part = end.part else { continue }
+            if !concluded.contains(end.conclusion.task) {
+                stale.append(part)
+            } else if end.conclusion.abandoned != nil {
+                unwanted.append(part)
             }
-        )
+        }
+        await settle(stale)
+        await discard(unwanted)
     }
 
     /// Removes parts that nobody will go on with; whoever finds their rows does it otherwise.
     private func discard(_ parts: [PartFile]) async {
+        guard !parts.isEmpty else { return }
         let gone = parts.filter { remove($0.place) }
         guard !gone.isEmpty else { return }
         do throws(StoreError) {

@@ -210,16 +210,22 @@ extension TransferStore {
             ),
             partial_row AS (\(Self.replacePartial)),
             partial_gone AS (
-                DELETE FROM partial x USING gone g JOIN item i USING (place)
-                WHERE x.task_id = ANY (\(columns.tasks)) AND x.task_id = g.task_id
-                    AND (g.verdict IN ('completed', 'answered', 'failed') OR x.part_fence = i.abandoned)
-                RETURNING x.task_id, x.part_fence, x.source_task_id,
-                    x.part_fence IS NOT DISTINCT FROM g.part_fence
-                        AND g.verdict = 'completed' AS is_result
+                -- One look-up of all: joined, each row would be looked for among all of the array.
+                DELETE FROM partial x
+                WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+                    AND (x.task_id IN (
+                            SELECT g.task_id FROM gone g
+                            WHERE g.verdict IN ('completed', 'answered', 'failed'))
+                        OR x.part_fence IN (
+                            SELECT i.abandoned FROM gone g JOIN item i USING (place)
+                            WHERE i.abandoned IS NOT NULL))
+                RETURNING x.task_id, x.part_fence, x.source_task_id
             ),
             abandoned_row AS (
                 INSERT INTO abandoned_part (fence, task_id, source_task_id)
-                SELECT part_fence, task_id, source_task_id FROM partial_gone WHERE NOT is_result
+                SELECT x.part_fence, x.task_id, x.source_task_id
+                FROM partial_gone x JOIN gone g USING (task_id)
+                WHERE g.verdict <> 'completed' OR x.part_fence IS DISTINCT FROM g.part_fence
                 UNION ALL
                 SELECT i.abandoned, g.task_id, NULL FROM gone g JOIN item i USING (place)
                 WHERE i.abandoned IS NOT NULL

@@ -14,7 +14,11 @@ package struct TransferStore: Sendable {
     ///
     /// Every statement on a hot path reads by an index. The statistics of a queue are always out of
     /// date, though, and a plan made while a table was almost empty would read all of it later.
-    package static let serverSettings = ["enable_seqscan": "off"]
+    /// For the same reason a plan is made once for each connection and not for each set of values,
+    /// which for a claim costs as much as running it.
+    package static let serverSettings = [
+        "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan",
+    ]
 
     package init(pool: ConnectionPool) { self.pool = pool }
 
