@@ -8,6 +8,8 @@ extension TransferStore {
     /// - Returns: the tasks whose publication of that fence now exists, also when an earlier call
     ///   with an unknown outcome made it; the part files of all others are to be removed.
     package func publish(_ publications: [Publication]) async throws(StoreError) -> Set<TaskID> {
+        // In one order everywhere, as in a conclusion.
+        let publications = publications.sorted { $0.task.uuid < $1.task.uuid }
         let tasks = publications.map(\.task.uuid)
         let fences = publications.map(\.fence.rawValue)
         let partFences = publications.map(\.partFence.rawValue)
@@ -24,22 +26,21 @@ extension TransferStore {
                 ) AS i (task_id, fence, part_fence, http_status, bytes_received, content_type,
                     etag, is_length_verified, suggested_file_name)
             ),
+            moved AS MATERIALIZED (
+                SELECT i.*, a.worker, a.number, a.session_id, a.started_at, a.resumed_at_offset
+                FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
+            ),
             gone AS (
-                -- The array besides the join makes this a look-up whatever the statistics say.
-                DELETE FROM attempt a USING item i
-                WHERE a.task_id = ANY (\(tasks))
-                    AND a.task_id = i.task_id AND a.fence = i.fence
-                RETURNING a.task_id, a.worker, a.number, a.session_id, a.started_at,
-                    a.resumed_at_offset
+                DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT m.task_id FROM moved m))
             )
             INSERT INTO publication (
                 task_id, fence, part_fence, worker, number, session_id, http_status,
                 bytes_received, content_type, etag, is_length_verified, started_at,
                 resumed_at_offset, suggested_file_name)
-            SELECT g.task_id, i.fence, i.part_fence, g.worker, g.number, g.session_id,
-                i.http_status, i.bytes_received, i.content_type, i.etag, i.is_length_verified,
-                g.started_at, g.resumed_at_offset, i.suggested_file_name
-            FROM gone g JOIN item i USING (task_id)
+            SELECT task_id, fence, part_fence, worker, number, session_id, http_status,
+                bytes_received, content_type, etag, is_length_verified, started_at,
+                resumed_at_offset, suggested_file_name
+            FROM moved
             """,
             """
             SELECT p.task_id FROM publication p
@@ -52,6 +53,15 @@ extension TransferStore {
         }
     }
 
+    /// The attempt of an item `i`, if it has that fence.
+    ///
+    /// `LIMIT` makes this a look-up by key for each item, whatever the statistics of the table say,
+    /// which are mostly those of an empty one.
+    private static let lockAttempt: Query = """
+        SELECT * FROM attempt a WHERE a.task_id = i.task_id AND a.fence = i.fence
+        LIMIT 1 FOR UPDATE
+        """
+
     /// Ends attempts and publications, writes their events and keeps the sessions' counters, in
     /// one statement for the whole batch.
     ///
@@ -62,38 +72,43 @@ extension TransferStore {
         let query: Query = """
             WITH item AS (
                 SELECT * FROM unnest(
-                    \(columns.tasks), \(columns.fences), \(columns.verdicts),
-                    \(columns.bytesReceived), \(columns.failures), \(columns.delays),
-                    \(columns.abandoned), \(columns.bytesSent)
-                ) WITH ORDINALITY AS i (
-                    task_id, fence, verdict, bytes_received, failure, delay_ms, abandoned,
-                    bytes_sent, place)
+                    \(columns.places), \(columns.tasks), \(columns.fences), \(columns.verdicts),
+                    \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures),
+                    \(columns.delays), \(columns.abandoned)
+                ) AS i (
+                    place, task_id, fence, verdict, bytes_received, bytes_sent, failure, delay_ms,
+                    abandoned)
             ),
             -- 1. Each row tells of its own end, matched by fence: a batch may hold a stale end of
-            -- the same task. The array besides the join makes it a look-up whatever the
-            -- statistics say.
-            from_attempt AS (
-                DELETE FROM attempt a USING item i
-                WHERE a.task_id = ANY (\(columns.tasks))
-                    AND a.task_id = i.task_id AND a.fence = i.fence AND i.verdict <> 'completed'
-                RETURNING i.place, i.verdict, i.failure, i.delay_ms, i.bytes_sent, a.task_id,
-                    a.fence, a.number, i.bytes_received, a.started_at, a.began_at, a.resumed_at_offset
+            -- the same task.
+            from_attempt AS MATERIALIZED (
+                SELECT i.*, a.number, a.started_at, a.began_at, a.resumed_at_offset
+                FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
+                WHERE i.verdict <> 'completed'
             ),
-            from_publication AS (
-                DELETE FROM publication p USING item i
-                WHERE p.task_id = ANY (\(columns.tasks))
-                    AND p.task_id = i.task_id AND p.fence = i.fence
-                RETURNING i.place, i.verdict, i.failure, i.delay_ms, i.bytes_sent, p.task_id,
-                    p.fence, p.number,
-                    p.bytes_received, p.started_at, p.started_at AS began_at,
-                    p.resumed_at_offset, p.http_status, p.content_type, p.etag,
-                    p.is_length_verified, p.part_fence, p.suggested_file_name
+            attempt_gone AS (
+                DELETE FROM attempt a
+                WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_attempt e))
+            ),
+            from_publication AS MATERIALIZED (
+                SELECT i.place, i.task_id, i.fence, i.verdict, p.bytes_received, i.bytes_sent,
+                    i.failure, i.delay_ms, i.abandoned, p.number, p.started_at,
+                    p.started_at AS began_at, p.resumed_at_offset, p.http_status, p.content_type,
+                    p.etag, p.is_length_verified, p.part_fence, p.suggested_file_name
+                FROM item i CROSS JOIN LATERAL (
+                    SELECT * FROM publication p WHERE p.task_id = i.task_id AND p.fence = i.fence
+                    LIMIT 1 FOR UPDATE
+                ) p
+            ),
+            publication_gone AS (
+                DELETE FROM publication p
+                WHERE p.task_id = ANY (ARRAY(SELECT e.task_id FROM from_publication e))
             ),
             gone AS (
                 SELECT e.place, e.verdict, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
-                    t.id AS task_id, t.session_id, t.generation, t.lane, t.priority_rank,
-                    e.fence, e.number AS attempt, e.bytes_received, e.started_at, e.began_at,
-                    e.resumed_at_offset, e.part_fence, u.response_body,
+                    e.abandoned, t.id AS task_id, t.session_id, t.generation, t.lane,
+                    t.priority_rank, e.fence, e.number AS attempt, e.bytes_received, e.started_at,
+                    e.began_at, e.resumed_at_offset, e.part_fence, u.response_body,
                     coalesce(e.http_status, u.http_status) AS http_status,
                     coalesce(e.content_type, u.content_type) AS content_type,
                     coalesce(e.etag, u.etag) AS etag,
@@ -106,7 +121,7 @@ extension TransferStore {
                     FROM from_attempt
                     UNION ALL SELECT * FROM from_publication
                 ) e
-                JOIN task t ON t.id = e.task_id
+                CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = e.task_id LIMIT 1) t
                 LEFT JOIN unnest(
                     \(columns.answers.map(\.place)), \(columns.answers.map(\.httpStatus)),
                     \(columns.answers.map(\.contentType)), \(columns.answers.map(\.etag)),
@@ -176,7 +191,7 @@ extension TransferStore {
                     m.response_body_bytes, m.remote_port, m.local_address, m.local_port,
                     g.bytes_sent, m.connections
                 FROM gone g JOIN unnest(
-                    \(columns.metrics.httpStatuses), \(columns.metrics.redirects),
+                    \(columns.places), \(columns.metrics.httpStatuses), \(columns.metrics.redirects),
                     \(columns.metrics.nameLookups), \(columns.metrics.connects),
                     \(columns.metrics.tlsHandshakes), \(columns.metrics.firstBytes),
                     \(columns.metrics.totals), \(columns.metrics.areReused),
@@ -187,12 +202,12 @@ extension TransferStore {
                     \(columns.metrics.responseBodyBytes), \(columns.metrics.remotePorts),
                     \(columns.metrics.localAddresses), \(columns.metrics.localPorts),
                     \(columns.metrics.connections)
-                ) WITH ORDINALITY AS m (
-                    http_status, redirects, name_lookup_us, connect_us, tls_us, first_byte_us,
+                ) AS m (
+                    place, http_status, redirects, name_lookup_us, connect_us, tls_us, first_byte_us,
                     total_us, is_connection_reused, http_version, remote_address, fetch_start_us,
                     request_start_us, request_end_us, request_header_bytes, request_body_bytes,
                     response_header_bytes, response_body_bytes, remote_port, local_address,
-                    local_port, connections, place)
+                    local_port, connections)
                     USING (place)
             ),
             -- 2. What another attempt goes on with, and what no longer serves anybody.
@@ -210,15 +225,13 @@ extension TransferStore {
             ),
             partial_row AS (\(Self.replacePartial)),
             partial_gone AS (
-                -- One look-up of all: joined, each row would be looked for among all of the array.
                 DELETE FROM partial x
                 WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
                     AND (x.task_id IN (
                             SELECT g.task_id FROM gone g
                             WHERE g.verdict IN ('completed', 'answered', 'failed'))
                         OR x.part_fence IN (
-                            SELECT i.abandoned FROM gone g JOIN item i USING (place)
-                            WHERE i.abandoned IS NOT NULL))
+                            SELECT g.abandoned FROM gone g WHERE g.abandoned IS NOT NULL))
                 RETURNING x.task_id, x.part_fence, x.source_task_id
             ),
             abandoned_row AS (
@@ -227,8 +240,7 @@ extension TransferStore {
                 FROM partial_gone x JOIN gone g USING (task_id)
                 WHERE g.verdict <> 'completed' OR x.part_fence IS DISTINCT FROM g.part_fence
                 UNION ALL
-                SELECT i.abandoned, g.task_id, NULL FROM gone g JOIN item i USING (place)
-                WHERE i.abandoned IS NOT NULL
+                SELECT g.abandoned, g.task_id, NULL FROM gone g WHERE g.abandoned IS NOT NULL
                 UNION ALL \(Self.selectReplaced)
                 ON CONFLICT (fence) DO NOTHING
             ),
@@ -263,6 +275,8 @@ extension TransferStore {
 
 /// The conclusions turned on their side: an array per column, for `unnest`.
 private struct ConclusionColumns {
+    /// Where each was among what was given, from 1 on: the order of its events.
+    var places: [Int64] = []
     var tasks: [UUID] = []
     var fences: [Int64] = []
     var verdicts: [String] = []
@@ -277,7 +291,11 @@ private struct ConclusionColumns {
     var questions: [QuestionColumns] = []
 
     init(_ conclusions: [Conclusion]) throws(StoreError) {
-        for (index, conclusion) in conclusions.enumerated() {
+        // By task, as everybody locks them, so that nobody waits for one who waits for him.
+        let sorted = conclusions.enumerated().sorted { $0.element.task.uuid < $1.element.task.uuid }
+        for (index, conclusion) in sorted {
+            let place = Int64(index + 1)
+            places.append(place)
             tasks.append(conclusion.task.uuid)
             fences.append(conclusion.fence.rawValue)
             bytesReceived.append(conclusion.bytesReceived)
@@ -285,13 +303,13 @@ private struct ConclusionColumns {
             abandoned.append(conclusion.abandoned?.rawValue)
             metrics.append(conclusion.metrics)
             if let partial = conclusion.partial {
-                partials.append(PartialColumns(partial, place: Int64(index + 1)))
+                partials.append(PartialColumns(partial, place: place))
             }
             switch conclusion.verdict {
             case .completed: try append("completed")
             case .answered(let result, let body):
                 try append("answered")
-                answers.append(AnswerColumns(result, body: body, place: Int64(index + 1)))
+                answers.append(AnswerColumns(result, body: body, place: place))
             case .failed(let failure): try append("failed", failure)
             case .retry(let failure, let delay): try append("retry", failure, delay)
             case .waitForConnectivity(let failure, let delay):
@@ -300,7 +318,7 @@ private struct ConclusionColumns {
                 try append("asks", failure, time)
                 questions.append(
                     QuestionColumns(
-                        place: Int64(index + 1),
+                        place: place,
                         origin: origin.description,
                         credential: name
                     )
