@@ -58,6 +58,10 @@ package struct CurlRequest: Sendable {
     /// libcurl sends it again on a new connection when a kept one turns out to be dead; without
     /// this leave each request has a connection of its own.
     package var isReplayable: Bool
+    /// Whether to ask for the host's addresses anew instead of taking those of the last minute.
+    ///
+    /// For a request that follows one that failed: what was known may be why.
+    package var resolvesAnew = false
     /// Decides which addresses the transfer may reach.
     package var egress: EgressGuard
 

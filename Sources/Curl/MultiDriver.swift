@@ -230,8 +230,12 @@ import EventLoop
         if let timer = pauseTimers.removeValue(forKey: transfer.id) { loop.cancel(timer) }
         let outcome = transfer.outcome(result, reason: reason)
         unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
-        transfer.easy.reset()
-        if idleHandles.count < Self.idleHandlesMax { idleHandles.append(transfer.easy) }
+        // One that never got as far as a connection, as for want of an address, still has its
+        // buffer and is of no use: with a buffer libcurl 7.88 refuses `CURLOPT_BUFFERSIZE`.
+        if result == CURLE_OK, idleHandles.count < Self.idleHandlesMax {
+            transfer.easy.reset()
+            idleHandles.append(transfer.easy)
+        }
         transfer.sink.finish(outcome)
     }
 

@@ -62,6 +62,8 @@ extension CurlRequest {
     /// `isAtOrigin` when the request goes where the task does, and not elsewhere by a redirect.
     mutating func apply(_ claim: TaskClaim, remaining: Duration, isAtOrigin: Bool) {
         isReplayable = claim.isIdempotent
+        // An attempt after a wait for connectivity has the number of the one before.
+        resolvesAnew = claim.number > 1 || claim.elapsed > .seconds(1)
         inactivityTimeout = claim.timeoutForRequest
         totalTimeout = max(remaining, .milliseconds(1))
         firstByteTimeout = claim.options.timeoutForFirstByte

@@ -61,6 +61,15 @@ struct CurlNameTests {
         #expect(exchange.origin.log.now.connectionsAccepted == 0)
     }
 
+    @Test func aNameWithoutAnAddressDoesTheNextTransferNoHarm() async throws {
+        let exchange = try Exchange()
+        let host = String(repeating: "a", count: 64) + ".test"
+        for _ in 0..<2 {
+            #expect(try await run(exchange, host: host, .everywhere).code == .couldNotResolve)
+            #expect(try await run(exchange, .everywhere).get().primaryAddress == "127.0.0.1")
+        }
+    }
+
     /// A label of more than 63 bytes (RFC 1035 §2.3.4), which no name server is asked for.
     @Test func aNameWithoutAnAddressIsNotResolved() async throws {
         let host = String(repeating: "a", count: 64) + ".test"

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TransferTestSupport
 
 /// A data directory of one test, with the private cluster that the program makes in it.
 final class DataDirectory: Sendable {
@@ -12,10 +13,20 @@ final class DataDirectory: Sendable {
     deinit {
         // A service that was killed leaves its cluster.
         if let server = databaseServer, isAlive(server) { kill(server, SIGKILL) }
-        for path in [path, "\(path)-log"] {
+        for path in [path, "\(path)-log", "\(path)-resolver"] {
             // A directory that stays is no harm to the result of a test.
             try? FileManager.default.removeItem(atPath: path)
         }
+    }
+
+    /// Writes a resolv.conf(5) that names one server.
+    ///
+    /// - Returns: the path of the file.
+    func resolver(_ server: NameServer) throws -> String {
+        let file = "\(path)-resolver"
+        let text = "nameserver \(server.address)\noptions timeout:5 attempts:1\n"
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        return file
     }
 
     /// The process of the cluster's server, as its own file names it.

@@ -15,12 +15,27 @@ enum Program {
     }()
 
     /// Starts it without any setting of the machine.
-    static func start(_ arguments: [String], log: String) throws -> ChildProcess {
+    ///
+    /// - Parameter resolver: a file to be its resolv.conf(5), which no other process sees.
+    static func start(
+        _ arguments: [String],
+        log: String,
+        resolver: String? = nil
+    ) throws -> ChildProcess {
         let environment = ProcessInfo.processInfo.environment.filter {
             $0.key != "DATABASE_URL" && !$0.key.hasPrefix("TRANSFERD_")
                 && !$0.key.hasPrefix("PG")
         }
-        return try ChildProcess(path, arguments, environment: environment, log: log)
+        guard let resolver else {
+            return try ChildProcess(path, arguments, environment: environment, log: log)
+        }
+        let script = #"mount --bind "$0" /etc/resolv.conf && exec "$@""#
+        return try ChildProcess(
+            "/usr/bin/unshare",
+            ["--mount", "sh", "-c", script, resolver, path] + arguments,
+            environment: environment,
+            log: log
+        )
     }
 
     /// Runs it to its end.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TransferTestSupport
 
 /// The built program, running as its users run it.
 final class ServiceProcess: Sendable {
@@ -20,12 +21,19 @@ final class ServiceProcess: Sendable {
     private let process: ChildProcess
 
     /// Starts the service in `directory` and waits until it listens.
-    init(in directory: DataDirectory, _ options: [String] = []) async throws {
+    ///
+    /// - Parameter nameServer: the only one it asks; needs root.
+    init(
+        in directory: DataDirectory,
+        _ options: [String] = [],
+        nameServer: NameServer? = nil
+    ) async throws {
         let log = "\(directory.path)-log"
         process = try Program.start(
             ["serve", "--port", "0", "--allow-network", "127.0.0.0/8"] + directory.options
                 + options,
-            log: log
+            log: log,
+            resolver: try nameServer.map(directory.resolver)
         )
         guard let line = await process.line(),
             let announcement = try? JSONDecoder().decode(Announcement.self, from: line)
@@ -38,6 +46,11 @@ final class ServiceProcess: Sendable {
     }
 
     deinit { process.signal(SIGKILL) }
+
+    /// The threads that it has now.
+    func threadCount() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
+    }
 
     /// Ends it without warning.
     func killNow() async -> Int32 {

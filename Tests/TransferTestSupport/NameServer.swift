@@ -46,8 +46,8 @@ package final class NameServer: Sendable {
             throw error
         }
         listen(listener, 128)
-        detach { $0.answerDatagrams() }
-        detach { $0.answerConnections() }
+        startThread { [self] in answerDatagrams() }
+        startThread { [self] in answerConnections() }
     }
 
     /// Sets what is answered from now on; a name that was not set does not exist.
@@ -59,28 +59,6 @@ package final class NameServer: Sendable {
         // Wakes the threads, which close what they use.
         shutdown(datagrams, Int32(SHUT_RDWR))
         shutdown(listener, Int32(SHUT_RDWR))
-    }
-
-    private func detach(_ body: @escaping @Sendable (NameServer) -> Void) {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(Work(server: self, body: body)).toOpaque()
-        pthread_create(&thread, nil, { context in
-            guard let context else { return nil }
-            let work = Unmanaged<Work>.fromOpaque(context).takeRetainedValue()
-            work.body(work.server)
-            return nil
-        }, context)
-        pthread_detach(thread)
-    }
-
-    private final class Work {
-        let server: NameServer
-        let body: @Sendable (NameServer) -> Void
-
-        init(server: NameServer, body: @escaping @Sendable (NameServer) -> Void) {
-            self.server = server
-            self.body = body
-        }
     }
 
     private func answerDatagrams() {
@@ -95,7 +73,11 @@ package final class NameServer: Sendable {
                 }
             }
             guard received > 0 else { return }
-            guard let message = message(to: Array(buffer.prefix(received)), bytesMax: Self.datagramMax)
+            guard
+                let message = message(
+                    to: Array(buffer.prefix(received)),
+                    bytesMax: Self.datagramMax
+                )
             else { continue }
             withUnsafePointer(to: &peer) { peer in
                 peer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -105,19 +87,24 @@ package final class NameServer: Sendable {
         }
     }
 
-    /// One question each, as resolvers do that got a truncated answer.
     private func answerConnections() {
         defer { close(listener) }
         while true {
             let connection = accept(listener, nil, nil)
             guard connection >= 0 else { return }
-            defer { close(connection) }
-            guard let head = Self.read(2, from: connection),
-                let query = Self.read(Int(head[0]) << 8 | Int(head[1]), from: connection),
-                let message = message(to: query, bytesMax: Int(UInt16.max))
-            else { continue }
+            startThread { [self] in answer(connection) }
+        }
+    }
+
+    /// Answers until the resolver closes: it asks for addresses of both kinds on one connection.
+    private func answer(_ connection: Int32) {
+        defer { close(connection) }
+        while let head = Self.read(2, from: connection),
+            let query = Self.read(Int(head[0]) << 8 | Int(head[1]), from: connection)
+        {
+            guard let message = message(to: query, bytesMax: Int(UInt16.max)) else { continue }
             let framed = [UInt8(message.count >> 8), UInt8(message.count & 0xFF)] + message
-            _ = send(connection, framed, framed.count, Int32(MSG_NOSIGNAL.rawValue))
+            _ = send(connection, framed, framed.count, Int32(MSG_NOSIGNAL))
         }
     }
 
@@ -136,24 +123,29 @@ package final class NameServer: Sendable {
         }
         let isCut = 12 + question.bytes.count + records.count * 16 > bytesMax
         let count = isCut ? 0 : records.count
+        var message = Array(query.prefix(2))
         // A response that is authoritative, perhaps cut, with recursion wanted and available.
-        let flags = [0x85 | (isCut ? 0x02 : 0), 0x80 | code]
-        let counts = [0, 1, UInt8(count >> 8), UInt8(count & 0xFF), 0, 0, 0, 0]
-        return query.prefix(2) + flags + counts + question.bytes
-            + (isCut ? [] : records.flatMap { $0 })
+        message += [0x85 | (isCut ? 0x02 : 0), 0x80 | code]
+        message += [0, 1, UInt8(count >> 8), UInt8(count & 0xFF), 0, 0, 0, 0]
+        message += question.bytes
+        for record in records.prefix(count) { message += record }
+        return message
     }
 
     /// The resource record of an address, to be kept for no time.
     private static func record(_ address: String) -> [UInt8]? {
         var parsed = in_addr()
         guard inet_pton(AF_INET, address, &parsed) == 1 else { return nil }
-        return [0xC0, 0x0C] + typeA + internet + [0, 0, 0, 0, 0, 4]
-            + withUnsafeBytes(of: parsed.s_addr) { Array($0) }
+        var record: [UInt8] = [0xC0, 0x0C]
+        record += typeA + internet
+        record += [0, 0, 0, 0, 0, 4]
+        record += withUnsafeBytes(of: parsed.s_addr) { Array($0) }
+        return record
     }
 
     private static func read(_ count: Int, from connection: Int32) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
-        let received = recv(connection, &bytes, count, Int32(MSG_WAITALL.rawValue))
+        let received = recv(connection, &bytes, count, Int32(MSG_WAITALL))
         return received == count ? bytes : nil
     }
 

@@ -1,0 +1,125 @@
+import Foundation
+import Glibc
+import Testing
+import TransferTestSupport
+import TransferWire
+
+/// Fault T13: name servers that fail, are silent, tell too much or change their minds.
+///
+/// The service gets a resolver configuration of its own by a mount namespace, which takes the rights
+/// of root.
+@Suite(.timeLimit(.minutes(5)), .enabled(if: geteuid() == 0, "needs root"))
+struct NameTests {
+    private static let body = OriginBody.text("found")
+
+    private struct Bench {
+        let names: NameServer
+        let origin: LoopbackOrigin
+        let service: ServiceProcess
+        let client: APIClient
+        /// Closes with the last test that uses it.
+        let directory: DataDirectory
+
+        init() async throws {
+            names = try NameServer()
+            origin = try LoopbackOrigin()
+            origin.when("/file", .response(body: NameTests.body))
+            directory = DataDirectory()
+            service = try await ServiceProcess(in: directory, nameServer: names)
+            client = try APIClient(service, key: directory.apiKey())
+            let put = try await client.send("PUT", "/v1/sessions/s", "{}")
+            #expect(put.status == 201)
+        }
+
+        func end() async {
+            #expect(await service.terminate() == 0)
+            origin.stop()
+            names.stop()
+        }
+
+        /// Submits a download from a host of that name.
+        func submit(_ host: String, _ options: String = "") async throws -> String {
+            let url = "http://\(host):\(origin.port)/file"
+            let answer = try await client.send(
+                "POST",
+                "/v1/sessions/s/tasks",
+                #"[{"url":"\#(url)"\#(options)}]"#
+            )
+            let receipt = try JSONDecoder().decode(BatchReceipt.self, from: Data(answer.body))
+            return try #require(receipt.items.first).id
+        }
+
+        func task(_ id: String) async throws -> TaskDocument {
+            try await client.get("/v1/tasks/\(id)")
+        }
+
+        func wait(_ id: String, until state: String) async throws {
+            try await eventually("task is \(state)") { try await task(id).state == state }
+        }
+    }
+
+    @Test func aNameServerThatFailsIsAskedAgain() async throws {
+        let bench = try await Bench()
+        bench.names.know("host.test", .failure)
+        let id = try await bench.submit(
+            "host.test",
+            #","retry":{"attempts_max":50,"delay_base":1}"#
+        )
+        try await bench.wait(id, until: "waiting_for_retry")
+        #expect(try await bench.task(id).error?.code == "could_not_resolve_host")
+        bench.names.know("host.test", .addresses(["127.0.0.1"]))
+        try await bench.wait(id, until: "completed")
+        await bench.end()
+    }
+
+    /// libcurl keeps what a name meant for a minute, which must not outlast a failure.
+    @Test func anAddressThatHasChangedIsFoundByTheNextAttempt() async throws {
+        let bench = try await Bench()
+        bench.names.know("moving.test", .addresses(["127.0.0.2"]))
+        let id = try await bench.submit(
+            "moving.test",
+            #","retry":{"attempts_max":5,"delay_base":1,"delay_max":2}"#
+        )
+        try await bench.wait(id, until: "waiting_for_retry")
+        #expect(try await bench.task(id).error?.code == "could_not_connect")
+        bench.names.know("moving.test", .addresses(["127.0.0.1"]))
+        try await bench.wait(id, until: "completed")
+        await bench.end()
+    }
+
+    @Test func ofAThousandAddressesOneIsEnough() async throws {
+        let bench = try await Bench()
+        let refusing = (0..<999).map { "127.0.\(1 + $0 / 250).\(1 + $0 % 250)" }
+        bench.names.know("many.test", .addresses(refusing + ["127.0.0.1"]))
+        let id = try await bench.submit("many.test")
+        try await bench.wait(id, until: "completed")
+        #expect(try await bench.task(id).attempt == 1)
+        await bench.end()
+    }
+
+    /// Names that nobody answers hold neither slots nor threads for longer than their deadline.
+    @Test func silenceHoldsNothingUp() async throws {
+        let bench = try await Bench()
+        bench.names.know("host.test", .addresses(["127.0.0.1"]))
+        let before = try bench.service.threadCount()
+        let options = #","timeout_for_request":2,"retry":{"attempts_max":1}"#
+        var silent: [String] = []
+        for number in 0..<40 {
+            let name = "silent-\(number).test"
+            bench.names.know(name, .silence)
+            silent.append(try await bench.submit(name, options))
+        }
+        let id = try await bench.submit("host.test")
+        try await bench.wait(id, until: "completed")
+        for id in silent {
+            try await bench.wait(id, until: "failed")
+            let code = try await bench.task(id).error?.code
+            #expect(["could_not_resolve_host", "timed_out"].contains(code))
+        }
+        // A thread of libcurl's ends when its resolver does.
+        try await eventually("the resolvers have ended") {
+            try bench.service.threadCount() < before + 8
+        }
+        await bench.end()
+    }
+}
