@@ -1,4 +1,5 @@
 package import Hummingbird
+import NIOCore
 import TransferModel
 import TransferWire
 
@@ -7,9 +8,12 @@ package struct APIContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     /// Whose key the request carries; nil on the few paths that need none.
     var tenant: TenantID?
+    /// The connection that the request came on.
+    let channel: any Channel
 
     package init(source: Source) {
         coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
     }
 
     /// The tenant whose resources the request is about.

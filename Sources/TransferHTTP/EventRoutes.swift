@@ -8,6 +8,9 @@ import TransferWire
 /// `/v1/sessions/{identifier}/events`, and `/v1/events` for what happened in no session.
 struct EventRoutes: Sendable {
     let store: TransferStore
+    let watch: ChangeWatch<SessionID, EventPosition>
+    let slots: ReaderSlots
+    let bounds: EventReaderBounds
     /// Tells that deliveries may have become due.
     let wake: @Sendable () -> Void
     /// Put before links; nil when the service does not know its own address.
@@ -15,12 +18,14 @@ struct EventRoutes: Sendable {
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/sessions/{identifier}/events") { request, context in
-            let query = try QueryParameters(request, allowed: ["after", "limit"])
-            return try await list(
-                query,
-                identifier: context.sessionIdentifier(),
-                tenant: context.requireTenant()
+            let query = try EventQuery(request)
+            let tenant = try context.requireTenant()
+            let session = try await store.session(
+                tenant: tenant,
+                identifier: context.sessionIdentifier()
             )
+            guard let session else { throw Problem(.unknownSession) }
+            return try await read(session.id, query, for: tenant, request, context)
         }
         router.post("/v1/sessions/{identifier}/events/ack") { request, context in
             try await acknowledge(
@@ -30,25 +35,71 @@ struct EventRoutes: Sendable {
             )
         }
         router.get("/v1/events") { request, context in
-            let query = try QueryParameters(request, allowed: ["after", "limit"])
-            return try await list(query, tenant: context.requireTenant())
+            let query = try EventQuery(request)
+            let tenant = try context.requireTenant()
+            return try await read(SessionID(tenant.uuid), query, for: tenant, request, context)
         }
     }
 
-    func list(
-        _ query: QueryParameters,
-        identifier: String,
-        tenant: TenantID
+    /// Answers with a page, or with a stream that goes on from where the client is.
+    private func read(
+        _ log: SessionID,
+        _ query: EventQuery,
+        for tenant: TenantID,
+        _ request: Request,
+        _ context: APIContext
+    ) async throws -> Response {
+        switch query.form {
+        case .page(let preference):
+            let answer = try await page(of: log, query, waiting: preference, for: tenant)
+            return answer.response(from: request, context: context)
+        case .stream:
+            let stream = EventStream(
+                log: log,
+                store: store,
+                watch: watch,
+                query: query,
+                bounds: bounds,
+                linkBase: linkBase,
+                slot: try slots.take(for: tenant)
+            )
+            return stream.response(to: request, on: context.channel)
+        }
+    }
+
+    /// The next events that are asked for; none when there are none within the time to wait.
+    private func page(
+        of log: SessionID,
+        _ query: EventQuery,
+        waiting preference: WaitPreference?,
+        for tenant: TenantID
     ) async throws -> Answer {
-        let after = try query.integer("after") ?? 0
-        let events = try await store.events(
-            tenant: tenant,
-            sessionIdentifier: identifier,
-            after: after,
-            limit: query.limit()
+        let deadline = preference.map { ContinuousClock.now + .seconds($0.seconds) }
+        var slot: ReaderSlot?
+        var cursor = query.after
+        var hasNews = false
+        var found: [SessionEvent] = []
+        while true {
+            let events = try await store.events(of: log, after: cursor, limit: query.limit)
+            found = events.filter(query.wants)
+            // News without an event: there will be none any more.
+            if events.isEmpty, hasNews { break }
+            cursor = events.last?.sequence ?? cursor
+            guard found.isEmpty, let deadline, deadline > .now else { break }
+            // What is there and not asked for is passed over without waiting.
+            if events.count == query.limit { continue }
+            if slot == nil { slot = try slots.take(for: tenant) }
+            hasNews = await watch.hasEvents(of: log, after: cursor, within: deadline - .now)
+            guard hasNews else { break }
+        }
+        var answer = try Answer.json(
+            EventPage(
+                items: found.map { EventMessage($0, linkBase: linkBase) },
+                next: cursor
+            )
         )
-        guard let events else { throw Problem(.unknownSession) }
-        return try page(events, after: after)
+        answer.preferenceApplied = preference?.applied
+        return answer
     }
 
     func acknowledge(
@@ -67,24 +118,5 @@ struct EventRoutes: Sendable {
             throw Problem(.unknownSession)
         }
         throw Problem(.staleAckToken, "No message waits for this token, or no longer.")
-    }
-
-    func list(_ query: QueryParameters, tenant: TenantID) async throws -> Answer {
-        let after = try query.integer("after") ?? 0
-        let events = try await store.events(
-            ofTenant: tenant,
-            after: after,
-            limit: query.limit()
-        )
-        return try page(events, after: after)
-    }
-
-    private func page(_ events: [SessionEvent], after: Int64) throws -> Answer {
-        try .json(
-            EventPage(
-                items: events.map { EventMessage($0, linkBase: linkBase) },
-                next: events.last?.sequence ?? after
-            )
-        )
     }
 }

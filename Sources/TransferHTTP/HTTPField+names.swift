@@ -6,6 +6,8 @@ extension HTTPField.Name {
     static let idempotencyReplayed = constant("Idempotency-Replayed")
     static let prefer = constant("Prefer")
     static let preferenceApplied = constant("Preference-Applied")
+    static let lastEventID = constant("Last-Event-ID")
+    static let accelBuffering = constant("X-Accel-Buffering")
     static let uploadOffset = constant("Upload-Offset")
     static let referrerPolicy = constant("Referrer-Policy")
 

@@ -17,6 +17,7 @@ struct Problem: Error, Sendable {
         case .unauthorized: headers[.wwwAuthenticate] = "Bearer"
         case .unavailable, .idempotencyKeyInUse:
             headers[.retryAfter] = String(Self.retryAfterSeconds)
+        case .tooManyReaders: headers[.retryAfter] = String(Self.readerRetryAfterSeconds)
         default: break
         }
     }
@@ -33,6 +34,8 @@ struct Problem: Error, Sendable {
 
     /// When a client that met an unavailable database should come back.
     static let retryAfterSeconds = 1
+    /// When a client should come back that met as many readers as may be.
+    static let readerRetryAfterSeconds = 10
 }
 
 extension Problem {

@@ -8,7 +8,7 @@ import TransferWire
 /// `/v1/sessions/{identifier}/tasks` and `/v1/tasks/{id}`.
 struct TaskRoutes: Sendable {
     let store: TransferStore
-    let watch: TaskWatch
+    let watch: ChangeWatch<TaskID, TransferState>
     let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
@@ -145,11 +145,8 @@ struct TaskRoutes: Sendable {
         let task = try await store.task(tenant: tenant, id: id)
         guard let task, let preference else { return try await document(of: task, tenant) }
         if !task.state.isTerminal {
-            await watch.change(
-                of: id,
-                from: task.state,
-                within: .seconds(preference.seconds)
-            )
+            let known = task.state
+            _ = await watch.news(of: id, within: .seconds(preference.seconds)) { $0 != known }
         }
         let changed = try await store.task(tenant: tenant, id: id)
         var answer = try await document(of: changed, tenant)

@@ -30,6 +30,8 @@ package struct TransferAPI: Sendable {
     private let linkBase: String?
     private let egress: EgressPolicy
     private let health: HealthSource
+    private let watch: NewsWatch
+    private let readers: EventReaderBounds
     private let wake: @Sendable () -> Void
     private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
@@ -46,6 +48,8 @@ package struct TransferAPI: Sendable {
     ///     end; nil makes links relative.
     ///   - egress: decides which addresses subscriptions may name.
     ///   - health: what the health routes answer.
+    ///   - watch: where requests wait; whoever changes something in this instance signals it.
+    ///   - readers: how many may wait for events, and how streams behave.
     ///   - wake: called after a change that may give a worker something to do has been committed.
     ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
@@ -58,6 +62,8 @@ package struct TransferAPI: Sendable {
         baseURL: String?,
         egress: EgressPolicy,
         health: HealthSource,
+        watch: NewsWatch,
+        readers: EventReaderBounds = EventReaderBounds(),
         wake: @escaping @Sendable () -> Void,
         sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
@@ -70,6 +76,8 @@ package struct TransferAPI: Sendable {
         linkBase = baseURL
         self.egress = egress
         self.health = health
+        self.watch = watch
+        self.readers = readers
         self.wake = wake
         self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
@@ -80,8 +88,7 @@ package struct TransferAPI: Sendable {
     package func router() -> Router<APIContext> {
         let router = Router(context: APIContext.self)
         SessionRoutes(store: store, wake: wake).add(to: router)
-        let watch = TaskWatch { [store] in try await store.states(of: $0) }
-        TaskRoutes(store: store, watch: watch, wake: wake).add(to: router)
+        TaskRoutes(store: store, watch: watch.tasks, wake: wake).add(to: router)
         AnswerRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
         CredentialRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
         ContentRoutes(store: store, container: container, threads: .singleton).add(to: router)
@@ -92,7 +99,14 @@ package struct TransferAPI: Sendable {
             wake: wake,
             threads: .singleton
         ).add(to: router)
-        EventRoutes(store: store, wake: wake, linkBase: linkBase).add(to: router)
+        EventRoutes(
+            store: store,
+            watch: watch.events,
+            slots: ReaderSlots(bounds: readers),
+            bounds: readers,
+            wake: wake,
+            linkBase: linkBase
+        ).add(to: router)
         SubscriptionRoutes(store: store, egress: egress, wake: wake).add(to: router)
         DeliveryRoutes(store: store, sendTest: sendTest, wake: wake).add(to: router)
         AuthorityRoutes(store: store).add(to: router)

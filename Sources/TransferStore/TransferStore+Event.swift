@@ -2,7 +2,41 @@ import Foundation
 import Postgres
 package import TransferModel
 
+/// How far a log of events has come.
+package struct EventPosition: Sendable {
+    package let lastSequence: Int64
+    /// Whether nothing can happen any more: the session is invalidated and its tasks have ended.
+    package let isFinal: Bool
+}
+
 extension TransferStore {
+    /// How far logs have come, all of them in one look; those that are not there are left out.
+    package func eventPositions(
+        of logs: [SessionID]
+    ) async throws(StoreError) -> [SessionID: EventPosition] {
+        let rows = try await run(
+            """
+            SELECT x.id, coalesce(p.last_sequence, 0) AS last_sequence,
+                coalesce(p.is_invalidated AND p.outstanding = 0, false) AS is_final
+            FROM unnest(\(logs.map(\.uuid))) AS x (id)
+            LEFT JOIN session_progress p ON p.session_id = x.id
+            -- A tenant to which nothing has happened yet has no counters.
+            LEFT JOIN tenant t ON t.id = x.id
+            WHERE p.session_id IS NOT NULL OR t.id IS NOT NULL
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            var positions: [SessionID: EventPosition] = [:]
+            for row in rows {
+                positions[try row.session("id")] = EventPosition(
+                    lastSequence: try row.decode("last_sequence"),
+                    isFinal: try row.decode("is_final")
+                )
+            }
+            return positions
+        }
+    }
+
     /// A page of a living session's events in sequence.
     ///
     /// - Returns: nil when the tenant has no such living session.
@@ -18,16 +52,7 @@ extension TransferStore {
         return try await events(of: session.id, after: sequence, limit: limit)
     }
 
-    /// A page of what happened to the tenant in no session, in sequence.
-    package func events(
-        ofTenant tenant: TenantID,
-        after sequence: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [SessionEvent] {
-        try await events(of: SessionID(tenant.uuid), after: sequence, limit: limit)
-    }
-
-    /// Events of a session, living or not, in sequence: numbers without gaps, because a number is
+    /// Events of a session, living or not, or of a tenant, in sequence: numbers without gaps, because a number is
     /// given out under the session's lock in the transaction that commits it.
     package func events(
         of session: SessionID,

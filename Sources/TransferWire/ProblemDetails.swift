@@ -96,6 +96,8 @@ extension ProblemDetails {
         case digestMismatch = "digest_mismatch"
         /// The `Idempotency-Key` was used with another request.
         case idempotencyKeyReused = "idempotency_key_reused"
+        /// As many requests of the tenant, or of the instance, wait for events as may.
+        case tooManyReaders = "too_many_readers"
         /// The service failed; the log has the cause under the request's identifier.
         case internalError = "internal_error"
         /// The service has no key to seal secrets with.
@@ -123,6 +125,7 @@ extension ProblemDetails {
             case .unsupportedMediaType: 415
             case .rangeNotSatisfiable: 416
             case .validationFailed, .digestMismatch, .idempotencyKeyReused: 422
+            case .tooManyReaders: 429
             case .internalError: 500
             case .credentialsNotConfigured: 501
             case .unavailable: 503
@@ -163,6 +166,7 @@ extension ProblemDetails {
             case .rangeNotSatisfiable: "The range cannot be satisfied"
             case .validationFailed: "The request is not valid"
             case .idempotencyKeyReused: "The idempotency key was used for another request"
+            case .tooManyReaders: "Too many requests wait for events"
             case .internalError: "The service failed"
             case .credentialsNotConfigured: "The service keeps no credentials"
             case .unavailable: "The service is not available"

@@ -66,7 +66,14 @@ struct Serve: AsyncParsableCommand {
         }
         try await writeFirstKey(database.location, store)
         let secrets = try SecretsKeyFile(configuration).box(logger: logger)
-        let parts = try await Parts(configuration, store: store, secrets: secrets, logger: logger)
+        let watch = NewsWatch(store: store)
+        let parts = try await Parts(
+            configuration,
+            store: store,
+            watch: watch,
+            secrets: secrets,
+            logger: logger
+        )
         let location = database.location
         let api = TransferAPI(
             store: store,
@@ -84,6 +91,7 @@ struct Serve: AsyncParsableCommand {
                     )
                 }
             ),
+            watch: watch,
             wake: { parts.wake() },
             sendTest: { await parts.dispatcher.sendTest(of: $0, to: $1) },
             openAPIDocument: Array(
@@ -132,10 +140,12 @@ private struct Parts: Sendable {
     let dispatcher: WebhookDispatcher
     let leaseKeeper: LeaseKeeper
     let container: Container
+    private let watch: NewsWatch
 
     init(
         _ configuration: ServerConfiguration,
         store: TransferStore,
+        watch: NewsWatch,
         secrets: SecretBox?,
         logger: Logger
     ) async throws {
@@ -160,6 +170,7 @@ private struct Parts: Sendable {
             logger: logger
         )
         self.dispatcher = dispatcher
+        self.watch = watch
         container = try Container(directory: configuration.database.containers)
         let engine = try TransferEngine(
             store: store,
@@ -170,7 +181,10 @@ private struct Parts: Sendable {
             secrets: secrets,
             configuration: settings,
             logger: logger,
-            onEvents: { dispatcher.signal() }
+            onEvents: {
+                dispatcher.signal()
+                watch.signal()
+            }
         )
         self.engine = engine
         leaseKeeper = LeaseKeeper(
@@ -185,6 +199,7 @@ private struct Parts: Sendable {
     func wake() {
         engine.wake()
         dispatcher.signal()
+        watch.signal()
     }
 }
 

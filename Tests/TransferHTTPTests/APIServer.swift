@@ -40,7 +40,10 @@ struct APIServer: Sendable {
     }
 
     /// Runs `body` with a server.
-    static func run(_ body: @Sendable (APIServer) async throws -> Void) async throws {
+    static func run(
+        readers: EventReaderBounds = EventReaderBounds(),
+        _ body: @Sendable (APIServer) async throws -> Void
+    ) async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
         // Migrations take one lock of the whole cluster, so tests that start together wait long.
         let connection = try await TestDatabase.current.connection {
@@ -66,6 +69,8 @@ struct APIServer: Sendable {
             baseURL: nil,
             egress: EgressPolicy(),
             health: .fixture(),
+            watch: NewsWatch(store: store),
+            readers: readers,
             wake: { wakes.count() },
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),

@@ -23,14 +23,16 @@ import TransferWire
             url: "postgres://nobody@127.0.0.1:1/none?connect_timeout=1"
         )
         let pool = ConnectionPool(configuration: nowhere, loop: TestDatabase.current.loop)
+        let store = TransferStore(pool: pool)
         let api = TransferAPI(
-            store: TransferStore(pool: pool),
+            store: store,
             container: try Container(directory: "/tmp"),
             secrets: nil,
             uploadBytesMax: 1_000_000,
             baseURL: nil,
             egress: EgressPolicy(),
             health: health,
+            watch: NewsWatch(store: store),
             wake: {},
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),

@@ -188,7 +188,11 @@ import TransferTestSupport
         let subscription = try await store.subscription(tenant: fixture.tenant, id: disabled)
         #expect(subscription?.disablement?.reason == .failing)
         // The tenant is told once, and those of its subscriptions that are for no single session.
-        let events = try await store.events(ofTenant: fixture.tenant, after: 0, limit: 10)
+        let events = try await store.events(
+            of: SessionID(fixture.tenant.uuid),
+            after: 0,
+            limit: 10
+        )
         #expect(events.map(\.kind) == [.subscriptionDisabled])
         #expect(events[0].disabledSubscription?.id == disabled)
         #expect(events[0].disabledSubscription?.reason == .failing)

@@ -10,7 +10,7 @@ import TransferWire
 @testable import TransferHTTP
 
 /// Requests that wait for a task to change.
-@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct TaskWatchTests {
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct ChangeWatchTests {
     private static let prefer = [("Prefer", "wait=60")]
 
     @Test func theAnswerComesWithTheChange() async throws {
@@ -88,7 +88,7 @@ import TransferWire
         let tasks = (0..<50).map { _ in TaskID(UUID()) }
         let looks = Mutex(0)
         // Nothing changes before all of them are seen in one look.
-        let watch = TaskWatch { asked in
+        let watch = ChangeWatch<TaskID, TransferState> { asked in
             looks.withLock { $0 += 1 }
             let state: TransferState = asked.count == 50 ? .completed : .running
             return Dictionary(uniqueKeysWithValues: asked.map { ($0, state) })
@@ -96,26 +96,38 @@ import TransferWire
         await withDiscardingTaskGroup { group in
             for task in tasks {
                 group.addTask {
-                    await watch.change(of: task, from: .running, within: .seconds(60))
+                    let isNews = await watch.news(of: task, within: .seconds(60)) {
+                        $0 != .running
+                    }
+                    #expect(isNews)
                 }
             }
         }
         #expect(looks.withLock { $0 } >= 1)
     }
 
+    @Test func aSignalBringsTheNextLookAtOnce() async {
+        let isDone = Mutex(false)
+        let watch = ChangeWatch<Int, Bool> { _ in [1: isDone.withLock { $0 }] }
+        async let news = watch.news(of: 1, within: .seconds(3600)) { $0 == true }
+        isDone.withLock { $0 = true }
+        for _ in 0..<100 { watch.signal() }
+        #expect(await news)
+    }
+
     @Test func whoGoesAwayWaitsNoMore() async {
-        let watch = TaskWatch { asked in
+        let watch = ChangeWatch<TaskID, TransferState> { asked in
             Dictionary(uniqueKeysWithValues: asked.map { ($0, TransferState.running) })
         }
         let waiting = Task {
-            await watch.change(of: TaskID(UUID()), from: .running, within: .seconds(3600))
+            await watch.news(of: TaskID(UUID()), within: .seconds(3600)) { $0 != .running }
         }
         waiting.cancel()
-        await waiting.value
+        #expect(await waiting.value == false)
     }
 
     @Test func aTaskThatIsGoneIsNews() async {
-        let watch = TaskWatch { _ in [:] }
-        await watch.change(of: TaskID(UUID()), from: .running, within: .seconds(3600))
+        let watch = ChangeWatch<TaskID, TransferState> { _ in [:] }
+        #expect(await watch.news(of: TaskID(UUID()), within: .seconds(3600)) { $0 != .running })
     }
 }

@@ -1,0 +1,125 @@
+import ServiceLifecycle
+import Synchronization
+
+/// Lets requests wait for something to change, with one look at the database for all of them.
+///
+/// As long as anybody waits, all that is waited for is read together, some ten times a second and
+/// after a signal: a thousand that wait ask no more often than one. The looks are the truth; a
+/// signal, which only this instance's own changes give, makes the next one come at once.
+actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
+    /// Reads where subjects stand; those that are not there are left out.
+    typealias Look = @Sendable ([Subject]) async throws -> [Subject: State]
+
+    private struct Waiter {
+        let subject: Subject
+        let isNews: @Sendable (State?) -> Bool
+        let deadline: ContinuousClock.Instant
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    /// The time between two looks, which a signal cuts short.
+    private struct Pause {
+        var isSignalled = false
+        var sleep: Task<Void, Never>?
+    }
+
+    private let look: Look
+    private var waiters: [Int: Waiter] = [:]
+    private var lastNumber = 0
+    private var isLooking = false
+    private let pause = Mutex(Pause())
+
+    init(look: @escaping Look) { self.look = look }
+
+    /// Waits until `isNews` of where the subject stands, or of nil once it is not there.
+    ///
+    /// - Returns: false when there was no news before `limit` was over, the request was cancelled or
+    ///   the service began to shut down, and at once when as many wait as may.
+    func news(
+        of subject: Subject,
+        within limit: Duration,
+        isNews: @escaping @Sendable (State?) -> Bool
+    ) async -> Bool {
+        guard waiters.count < ChangeWatchBounds.waitersMax, !Task.isCancelled else { return false }
+        lastNumber += 1
+        let number = lastNumber
+        return await withTaskCancellationOrGracefulShutdownHandler {
+            await withCheckedContinuation { continuation in
+                waiters[number] = Waiter(
+                    subject: subject,
+                    isNews: isNews,
+                    deadline: .now + limit,
+                    continuation: continuation
+                )
+                startLooking()
+            }
+        } onCancelOrGracefulShutdown: {
+            // The handler is not on the actor, and cannot wait for it.
+            Task { await self.release(number, withNews: false) }
+        }
+    }
+
+    /// Tells that something has changed; cheap, and many in a row are one.
+    nonisolated func signal() {
+        pause.withLock { pause in
+            pause.isSignalled = true
+            pause.sleep?.cancel()
+        }
+    }
+
+    private func release(_ number: Int, withNews isNews: Bool) {
+        waiters.removeValue(forKey: number)?.continuation.resume(returning: isNews)
+    }
+
+    private func startLooking() {
+        guard !isLooking else { return }
+        isLooking = true
+        // It serves all that wait, and so belongs to none of them; ends with the last.
+        Task { await lookOn() }
+    }
+
+    private func lookOn() async {
+        while !waiters.isEmpty {
+            pause.withLock { $0.isSignalled = false }
+            let subjects = Set(waiters.values.map(\.subject))
+            // While the database is away everybody waits on, to the end of their time.
+            let found = try? await look(Array(subjects))
+            let now = ContinuousClock.now
+            for (number, waiter) in waiters {
+                // One that came during the look is not in it.
+                let isNews =
+                    found.map {
+                        subjects.contains(waiter.subject) && waiter.isNews($0[waiter.subject])
+                    }
+                    ?? false
+                if isNews || waiter.deadline <= now { release(number, withNews: isNews) }
+            }
+            await rest()
+        }
+        isLooking = false
+    }
+
+    /// Waits for the next look: never for less than the shortest pause, so that signals cannot make
+    /// it a loop without one.
+    private func rest() async {
+        try? await Task.sleep(for: ChangeWatchBounds.pauseMin)
+        let sleep = pause.withLock { pause -> Task<Void, Never>? in
+            guard !pause.isSignalled else { return nil }
+            let sleep = Task { _ = try? await Task.sleep(for: ChangeWatchBounds.pause()) }
+            pause.sleep = sleep
+            return sleep
+        }
+        await sleep?.value
+        pause.withLock { $0.sleep = nil }
+    }
+}
+
+/// The bounds of every ``ChangeWatch``.
+enum ChangeWatchBounds {
+    /// Requests that wait at once; a further one is answered without waiting.
+    static let waitersMax = 1000
+    static let pauseMin: Duration = .milliseconds(10)
+
+    /// The time between two looks, different each time so that instances do not look in step.
+    static func pause() -> Duration { .milliseconds(Int.random(in: 70...110)) }
+}

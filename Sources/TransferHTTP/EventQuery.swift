@@ -1,0 +1,75 @@
+import HTTPTypes
+import Hummingbird
+import TransferModel
+import TransferWire
+
+/// What a request wants of a log of events, and how.
+struct EventQuery: Sendable {
+    /// The last event that the client has.
+    let after: Int64
+    let limit: Int
+    /// Nil for every kind.
+    let filter: EventFilter?
+    let form: Form
+
+    /// How the events are sent.
+    enum Form: Sendable {
+        case page(waiting: WaitPreference?)
+        case stream
+    }
+
+    init(_ request: Request) throws(Problem) {
+        let query = try QueryParameters(request, allowed: ["after", "limit", "types"])
+        let position = try query.integer("after") ?? 0
+        limit = try query.limit()
+        if let types = query["types"] {
+            let terms = types.split(separator: ",", omittingEmptySubsequences: false)
+            guard let filter = EventFilter(terms.map(String.init)) else {
+                throw QueryParameters.invalid(
+                    "types",
+                    "Must be types of events, or families such as `task.*`, with commas between."
+                )
+            }
+            self.filter = filter
+        } else {
+            filter = nil
+        }
+        guard Self.wantsStream(request.headers) else {
+            after = position
+            form = .page(waiting: WaitPreference(request.headers))
+            return
+        }
+        // A client that connects again repeats its first address, and says in the field where it is.
+        after = try Self.lastEventID(request.headers) ?? position
+        form = .stream
+    }
+
+    /// Whether an event is asked for.
+    func wants(_ event: SessionEvent) -> Bool { filter?.contains(event.kind) ?? true }
+
+    private static func lastEventID(_ fields: HTTPFields) throws(Problem) -> Int64? {
+        guard let text = fields[.lastEventID], !text.isEmpty else { return nil }
+        let isDigits = text.utf8.allSatisfy {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
+        guard isDigits, let number = Int64(text) else {
+            throw QueryParameters.invalid(
+                "Last-Event-ID",
+                "Must be the `id` of an event of this stream, a whole number."
+            )
+        }
+        return number
+    }
+
+    /// Whether the stream is named among what the client accepts (RFC 9110 §12.5.1), not by a
+    /// wildcard and not with the weight 0.
+    private static func wantsStream(_ fields: HTTPFields) -> Bool {
+        fields[values: .accept].flatMap { $0.split(separator: ",") }.contains { range in
+            let parts = range.lowercased().split(separator: ";").map(\.trimmed)
+            guard let type = parts.first, type == EventStream.mediaType else { return false }
+            return !parts.dropFirst().contains { parameter in
+                ["q=0", "q=0.", "q=0.0", "q=0.00", "q=0.000"].contains(parameter)
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+import TransferModel
+import TransferStore
+import TransferWebhooks
+import TransferWire
+
+/// The events of one log as Server-Sent Events (WHATWG HTML §9.2), from a position on and for ever.
+///
+/// A page is read when the one before has been written: a client that reads slowly costs one page,
+/// and one that does not read at all is let go.
+struct EventStream: Sendable {
+    static let mediaType = "text/event-stream"
+    /// Events in memory for one client; their client strings may have 64 KiB each.
+    private static let pageMax = 25
+    /// Frames are sent together up to about so many bytes.
+    private static let chunkBytes = 32 * 1024
+    /// How long a stream waits for a database that is away.
+    private static let outagePause: Duration = .seconds(1)
+
+    let log: SessionID
+    let store: TransferStore
+    let watch: ChangeWatch<SessionID, EventPosition>
+    let query: EventQuery
+    let bounds: EventReaderBounds
+    let linkBase: String?
+    let slot: ReaderSlot
+
+    /// The answer, whose body runs until the client goes away, the service stops or nothing more
+    /// can happen in the session.
+    func response(to request: Request, on channel: any Channel) -> Response {
+        // A proxy that gathers answers before it passes them on would hold events back.
+        let headers: HTTPFields = [.contentType: Self.mediaType, .accelBuffering: "no"]
+        return Response(
+            status: .ok,
+            headers: headers,
+            body: ResponseBody { writer in
+                try await request.body.consumeWithCancellationOnInboundClose { _ in
+                    try await write(to: &writer, on: channel)
+                }
+                try await writer.finish(nil)
+            }
+        )
+    }
+
+    private func write(
+        to writer: inout any ResponseBodyWriter,
+        on channel: any Channel
+    ) async throws {
+        var cursor = query.after
+        var hasNews = false
+        // Spread, so that those who lost one instance do not meet at the next.
+        try await send("retry: \(Int.random(in: 1000...3000))\n\n", to: &writer, on: channel)
+        while !Task.isShuttingDownGracefully {
+            try Task.checkCancellation()
+            guard let events = try await page(after: cursor) else {
+                try await Task.sleep(for: Self.outagePause)
+                try await send(":\n\n", to: &writer, on: channel)
+                continue
+            }
+            if let last = events.last {
+                try await send(events, to: &writer, on: channel)
+                cursor = last.sequence
+                hasNews = false
+                continue
+            }
+            // News without an event: there will be none any more.
+            if hasNews { return }
+            hasNews = await watch.hasEvents(
+                of: log,
+                after: cursor,
+                within: bounds.heartbeatInterval
+            )
+            if hasNews { continue }
+            // With the position, which moves also over events that were not asked for.
+            let position = cursor > 0 ? "id: \(cursor)\n\n" : ""
+            try await send(":\n\n\(position)", to: &writer, on: channel)
+        }
+    }
+
+    /// - Returns: nil while the database is away.
+    private func page(after cursor: Int64) async throws -> [SessionEvent]? {
+        do throws(StoreError) {
+            return try await store.events(of: log, after: cursor, limit: Self.pageMax)
+        } catch {
+            guard case .unavailable = error else { throw error }
+            return nil
+        }
+    }
+
+    private func send(
+        _ events: [SessionEvent],
+        to writer: inout any ResponseBodyWriter,
+        on channel: any Channel
+    ) async throws {
+        var frames = ByteBuffer()
+        for event in events where query.wants(event) {
+            frames.writeString("id: \(event.sequence)\nevent: \(event.kind.rawValue)\ndata: ")
+            // JSON has no line ends outside of strings, and escapes those within.
+            frames.writeBytes(
+                try WireEncoder.encode(EventMessage(event, linkBase: linkBase))
+            )
+            frames.writeString("\n\n")
+            guard frames.readableBytes >= Self.chunkBytes else { continue }
+            try await send(frames, to: &writer, on: channel)
+            frames.clear()
+        }
+        if frames.readableBytes > 0 { try await send(frames, to: &writer, on: channel) }
+    }
+
+    private func send(
+        _ text: String,
+        to writer: inout any ResponseBodyWriter,
+        on channel: any Channel
+    ) async throws {
+        try await send(ByteBuffer(string: text), to: &writer, on: channel)
+    }
+
+    /// Returns when the client has room for more.
+    private func send(
+        _ bytes: ByteBuffer,
+        to writer: inout any ResponseBodyWriter,
+        on channel: any Channel
+    ) async throws {
+        // The write of a client that has stopped reading would never return.
+        let timer = channel.eventLoop.scheduleTask(in: TimeAmount(bounds.writeTimeout)) {
+            channel.close(promise: nil)
+        }
+        defer { timer.cancel() }
+        try await writer.write(bytes)
+    }
+}
+
+extension ChangeWatch<SessionID, EventPosition> {
+    /// Waits for an event behind `sequence`.
+    ///
+    /// - Returns: true also when none can come any more, false when the time is over.
+    func hasEvents(of log: SessionID, after sequence: Int64, within limit: Duration) async -> Bool {
+        await news(of: log, within: limit) { position in
+            position.map { $0.lastSequence > sequence || $0.isFinal } ?? true
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import TransferModel
+package import TransferStore
+
+/// Where requests wait for what happens: each kind of news is read for all of them together.
+package struct NewsWatch: Sendable {
+    let tasks: ChangeWatch<TaskID, TransferState>
+    let events: ChangeWatch<SessionID, EventPosition>
+
+    package init(store: TransferStore) {
+        tasks = ChangeWatch { try await store.states(of: $0) }
+        events = ChangeWatch { try await store.eventPositions(of: $0) }
+    }
+
+    /// Tells that this instance has changed something; to be called after the commit.
+    package func signal() {
+        tasks.signal()
+        events.signal()
+    }
+}

@@ -1,0 +1,108 @@
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// Pages of events that wait, and pages of some kinds.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EventPollTests {
+    @Test func anEmptyPageWaitsForAnEvent() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let wait = [("Prefer", "wait=60")]
+            let answers = WakeCounter()
+            @Sendable func poll() async throws -> HTTPClient.Answer {
+                let answer = try await server.send(
+                    "GET",
+                    "\(session)/events?types=task.completed",
+                    fields: wait
+                )
+                answers.count()
+                return answer
+            }
+            async let waiting = poll()
+            // What is not asked for does not end the wait.
+            _ = try await server.submit(session)
+            #expect(answers.value == 0)
+            try await server.complete([1])
+            let answer = try await waiting
+            #expect(answer.fields["preference-applied"] == "wait=60")
+            let page = try answer.json(EventPage.self)
+            #expect(page.items.map(\.type) == ["task.completed"])
+            // What is there is answered at once.
+            let all = try await server.send("GET", "\(session)/events", fields: wait)
+                .json(EventPage.self)
+            #expect(all.items.count >= 3)
+        }
+    }
+
+    @Test func aPageWithoutAnEventIsAnsweredWhenTheTimeIsOver() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            for path in ["\(session)/events?after=7", "/v1/events"] {
+                let started = ContinuousClock.now
+                let answer = try await server.send("GET", path, fields: [("Prefer", "wait=1")])
+                #expect(ContinuousClock.now - started >= .seconds(1))
+                #expect(answer.fields["preference-applied"] == "wait=1")
+                let page = try answer.json(EventPage.self)
+                #expect(page.items.isEmpty)
+                #expect(page.next == (path == "/v1/events" ? 0 : 7))
+            }
+        }
+    }
+
+    @Test func nobodyWaitsInASessionInWhichNothingCanHappen() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            async let waiting = server.send(
+                "GET",
+                "\(session)/events?types=task.progress",
+                fields: [("Prefer", "wait=60")]
+            )
+            try await eventually("the request waits, or finds the session gone") {
+                try await server.send("DELETE", session).status == 404
+            }
+            let answer = try await waiting
+            #expect(answer.status == 404 || answer.text == #"{"items":[],"next":1}"#)
+        }
+    }
+
+    @Test func aPageOfSomeTypesMovesOverTheOthers() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            for _ in 0..<3 { _ = try await server.submit(session) }
+            let page = try await server.send("GET", "\(session)/events?types=session.*&limit=2")
+                .json(EventPage.self)
+            #expect(page.items.isEmpty)
+            #expect(page.next == 2)
+            for types in ["", "task", "task.*,", "x.*", "*"] {
+                let answer = try await server.send("GET", "\(session)/events?types=\(types)")
+                #expect(answer.faults == ["types invalid_value"], "\(types)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("text/event-stream", true), ("text/html, Text/Event-Stream;charset=utf-8", true),
+        ("text/event-stream; q=0.5", true), ("text/event-stream; q=0", false), ("*/*", false),
+        ("application/json", false), ("", false),
+    ])
+    func onlyWhoAsksForAStreamGetsOne(accept: String, isStream: Bool) async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let answer = try await server.client.exchange(
+                HTTPClient.request(
+                    "HEAD",
+                    "\(session)/events",
+                    fields: [
+                        ("Authorization", "Bearer \(server.first.key.serialized)"),
+                        ("Accept", accept),
+                    ],
+                    body: nil
+                )
+            )
+            #expect((answer.fields["content-type"] == "text/event-stream") == isStream)
+        }
+    }
+}

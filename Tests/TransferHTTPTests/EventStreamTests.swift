@@ -1,0 +1,204 @@
+import Foundation
+import Hummingbird
+import Logging
+import Postgres
+import ServiceLifecycle
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// Events as Server-Sent Events.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EventStreamTests {
+    private static var lively: EventReaderBounds {
+        var bounds = EventReaderBounds()
+        bounds.heartbeatInterval = .milliseconds(50)
+        return bounds
+    }
+
+    @Test func eventsComeAsTheyHappenInTheBytesOfThePages() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            _ = try await server.submit(
+                session,
+                #"{"url": "http://a.example/", "client_persisted_string": "a\nb\r\u2028"}"#
+            )
+            let stream = try server.stream("\(session)/events")
+            try await eventually("the first event comes") { stream.events.count == 1 }
+            try await server.complete(Array("abc".utf8))
+            try await eventually("all others come") {
+                stream.events.last?.type == "session.events_finished"
+            }
+            let page = try await server.send("GET", "\(session)/events")
+            let items = try page.json(EventPage.self).items
+            #expect(stream.events.map(\.id) == items.map { String($0.data.sequence) })
+            #expect(stream.events.map(\.type) == items.map(\.type))
+            #expect(
+                page.text
+                    == #"{"items":[\#(stream.events.map(\.data).joined(separator: ","))],"next":\#(items.count)}"#
+            )
+            #expect(stream.head.lowercased().contains("content-type: text/event-stream"))
+            #expect(stream.text.components(separatedBy: "retry: ").count == 2)
+        }
+    }
+
+    @Test func aStreamGoesOnWhereTheClientIs() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            for _ in 0..<3 { _ = try await server.submit(session) }
+            let after = try server.stream("\(session)/events?after=1")
+            let again = try server.stream(
+                "\(session)/events?after=1",
+                fields: [("Last-Event-ID", "2")]
+            )
+            let first = try server.stream("\(session)/events", fields: [("Last-Event-ID", "")])
+            try await eventually("all of it comes") {
+                after.events.map(\.id) == ["2", "3"] && again.events.map(\.id) == ["3"]
+                    && first.events.map(\.id) == ["1", "2", "3"]
+            }
+            let answer = try await server.send(
+                "GET",
+                "\(session)/events",
+                fields: [("Accept", "text/event-stream"), ("Last-Event-ID", "x")]
+            )
+            #expect(answer.faults == ["Last-Event-ID invalid_value"])
+        }
+    }
+
+    @Test func aQuietStreamSaysThatItIsAliveAndWhereItIs() async throws {
+        try await APIServer.run(readers: Self.lively) { server in
+            let session = try await server.session()
+            _ = try await server.submit(session)
+            let stream = try server.stream("\(session)/events?types=session.*")
+            try await eventually("a comment and the position come") {
+                stream.text.contains(":\n\nid: 1\n\n")
+            }
+            #expect(stream.events.isEmpty)
+            try await server.complete([1])
+            try await eventually("what is asked for comes") {
+                stream.events.map(\.type) == ["session.events_finished"]
+            }
+        }
+    }
+
+    @Test func whoGoesAwayGivesUpItsPlace() async throws {
+        var bounds = EventReaderBounds()
+        bounds.perTenantMax = 1
+        bounds.max = 2
+        try await APIServer.run(readers: bounds) { server in
+            let session = try await server.session()
+            let other = try await server.session(as: server.second)
+            let stream = try server.stream("\(session)/events")
+            try await eventually("the stream has begun") { !stream.text.isEmpty }
+            for fields in [[("Accept", "text/event-stream")], [("Prefer", "wait=5")]] {
+                let answer = try await server.send("GET", "\(session)/events", fields: fields)
+                #expect(answer.status == 429)
+                #expect(answer.code == .tooManyReaders)
+                #expect(answer.fields["retry-after"] == "10")
+            }
+            let neighbour = try server.stream("\(other)/events", as: server.second)
+            try await eventually("another tenant has its own place") { !neighbour.text.isEmpty }
+            stream.goAway()
+            try await eventually("the place is free") { try await server.hasPlace(session) }
+            // An answer without a body has kept no place.
+            let next = try server.stream("\(session)/events")
+            try await eventually("another stream begins") { !next.text.isEmpty }
+        }
+    }
+
+    @Test func whoDoesNotReadIsLetGo() async throws {
+        var bounds = EventReaderBounds()
+        bounds.perTenantMax = 1
+        bounds.writeTimeout = .milliseconds(500)
+        try await APIServer.run(readers: bounds) { server in
+            let session = try await server.session()
+            let string = String(repeating: "x", count: 60_000)
+            let task = #"{"url": "http://a.example/", "client_persisted_string": "\#(string)"}"#
+            let tasks = "[" + Array(repeating: task, count: 15).joined(separator: ",") + "]"
+            for _ in 0..<16 { try await server.send("POST", "\(session)/tasks", tasks) }
+            let idle = try server.stream("\(session)/events", isReading: false)
+            try await eventually("it has its place") { try await !server.hasPlace(session) }
+            try await eventually("it has lost its place") { try await server.hasPlace(session) }
+            idle.startReading()
+            try await eventually("its connection is closed") { idle.isEnded }
+            #expect(idle.events.count < 240)
+        }
+    }
+
+    @Test func aStreamEndsWithTheLastEventOfItsSession() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            _ = try await server.submit(session)
+            let stream = try server.stream("\(session)/events")
+            try await eventually("the stream has begun") { stream.events.count == 1 }
+            try await server.send("DELETE", session)
+            try await eventually("the stream ends") { stream.isEnded }
+            #expect(stream.events.suffix(1).map(\.type) == ["session.events_finished"])
+            #expect(stream.events.map(\.type).contains("session.invalidated"))
+        }
+    }
+
+    @Test func aShutdownEndsStreamsCleanly() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let (ports, port) = AsyncStream<Int>.makeStream()
+            let application = server.api.application(host: "127.0.0.1", port: 0) { port.yield($0) }
+            let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+            let group = ServiceGroup(
+                configuration: ServiceGroupConfiguration(services: [application], logger: logger)
+            )
+            async let end: Void = group.run()
+            let found = try #require(await ports.first { _ in true })
+            let stream = try server.stream("\(session)/events", port: found)
+            try await eventually("the stream has begun") { !stream.text.isEmpty }
+            await group.triggerGracefulShutdown()
+            try await end
+            try await eventually("the stream has ended") { stream.isEnded }
+            #expect(stream.isWhole)
+        }
+    }
+
+    @Test func theTenantsOwnEventsAreStreamedToo() async throws {
+        try await APIServer.run { server in
+            let stream = try server.stream("/v1/events")
+            try await eventually("the stream has begun") { !stream.text.isEmpty }
+            _ = try await TestDatabase.current.connection().execute(
+                """
+                WITH counter AS (
+                    INSERT INTO session_progress (session_id, last_sequence)
+                    SELECT id, 1 FROM tenant WHERE name = 'first' RETURNING session_id
+                )
+                INSERT INTO event (session_id, sequence, kind, generation, details)
+                SELECT session_id, 1, 'subscription.disabled', 0, jsonb_build_object(
+                    'subscription_id', gen_random_uuid(), 'reason', 'gone',
+                    'failing_since_ms', 0)
+                FROM counter
+                """
+            )
+            try await eventually("the event comes") {
+                stream.events.map(\.type) == ["subscription.disabled"]
+            }
+        }
+    }
+}
+
+extension APIServer {
+    /// Whether another stream of the first tenant would be begun now.
+    fileprivate func hasPlace(_ session: String) async throws -> Bool {
+        let answer = try await client.exchange(
+            HTTPClient.request(
+                "HEAD",
+                "\(session)/events",
+                fields: [
+                    ("Authorization", "Bearer \(first.key.serialized)"),
+                    ("Accept", "text/event-stream"),
+                ],
+                body: nil
+            )
+        )
+        return answer.status == 200
+    }
+}

@@ -1,0 +1,123 @@
+import Dispatch
+import Foundation
+import Glibc
+import Synchronization
+
+@testable import TransferHTTP
+
+/// One connection whose answer is read as it comes.
+final class StreamClient: Sendable {
+    private struct State {
+        var received: [UInt8] = []
+        var isEnded = false
+    }
+
+    private let descriptor: Int32
+    private let state = Mutex(State())
+
+    /// Sends `request`; reads from then on, unless the client is to read nothing.
+    init(port: Int, request: [UInt8], isReading: Bool = true) throws {
+        descriptor = try HTTPClient.connect(port)
+        let count = request.withUnsafeBytes {
+            Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        guard count == request.count else { throw HTTPClient.Failure(step: "send", code: errno) }
+        if isReading { startReading() }
+    }
+
+    deinit { close(descriptor) }
+
+    func startReading() {
+        Thread.detachNewThread { [self] in
+            var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+            while true {
+                let count = recv(descriptor, &buffer, buffer.count, 0)
+                guard count > 0 else { break }
+                state.withLock { $0.received += buffer[..<count] }
+            }
+            state.withLock { $0.isEnded = true }
+        }
+    }
+
+    /// Ends the connection, as a program does that exits.
+    func goAway() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    var isEnded: Bool { state.withLock { $0.isEnded } }
+
+    /// Whether the last chunk of a body that was ended, not broken off, is there (RFC 9112 §7.1).
+    var isWhole: Bool { state.withLock { $0.received.suffix(5) == Array("0\r\n\r\n".utf8) } }
+
+    /// What came so far, without the framing of chunks.
+    var text: String {
+        let received = state.withLock { $0.received }
+        guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return "" }
+        var rest = received[end.upperBound...]
+        var body: [UInt8] = []
+        while let line = rest.firstRange(of: Array("\r\n".utf8)) {
+            let digits = String(decoding: rest[..<line.lowerBound], as: UTF8.self)
+            guard let count = Int(digits, radix: 16), count > 0,
+                rest[line.upperBound...].count >= count
+            else { break }
+            body += rest[line.upperBound...].prefix(count)
+            rest = rest[line.upperBound...].dropFirst(count + 2)
+        }
+        return String(decoding: body, as: UTF8.self)
+    }
+
+    /// The head of the answer, once it is there.
+    var head: String {
+        let received = state.withLock { $0.received }
+        guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return "" }
+        return String(decoding: received[..<end.lowerBound], as: UTF8.self)
+    }
+
+    /// The events that came whole.
+    var events: [Event] {
+        text.components(separatedBy: "\n\n").dropLast().compactMap(Event.init)
+    }
+
+    /// An event of the stream.
+    struct Event: Equatable {
+        let id: String
+        let type: String
+        let data: String
+
+        /// Nil for what is no event: a comment, a `retry`, a position.
+        init?(_ text: String) {
+            var fields: [String: String] = [:]
+            for line in text.components(separatedBy: "\n") {
+                let parts = line.split(separator: ":", maxSplits: 1)
+                if parts.count == 2 { fields[String(parts[0])] = String(parts[1].dropFirst()) }
+            }
+            guard let data = fields["data"] else { return nil }
+            id = fields["id"] ?? ""
+            type = fields["event"] ?? ""
+            self.data = data
+        }
+    }
+}
+
+extension APIServer {
+    /// Opens a stream of events.
+    func stream(
+        _ path: String,
+        as tenant: Tenant? = nil,
+        fields: [(String, String)] = [],
+        port: Int? = nil,
+        isReading: Bool = true
+    ) throws -> StreamClient {
+        let key = (tenant ?? first).key.serialized
+        return try StreamClient(
+            port: port ?? client.port,
+            request: HTTPClient.request(
+                "GET",
+                path,
+                fields: fields + [
+                    ("Authorization", "Bearer \(key)"), ("Accept", "text/event-stream"),
+                ],
+                body: nil
+            ),
+            isReading: isReading
+        )
+    }
+}
