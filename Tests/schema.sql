@@ -200,9 +200,9 @@ CREATE TABLE event (
     bytes_to_send bigint,
     details jsonb,
     CONSTRAINT event_check CHECK (((task_id IS NULL) = (task_state IS NULL))),
-    CONSTRAINT event_pkey PRIMARY KEY (session_id, sequence),
+    CONSTRAINT event_pkey PRIMARY KEY (session_id, sequence, occurred_at),
     CONSTRAINT event_sequence_check CHECK ((sequence > 0))
-);
+) PARTITION BY RANGE (occurred_at);
 
 CREATE TABLE failure_streak (
     subscription_id uuid NOT NULL,
@@ -468,6 +468,8 @@ CREATE TABLE worker (
     heartbeat_at timestamp with time zone NOT NULL DEFAULT now(),
     CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
 ) WITH (fillfactor=30);
+
+CREATE TABLE event_default PARTITION OF event DEFAULT;
 
 CREATE INDEX asked_by_credential ON asked USING btree (credential) WHERE (credential IS NOT NULL);
 CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin) WHERE (origin IS NOT NULL);

@@ -90,6 +90,7 @@ package struct APIResponder: HTTPResponder {
             problem.code,
             detail: problem.detail,
             errors: problem.errors,
+            oldestSequence: problem.oldestSequence,
             requestID: requestID
         )
         var headers = problem.headers

@@ -5,8 +5,8 @@ import TransferWire
 
 /// What a request wants of a log of events, and how.
 struct EventQuery: Sendable {
-    /// The last event that the client has.
-    let after: Int64
+    /// The last event that the client has; nil begins with the oldest that is kept.
+    let after: Int64?
     let limit: Int
     /// Nil for every kind.
     let filter: EventFilter?
@@ -20,7 +20,7 @@ struct EventQuery: Sendable {
 
     init(_ request: Request) throws(Problem) {
         let query = try QueryParameters(request, allowed: ["after", "limit", "types"])
-        let position = try query.integer("after") ?? 0
+        let position = try query.integer("after")
         limit = try query.limit()
         if let types = query["types"] {
             let terms = types.split(separator: ",", omittingEmptySubsequences: false)

@@ -43,20 +43,30 @@ struct EventRoutes: Sendable {
 
     /// Answers with a page, or with a stream that goes on from where the client is.
     private func read(
-        _ log: SessionID,
+        _ id: SessionID,
         _ query: EventQuery,
         for tenant: TenantID,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
+        let log = EventLog(id: id, store: store)
+        let begin = if let after = query.after { after } else { try await log.begin() }
         switch query.form {
         case .page(let preference):
-            let answer = try await page(of: log, query, waiting: preference, for: tenant)
+            let answer = try await page(
+                of: log,
+                query,
+                after: begin,
+                waiting: preference,
+                for: tenant
+            )
             return answer.response(from: request, context: context)
         case .stream:
+            // What is not kept any more is answered as in a page, before the stream begins.
+            _ = try await log.page(after: begin, limit: 1)
             let stream = EventStream(
                 log: log,
-                store: store,
+                begin: begin,
                 watch: watch,
                 query: query,
                 bounds: bounds,
@@ -69,18 +79,19 @@ struct EventRoutes: Sendable {
 
     /// The next events that are asked for; none when there are none within the time to wait.
     private func page(
-        of log: SessionID,
+        of log: EventLog,
         _ query: EventQuery,
+        after begin: Int64,
         waiting preference: WaitPreference?,
         for tenant: TenantID
     ) async throws -> Answer {
         let deadline = preference.map { ContinuousClock.now + .seconds($0.seconds) }
         var slot: ReaderSlot?
-        var cursor = query.after
+        var cursor = begin
         var hasNews = false
         var found: [SessionEvent] = []
         while true {
-            let events = try await store.events(of: log, after: cursor, limit: query.limit)
+            let events = try await log.page(after: cursor, limit: query.limit)
             found = events.filter(query.wants)
             // News without an event: there will be none any more.
             if events.isEmpty, hasNews { break }
@@ -89,7 +100,7 @@ struct EventRoutes: Sendable {
             // What is there and not asked for is passed over without waiting.
             if events.count == query.limit { continue }
             if slot == nil { slot = try slots.take(for: tenant) }
-            hasNews = await watch.hasEvents(of: log, after: cursor, within: deadline - .now)
+            hasNews = await watch.hasEvents(of: log.id, after: cursor, within: deadline - .now)
             guard hasNews else { break }
         }
         var answer = try Answer.json(

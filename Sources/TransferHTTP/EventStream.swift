@@ -20,8 +20,9 @@ struct EventStream: Sendable {
     /// How long a stream waits for a database that is away.
     private static let outagePause: Duration = .seconds(1)
 
-    let log: SessionID
-    let store: TransferStore
+    let log: EventLog
+    /// The last event that the client has.
+    let begin: Int64
     let watch: ChangeWatch<SessionID, EventPosition>
     let query: EventQuery
     let bounds: EventReaderBounds
@@ -37,8 +38,12 @@ struct EventStream: Sendable {
             status: .ok,
             headers: headers,
             body: ResponseBody { writer in
-                try await request.body.consumeWithCancellationOnInboundClose { _ in
-                    try await write(to: &writer, on: channel)
+                do {
+                    try await request.body.consumeWithCancellationOnInboundClose { _ in
+                        try await write(to: &writer, on: channel)
+                    }
+                } catch is Problem {
+                    // It has fallen behind what is kept, and is told so when it connects again.
                 }
                 try await writer.finish(nil)
             }
@@ -49,7 +54,7 @@ struct EventStream: Sendable {
         to writer: inout any ResponseBodyWriter,
         on channel: any Channel
     ) async throws {
-        var cursor = query.after
+        var cursor = begin
         var hasNews = false
         // Spread, so that those who lost one instance do not meet at the next.
         try await send("retry: \(Int.random(in: 1000...3000))\n\n", to: &writer, on: channel)
@@ -69,7 +74,7 @@ struct EventStream: Sendable {
             // News without an event: there will be none any more.
             if hasNews { return }
             hasNews = await watch.hasEvents(
-                of: log,
+                of: log.id,
                 after: cursor,
                 within: bounds.heartbeatInterval
             )
@@ -82,10 +87,9 @@ struct EventStream: Sendable {
 
     /// - Returns: nil while the database is away.
     private func page(after cursor: Int64) async throws -> [SessionEvent]? {
-        do throws(StoreError) {
-            return try await store.events(of: log, after: cursor, limit: Self.pageMax)
-        } catch {
-            guard case .unavailable = error else { throw error }
+        do {
+            return try await log.page(after: cursor, limit: Self.pageMax)
+        } catch StoreError.unavailable {
             return nil
         }
     }

@@ -8,6 +8,8 @@ struct Problem: Error, Sendable {
     let detail: String?
     let errors: [FieldError]
     var headers: HTTPFields = [:]
+    /// Where a client can go on that asked for events which are not kept any more.
+    private(set) var oldestSequence: Int64?
 
     init(_ code: ProblemDetails.Code, _ detail: String? = nil, errors: [FieldError] = []) {
         self.code = code
@@ -30,6 +32,15 @@ struct Problem: Error, Sendable {
                 ? "One field is not valid." : "\(errors.count) fields are not valid.",
             errors: errors
         )
+    }
+
+    /// A request for events of which the first ones are not kept any more.
+    init(eventsExpiredBefore oldest: Int64) {
+        self.init(
+            .eventsExpired,
+            "The oldest event that is kept has the sequence \(oldest); ask after \(oldest - 1)."
+        )
+        oldestSequence = oldest
     }
 
     /// When a client that met an unavailable database should come back.

@@ -52,8 +52,26 @@ extension TransferStore {
         return try await events(of: session.id, after: sequence, limit: limit)
     }
 
-    /// Events of a session, living or not, or of a tenant, in sequence: numbers without gaps, because a number is
-    /// given out under the session's lock in the transaction that commits it.
+    /// The sequence of the oldest event that is kept of a log, or of its next one when none is.
+    package func oldestSequence(of log: SessionID) async throws(StoreError) -> Int64 {
+        let rows = try await run(
+            """
+            SELECT coalesce(
+                (SELECT e.sequence FROM event e WHERE e.session_id = \(log.uuid)
+                    ORDER BY e.sequence LIMIT 1),
+                (SELECT p.last_sequence + 1 FROM session_progress p
+                    WHERE p.session_id = \(log.uuid)),
+                1) AS sequence
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            try rows.first?.decode("sequence") ?? 1
+        }
+    }
+
+    /// Events of a session, living or not, or of a tenant, in sequence: numbers without gaps, because
+    /// a number is given out under the session's lock in the transaction that commits it. Only the
+    /// oldest may be missing, because they are not kept for ever.
     package func events(
         of session: SessionID,
         after sequence: Int64,

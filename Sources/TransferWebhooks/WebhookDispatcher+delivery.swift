@@ -18,7 +18,7 @@ extension WebhookDispatcher {
         var held = held
         while !isDraining {
             let signals = signalCount.load(ordering: .relaxed)
-            guard let events = await events(of: held) else { break }
+            guard let events = await events(of: &held) else { break }
             guard await deliver(events, &held) else { return }
             guard events.count == bounds.pageMax else {
                 await release(held)
@@ -130,13 +130,30 @@ extension WebhookDispatcher {
 // MARK: - What the store is told
 
 extension WebhookDispatcher {
-    private func events(of held: HeldClaim) async -> [SessionEvent]? {
+    /// The next events of a pair; what is not kept any more is passed over.
+    private func events(of held: inout HeldClaim) async -> [SessionEvent]? {
+        let claim = held.claim
         do throws(StoreError) {
-            return try await store.events(
-                of: held.claim.session,
+            let events = try await store.events(
+                of: claim.session,
                 after: held.cursor,
                 limit: bounds.pageMax
             )
+            let oldest =
+                if let first = events.first { first.sequence } else {
+                    try await store.oldestSequence(of: claim.session)
+                }
+            if oldest - 1 > held.cursor {
+                logger.warning(
+                    "events were not kept until they could be delivered",
+                    metadata: [
+                        "subscription": "\(claim.subscription)", "session": "\(claim.session)",
+                        "events": "\(oldest - 1 - held.cursor)",
+                    ]
+                )
+                held.passed(oldest - 1)
+            }
+            return events
         } catch {
             if !Task.isCancelled { watch.failed(error) }
             return nil

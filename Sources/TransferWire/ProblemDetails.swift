@@ -8,6 +8,8 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
     package let code: Code
     /// What is wrong with the request, at most ``errorsMax`` of it.
     package let errors: [FieldError]?
+    /// Of ``Code/eventsExpired``: the oldest event that is kept, or the next one when none is.
+    package let oldestSequence: Int64?
     /// The value of the answer's `X-Request-Id`, to find the request in the log.
     package let requestID: String
 
@@ -18,6 +20,7 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
         _ code: Code,
         detail: String?,
         errors: [FieldError] = [],
+        oldestSequence: Int64? = nil,
         requestID: String
     ) {
         self.type = Self.typeBase + code.rawValue
@@ -26,11 +29,13 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
         self.detail = detail
         self.code = code
         self.errors = errors.isEmpty ? nil : Array(errors.prefix(Self.errorsMax))
+        self.oldestSequence = oldestSequence
         self.requestID = requestID
     }
 
     private enum CodingKeys: String, CodingKey {
         case type, title, status, detail, code, errors
+        case oldestSequence = "oldest_sequence"
         case requestID = "request_id"
     }
 }
@@ -84,6 +89,8 @@ extension ProblemDetails {
         case idempotencyKeyInUse = "idempotency_key_in_use"
         /// The task's file is no longer in the container.
         case contentGone = "content_gone"
+        /// The events after the one that was named are not kept any more; ``oldestSequence`` is there.
+        case eventsExpired = "events_expired"
         /// The body is longer than the service accepts.
         case bodyTooLarge = "body_too_large"
         /// The body is not declared as `application/json`.
@@ -120,7 +127,7 @@ extension ProblemDetails {
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
                 .staleAckToken, .idempotencyKeyInUse:
                 409
-            case .contentGone: 410
+            case .contentGone, .eventsExpired: 410
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
             case .rangeNotSatisfiable: 416
@@ -161,6 +168,7 @@ extension ProblemDetails {
             case .staleAckToken: "No message waits for the token"
             case .idempotencyKeyInUse: "The idempotency key is in use"
             case .contentGone: "The content is gone"
+            case .eventsExpired: "The events are not kept any more"
             case .bodyTooLarge: "The body is too large"
             case .unsupportedMediaType: "The media type is not supported"
             case .rangeNotSatisfiable: "The range cannot be satisfied"

@@ -66,6 +66,13 @@ struct Serve: AsyncParsableCommand {
         }
         try await writeFirstKey(database.location, store)
         let secrets = try SecretsKeyFile(configuration).box(logger: logger)
+        let pruner = Pruner(store: store, retention: configuration.eventsRetention, logger: logger)
+        do {
+            try await pruner.makePartitions()
+        } catch {
+            // It is tried again while the service runs, which can do without them.
+            logger.warning("no partitions of events made", metadata: ["error": "\(error)"])
+        }
         let watch = NewsWatch(store: store)
         let parts = try await Parts(
             configuration,
@@ -107,8 +114,8 @@ struct Serve: AsyncParsableCommand {
             // Stopped from the last to the first: requests, transfers, webhooks, then the lease
             // and the connections that they stand on.
             services: [
-                PoolService(pool: pool), parts.leaseKeeper, parts.dispatcher, parts.engine, monitor,
-                application,
+                PoolService(pool: pool), parts.leaseKeeper, pruner, parts.dispatcher, parts.engine,
+                monitor, application,
             ],
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger

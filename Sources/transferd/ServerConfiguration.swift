@@ -18,6 +18,8 @@ struct ServerConfiguration: Sendable {
     let concurrency: Int
     let connectionsPerHost: Int
     let fileBytesMax: Int64
+    /// How long events are kept at least.
+    let eventsRetention: Duration
     let egress: EgressPolicy
     /// Nil for the data directory's, which a private cluster makes at its first start.
     let secretsKeyFile: String?
@@ -57,6 +59,13 @@ struct ServerConfiguration: Sendable {
             in: 1...Int64.max,
             default: EngineConfiguration.fileBytesMaxDefault
         )
+        let days = reader.number(
+            service.eventsRetention,
+            "TRANSFERD_EVENTS_RETENTION",
+            in: Pruner.retentionRangeInDays,
+            default: Pruner.retentionDefaultInDays
+        )
+        eventsRetention = .seconds(days * 24 * 3600)
         let networks =
             service.allowNetwork
             + (reader.text(nil, "TRANSFERD_ALLOW_NETWORKS") ?? "")

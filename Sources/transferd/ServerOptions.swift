@@ -56,6 +56,14 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            How many days events are kept at least, 7 to 3,650; 30. They are removed by the week. \
+            [TRANSFERD_EVENTS_RETENTION]
+            """
+    )
+    var eventsRetention: Int?
+
+    @Option(
+        help: """
             A network, such as 10.0.0.0/8, that may be reached although it is not public; may be \
             repeated. [TRANSFERD_ALLOW_NETWORKS, separated by commas]
             """

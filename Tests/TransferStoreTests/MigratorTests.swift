@@ -43,6 +43,38 @@ import TransferTestSupport
         )
     }
 
+    @Test func eventsComeIntoThePartitionsOfTheirWeeksAndBack() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let count = try await migrator.migrate(connection)
+        try await migrator.revert(count - 17, connection)
+        _ = try await connection.execute(
+            """
+            INSERT INTO event (session_id, sequence, kind, generation, occurred_at)
+            SELECT gen_random_uuid(), n, 'session.invalidated', 1, moment
+            FROM generate_series(1, 10) n, (VALUES
+                (timestamptz '2026-01-04 23:59:59.999999+00'), ('2026-01-05 00:00:00+00'),
+                ('2026-01-11 23:59:59+00'), ('2026-01-26 12:00:00+00')) m (moment)
+            """
+        )
+        try await migrator.migrate(connection)
+        let weeks = try await connection.execute(
+            """
+            SELECT tableoid::regclass::text AS name, count(*) AS count
+            FROM event GROUP BY 1 ORDER BY 1
+            """
+        )
+        #expect(
+            try weeks.map { try $0.decode("name", as: String.self) }
+                == ["event_20251229", "event_20260105", "event_20260126"]
+        )
+        #expect(try weeks.map { try $0.decode("count", as: Int64.self) } == [10, 20, 10])
+        try await migrator.revert(count - 17, connection)
+        let left = try await connection.execute("SELECT count(*) AS count FROM event")
+        #expect(try left[0].decode("count", as: Int64.self) == 40)
+        #expect(try await migrator.migrate(connection) == count - 17)
+    }
+
     @Test func theDatabaseHasTheWordsOfTheCode() async throws {
         let connection = try await TestDatabase.current.connection()
         try await StoreFixture.migrator().migrate(connection)

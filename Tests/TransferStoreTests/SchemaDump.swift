@@ -12,7 +12,7 @@ enum SchemaDump {
     static func take() async throws -> String {
         let connection = try await TestDatabase.current.connection()
         var lines: [String] = []
-        for query in [enumerations, tables, indexes] {
+        for query in [enumerations, tables, partitions, indexes] {
             for row in try await connection.execute(query) {
                 lines.append(try row.decode("line"))
             }
@@ -32,7 +32,8 @@ enum SchemaDump {
 
     private static let tables: Query = """
         SELECT E'\\nCREATE TABLE ' || c.relname || E' (\\n    ' || string_agg(p.part, E',\\n    '
-            ORDER BY p.place, p.part) || E'\\n)' || coalesce(
+            ORDER BY p.place, p.part) || E'\\n)' || CASE c.relkind
+            WHEN 'p' THEN ' PARTITION BY ' || pg_get_partkeydef(c.oid) ELSE '' END || coalesce(
             ' WITH (' || array_to_string(c.reloptions, ', ') || ')', '') || ';' AS line
         FROM pg_class c CROSS JOIN LATERAL (
             SELECT a.attnum::int AS place, a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
@@ -47,9 +48,18 @@ enum SchemaDump {
             SELECT 10000, 'CONSTRAINT ' || n.conname || ' ' || pg_get_constraintdef(n.oid)
             FROM pg_constraint n WHERE n.conrelid = c.oid
         ) p
+        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+            AND c.relname <> 'schema_migration' AND NOT c.relispartition
+        GROUP BY c.oid, c.relname, c.reloptions, c.relkind ORDER BY c.relname
+        """
+
+    private static let partitions: Query = """
+        SELECT E'\\nCREATE TABLE ' || c.relname || ' PARTITION OF ' || p.relname || ' '
+            || pg_get_expr(c.relpartbound, c.oid) || ';' AS line
+        FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid
+        JOIN pg_class p ON p.oid = i.inhparent
         WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
-            AND c.relname <> 'schema_migration'
-        GROUP BY c.relname, c.reloptions ORDER BY c.relname
+        ORDER BY c.relname
         """
 
     private static let indexes: Query = """

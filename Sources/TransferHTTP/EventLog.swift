@@ -1,0 +1,30 @@
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// The events of a session, or those of a tenant that belong to none.
+struct EventLog: Sendable {
+    let id: SessionID
+    let store: TransferStore
+
+    /// The position behind which a reader begins that does not say where it is.
+    func begin() async throws -> Int64 { try await store.oldestSequence(of: id) - 1 }
+
+    /// The next events, without a gap before or between them.
+    ///
+    /// - Throws: ``Problem`` when what comes next is not kept any more.
+    func page(after cursor: Int64, limit: Int) async throws -> [SessionEvent] {
+        let events = try await store.events(of: id, after: cursor, limit: limit)
+        // Clocks that were set may have put a younger event into the older partition.
+        let next = events.enumerated()
+            .prefix { $0.element.sequence - Int64($0.offset) - 1 == cursor }
+            .map(\.element)
+        guard next.isEmpty else { return next }
+        let oldest =
+            if let first = events.first { first.sequence } else {
+                try await store.oldestSequence(of: id)
+            }
+        guard oldest - 1 > cursor else { return [] }
+        throw Problem(eventsExpiredBefore: oldest)
+    }
+}

@@ -1,0 +1,85 @@
+import Postgres
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// What readers are told of events that are not kept any more.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EventRetentionTests {
+    private static func run(_ body: @Sendable (APIServer, String) async throws -> Void) async throws
+    {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            for _ in 0..<4 { _ = try await server.submit(session) }
+            try await forget(through: 2)
+            try await body(server, session)
+        }
+    }
+
+    private static func forget(through sequence: Int64) async throws {
+        _ = try await TestDatabase.current.connection().execute(
+            "DELETE FROM event WHERE sequence <= \(sequence)"
+        )
+    }
+
+    @Test(arguments: [
+        [], [("Prefer", "wait=60")], [("Accept", "text/event-stream")],
+        [("Accept", "text/event-stream"), ("Last-Event-ID", "1")],
+    ])
+    func whoAsksForThemIsToldWhereToGoOn(fields: [(String, String)]) async throws {
+        try await Self.run { server, session in
+            for (forgotten, oldest) in [(Int64(2), Int64(3)), (4, 5)] {
+                try await Self.forget(through: forgotten)
+                let answer = try await server.send(
+                    "GET",
+                    "\(session)/events?after=1",
+                    fields: fields
+                )
+                #expect(answer.status == 410)
+                #expect(answer.code == .eventsExpired)
+                #expect(try answer.json(ProblemDetails.self).oldestSequence == oldest)
+                let next = try await server.send("GET", "\(session)/events?after=\(oldest - 1)")
+                #expect(next.status == 200)
+            }
+        }
+    }
+
+    @Test func whoDoesNotSayWhereItIsGetsAllThatIsKept() async throws {
+        try await Self.run { server, session in
+            let page = try await server.send("GET", "\(session)/events").json(EventPage.self)
+            #expect(page.items.map(\.data.sequence) == [3, 4])
+            let stream = try server.stream("\(session)/events")
+            try await eventually("the stream begins there") {
+                stream.events.map(\.id) == ["3", "4"]
+            }
+            let all = try await server.send("GET", "\(session)/events?after=0")
+            #expect(all.code == .eventsExpired)
+        }
+    }
+
+    @Test func noPageHasAGap() async throws {
+        try await Self.run { server, session in
+            _ = try await server.submit(session)
+            _ = try await TestDatabase.current.connection().execute(
+                "DELETE FROM event WHERE sequence = 4"
+            )
+            let page = try await server.send("GET", "\(session)/events?after=2")
+                .json(EventPage.self)
+            #expect(page.items.map(\.data.sequence) == [3])
+            #expect(page.next == 3)
+            let next = try await server.send("GET", "\(session)/events?after=3")
+            #expect(try next.json(ProblemDetails.self).oldestSequence == 5)
+        }
+    }
+
+    @Test func thePositionsAtTheEndsOfTheNumbersAreNoFault() async throws {
+        try await Self.run { server, session in
+            for after in [Int64.max, .max - 1, 4] {
+                let answer = try await server.send("GET", "\(session)/events?after=\(after)")
+                #expect(answer.text == #"{"items":[],"next":\#(after)}"#)
+            }
+        }
+    }
+}

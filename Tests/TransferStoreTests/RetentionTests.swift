@@ -1,0 +1,219 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct RetentionTests {
+    private static let month: Duration = .seconds(30 * 24 * 3600)
+
+    /// Makes the partition of the week `weeks` ago, as the service did then.
+    private func makeWeek(_ weeks: Int, _ fixture: StoreFixture) async throws -> String {
+        let row = try await fixture.aside.execute(
+            """
+            SELECT to_char(w, '"event_"YYYYMMDD') AS name, to_char(w, 'YYYY-MM-DD') AS begin,
+                to_char(w + interval '7 days', 'YYYY-MM-DD') AS "end"
+            FROM (SELECT date_trunc('week', now() AT TIME ZONE 'UTC')
+                - \(weeks) * interval '7 days' AS w) x
+            """
+        )[0]
+        let name = try row.decode("name", as: String.self)
+        try await fixture.aside.executeScript(
+            """
+            CREATE TABLE \(name) PARTITION OF event
+            FOR VALUES FROM ('\(try row.decode("begin", as: String.self)) 00:00:00+00')
+            TO ('\(try row.decode("end", as: String.self)) 00:00:00+00')
+            """
+        )
+        return name
+    }
+
+    /// Lets the first `count` events have happened `days` ago.
+    private func age(_ count: Int, byDays days: Int, _ fixture: StoreFixture) async throws {
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE event SET occurred_at = occurred_at - \(days) * interval '1 day'
+            WHERE sequence <= \(count)
+            """
+        )
+    }
+
+    private func makePartitions(_ fixture: StoreFixture) async throws -> [Bool] {
+        var made: [Bool] = []
+        for partition in try await fixture.store.missingEventPartitions() {
+            made.append(try await fixture.store.makeEventPartition(partition))
+        }
+        return made
+    }
+
+    @Test func partitionsOfTheNextWeeksAreMadeOnce() async throws {
+        let fixture = try await StoreFixture()
+        let missing = try await fixture.store.missingEventPartitions()
+        #expect(missing.count == 3)
+        // Several instances that start at once.
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for partition in missing {
+                        while true {
+                            do throws(StoreError) {
+                                _ = try await fixture.store.makeEventPartition(partition)
+                                break
+                            } catch {
+                                guard case .unavailable = error else { throw error }
+                            }
+                        }
+                    }
+                    return true
+                }
+            }
+            for try await _ in group {}
+        }
+        #expect(try await fixture.store.missingEventPartitions().isEmpty)
+        try await fixture.submit(3)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM event_default") == 0)
+        #expect(try await fixture.events().map(\.sequence) == [1, 2, 3])
+        try await fixture.checkInvariants()
+    }
+
+    @Test func whatHappensInAWeekWithoutAPartitionIsKeptAllTheSame() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(2)
+        #expect(try await makePartitions(fixture) == [false, true, true])
+        #expect(try await fixture.store.missingEventPartitions().count == 1)
+        try await fixture.submit(2)
+        #expect(try await fixture.events().map(\.sequence) == [1, 2, 3, 4])
+        #expect(try await fixture.count("SELECT count(*) AS count FROM event_default") == 4)
+        // It goes by age alone.
+        try await age(3, byDays: 31, fixture)
+        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 3)
+        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 0)
+        #expect(try await fixture.events().map(\.sequence) == [4])
+    }
+
+    @Test func aWeekIsDroppedWhenItsYoungestEventIsTooOld() async throws {
+        let fixture = try await StoreFixture()
+        let old = try await makeWeek(6, fixture)
+        let kept = try await makeWeek(3, fixture)
+        _ = try await makePartitions(fixture)
+        try await fixture.submit(5)
+        try await age(2, byDays: 42, fixture)
+        let session = try await fixture.session().id
+        #expect(try await fixture.store.oldestSequence(of: session) == 1)
+        let expired = try await fixture.store.expiredEventPartitions(olderThan: Self.month)
+        #expect(expired == [old])
+        for _ in 0..<2 { try await fixture.store.dropEventPartition(old) }
+        #expect(try await fixture.events().map(\.sequence) == [3, 4, 5])
+        #expect(try await fixture.store.oldestSequence(of: session) == 3)
+        let all = try await fixture.store.expiredEventPartitions(
+            olderThan: .seconds(-8 * 24 * 3600)
+        )
+        #expect(all.first == kept)
+        #expect(all.count >= 2)
+    }
+
+    @Test func theNextEventIsTheOldestWhereNoneIsKept() async throws {
+        let fixture = try await StoreFixture()
+        let session = try await fixture.session().id
+        #expect(try await fixture.store.oldestSequence(of: session) == 1)
+        try await fixture.submit(3)
+        try await age(3, byDays: 31, fixture)
+        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 3)
+        #expect(try await fixture.store.oldestSequence(of: session) == 4)
+        #expect(try await fixture.store.oldestSequence(of: SessionID(fixture.tenant.uuid)) == 1)
+    }
+
+    @Test func aTableInUseIsLeftAlone() async throws {
+        let fixture = try await StoreFixture()
+        let old = try await makeWeek(6, fixture)
+        let missing = try await fixture.store.missingEventPartitions()
+        try await fixture.aside.executeScript("BEGIN; LOCK TABLE event IN ROW EXCLUSIVE MODE")
+        await #expect(throws: StoreError.self) { try await fixture.store.dropEventPartition(old) }
+        await #expect(throws: StoreError.self) {
+            try await fixture.store.makeEventPartition(missing[0])
+        }
+        // It waits for nobody and nobody for it.
+        try await fixture.submit(1)
+        try await fixture.aside.executeScript("COMMIT")
+        try await fixture.store.dropEventPartition(old)
+    }
+
+    @Test func formerClientStringsGoWithTheEventsThatTellThem() async throws {
+        let fixture = try await StoreFixture()
+        let tasks = try await fixture.submit(2) { submission, _ in
+            submission.clientString = ClientString("before")
+        }
+        var change = TaskChange()
+        change.clientString = .some(ClientString("after"))
+        for task in tasks {
+            _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: task, change)
+        }
+        let count: Query = "SELECT count(*) AS count FROM client_string_change"
+        #expect(try await fixture.count(count) == 2)
+        let kept = try await fixture.store.pruneClientStringChanges(after: nil)
+        #expect(kept.removed == 0)
+        #expect(kept.position == nil)
+        try await age(2, byDays: 31, fixture)
+        _ = try await fixture.store.pruneDefaultEvents(olderThan: Self.month)
+        #expect(try await fixture.store.pruneClientStringChanges(after: nil).removed == 2)
+        #expect(try await fixture.count(count) == 0)
+    }
+
+    @Test func loggedDeliveriesGoWithTheirEvents() async throws {
+        let fixture = try await StoreFixture()
+        let subscription = try await fixture.subscribe()
+        try await fixture.submit(2)
+        for _ in 0..<2 {
+            let claims = try await fixture.claimDeliveries()
+            #expect(claims.count == 1)
+            for claim in claims { _ = try await fixture.fail(claim, retryAfter: nil) }
+        }
+        try await age(1, byDays: 31, fixture)
+        _ = try await fixture.store.pruneDefaultEvents(olderThan: Self.month)
+        // What was logged lately is not looked at.
+        let young = try await fixture.store.pruneDeliveryLog(olderThan: Self.month, after: nil)
+        #expect(young.removed == 0)
+        let old = try await fixture.store.pruneDeliveryLog(olderThan: .seconds(-60), after: nil)
+        #expect(old.removed == 1)
+        let left = try await fixture.store.deliveries(
+            tenant: fixture.tenant,
+            subscription: subscription,
+            state: nil,
+            before: nil,
+            limit: 10
+        )
+        #expect(left?.map(\.sequence) == [2])
+        #expect(try await fixture.count("SELECT count(*) AS count FROM delivery_attempt") == 1)
+    }
+
+    @Test func sweepsGoThroughATableInBatches() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO client_string_change (task_id, through_sequence)
+            SELECT gen_random_uuid(), n FROM generate_series(1, 2500) n
+            """
+        )
+        var position: ClientStringPosition?
+        var removed: [Int] = []
+        repeat {
+            let sweep = try await fixture.store.pruneClientStringChanges(after: position)
+            removed.append(sweep.removed)
+            position = sweep.position
+        } while position != nil
+        #expect(removed == [1000, 1000, 500])
+    }
+
+    @Test func oneInstanceAtATimeRemovesRows() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(1)
+        try await age(1, byDays: 31, fixture)
+        try await fixture.aside.executeScript(
+            "BEGIN; SELECT pg_advisory_xact_lock(x'74726672'::int, hashtext(current_schema()))"
+        )
+        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 0)
+        try await fixture.aside.executeScript("COMMIT")
+        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 1)
+    }
+}
