@@ -145,6 +145,7 @@ CREATE TABLE delivery (
     last_status smallint,
     last_error text,
     attempted_at timestamp with time zone,
+    batch_through bigint,
     CONSTRAINT delivery_pkey PRIMARY KEY (subscription_id, session_id)
 ) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
@@ -170,7 +171,13 @@ CREATE TABLE delivery_log (
     died_at timestamp with time zone,
     replay_due_at timestamp with time zone,
     replay_fence bigint,
+    batch_id uuid,
+    batch_first bigint,
+    event_count integer NOT NULL DEFAULT 1,
     CONSTRAINT delivery_log_check CHECK (((state <> 'dead'::text) OR (died_at IS NOT NULL))),
+    CONSTRAINT delivery_log_check1 CHECK (((batch_first >= 1) AND (batch_first <= sequence))),
+    CONSTRAINT delivery_log_check2 CHECK (((batch_id IS NULL) = (batch_first IS NULL))),
+    CONSTRAINT delivery_log_event_count_check CHECK ((event_count > 0)),
     CONSTRAINT delivery_log_pkey PRIMARY KEY (id),
     CONSTRAINT delivery_log_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'dead'::text]))),
     CONSTRAINT delivery_log_subscription_id_session_id_sequence_key UNIQUE (subscription_id, session_id, sequence)
@@ -403,10 +410,12 @@ CREATE TABLE subscription (
     disabled_reason text,
     ack_key bytea NOT NULL DEFAULT (uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
     ack_timeout_ms bigint NOT NULL DEFAULT 600000,
+    delivery_form text NOT NULL DEFAULT 'single'::text,
     CONSTRAINT subscription_ack_key_check CHECK ((octet_length(ack_key) = 32)),
     CONSTRAINT subscription_ack_timeout_ms_check CHECK (((ack_timeout_ms >= 1000) AND (ack_timeout_ms <= 86400000))),
     CONSTRAINT subscription_check CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
     CONSTRAINT subscription_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 16))),
+    CONSTRAINT subscription_delivery_form_check CHECK ((delivery_form = ANY (ARRAY['single'::text, 'batch'::text]))),
     CONSTRAINT subscription_description_check CHECK ((octet_length(description) <= 1000)),
     CONSTRAINT subscription_disabled_reason_check CHECK ((disabled_reason = ANY (ARRAY['client'::text, 'gone'::text, 'failing'::text]))),
     CONSTRAINT subscription_pkey PRIMARY KEY (id),

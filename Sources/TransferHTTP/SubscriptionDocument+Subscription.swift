@@ -19,6 +19,7 @@ extension SubscriptionDocument {
             concurrency: settings.concurrency,
             rateLimit: settings.rateLimit,
             ackTimeoutSeconds: settings.ackTimeout.components.seconds,
+            deliveryForm: settings.form.rawValue,
             createdAt: Timestamp(subscription.createdAt),
             secret: secret?.serialized
         )

@@ -37,7 +37,8 @@ extension SubscriptionRequest {
             concurrency: concurrency,
             rateLimit: rateLimit,
             ackTimeout: ackTimeoutSeconds.map { .seconds($0) }
-                ?? SubscriptionSettings.ackTimeoutDefault
+                ?? SubscriptionSettings.ackTimeoutDefault,
+            form: deliveryForm.flatMap { SubscriptionRules.form($0, into: &errors) } ?? .single
         )
         guard errors.isEmpty else { throw Problem(errors) }
         return Subscription(
@@ -76,6 +77,7 @@ extension SubscriptionPatchRequest {
         change.concurrency = concurrency
         change.rateLimit = rateLimit
         change.ackTimeout = ackTimeoutSeconds.map { .seconds($0) }
+        change.form = deliveryForm.flatMap { SubscriptionRules.form($0, into: &errors) }
         change.isEnabled = enabled
         guard errors.isEmpty else { throw Problem(errors) }
         return change
@@ -144,6 +146,14 @@ private enum SubscriptionRules {
             )
         }
         return EventFilter(types)
+    }
+
+    static func form(_ word: String, into errors: inout [FieldError]) -> DeliveryForm? {
+        if let form = DeliveryForm(rawValue: word) { return form }
+        errors.append(
+            FieldError(pointer: "/delivery_form", .invalidValue, "Must be `single` or `batch`.")
+        )
+        return nil
     }
 
     static func checkDescription(_ text: String?, into errors: inout [FieldError]) {

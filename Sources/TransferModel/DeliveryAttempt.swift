@@ -37,9 +37,11 @@ package struct DeliveryAttempt: Equatable, Sendable {
 package struct LoggedDelivery: Sendable {
     package let id: DeliveryID
     package let subscription: SubscriptionID
-    /// The `webhook-id` of its message.
+    /// The last that its message holds; its identifier is the `webhook-id` unless there are several.
     package let event: UUID
     package let kind: SessionEvent.Kind
+    /// Nil for a message of one event.
+    package let batch: MessageBatch?
     /// Nil for an event of the tenant.
     package let sessionIdentifier: String?
     package let sequence: Int64
@@ -64,6 +66,7 @@ package struct LoggedDelivery: Sendable {
         subscription: SubscriptionID,
         event: UUID,
         kind: SessionEvent.Kind,
+        batch: MessageBatch? = nil,
         sessionIdentifier: String?,
         sequence: Int64,
         state: State,
@@ -75,6 +78,7 @@ package struct LoggedDelivery: Sendable {
         self.subscription = subscription
         self.event = event
         self.kind = kind
+        self.batch = batch
         self.sessionIdentifier = sessionIdentifier
         self.sequence = sequence
         self.state = state
@@ -89,23 +93,32 @@ package struct ReplayClaim: Sendable {
     package let delivery: DeliveryID
     package let subscription: SubscriptionID
     package let session: SessionID
+    /// The last that the message holds.
     package let sequence: Int64
+    /// The first of a batch; nil for a message of one event.
+    package let batchFirst: Int64?
     package let fence: Fence
     package let endpoint: Endpoint
+    /// Nil for every kind.
+    package let filter: EventFilter?
 
     package init(
         delivery: DeliveryID,
         subscription: SubscriptionID,
         session: SessionID,
         sequence: Int64,
+        batchFirst: Int64? = nil,
         fence: Fence,
-        endpoint: Endpoint
+        endpoint: Endpoint,
+        filter: EventFilter? = nil
     ) {
         self.delivery = delivery
         self.subscription = subscription
         self.session = session
         self.sequence = sequence
+        self.batchFirst = batchFirst
         self.fence = fence
         self.endpoint = endpoint
+        self.filter = filter
     }
 }

@@ -9,7 +9,10 @@ package struct DeliveryClaim: Sendable {
     package let attempt: Int
     /// Whether the next message was answered with 202 and not acknowledged in time.
     package let awaitsAck: Bool
+    /// The last event of the next message, if that is a batch that was tried before.
+    package let batchThrough: Int64?
     package let endpoint: Endpoint
+    package let form: DeliveryForm
     /// Nil for every kind.
     package let filter: EventFilter?
     /// Nil for the service's bound.
@@ -26,7 +29,9 @@ package struct DeliveryClaim: Sendable {
         acknowledgedSequence: Int64,
         attempt: Int,
         awaitsAck: Bool = false,
+        batchThrough: Int64? = nil,
         endpoint: Endpoint,
+        form: DeliveryForm = .single,
         filter: EventFilter? = nil,
         concurrency: Int? = nil,
         rateLimit: Int? = nil,
@@ -38,7 +43,9 @@ package struct DeliveryClaim: Sendable {
         self.acknowledgedSequence = acknowledgedSequence
         self.attempt = attempt
         self.awaitsAck = awaitsAck
+        self.batchThrough = batchThrough
         self.endpoint = endpoint
+        self.form = form
         self.filter = filter
         self.concurrency = concurrency
         self.rateLimit = rateLimit

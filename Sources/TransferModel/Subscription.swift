@@ -72,6 +72,8 @@ package struct SubscriptionSettings: Equatable, Sendable {
     package var rateLimit: Int?
     /// How long after an answer of 202 the acknowledgement of `session.events_finished` is awaited.
     package var ackTimeout: Duration
+    /// What a message holds.
+    package var form: DeliveryForm
 
     package init(
         url: String,
@@ -80,7 +82,8 @@ package struct SubscriptionSettings: Equatable, Sendable {
         headers: [HTTPHeader] = [],
         concurrency: Int? = nil,
         rateLimit: Int? = nil,
-        ackTimeout: Duration = ackTimeoutDefault
+        ackTimeout: Duration = ackTimeoutDefault,
+        form: DeliveryForm = .single
     ) {
         self.url = url
         self.filter = filter
@@ -89,6 +92,7 @@ package struct SubscriptionSettings: Equatable, Sendable {
         self.concurrency = concurrency
         self.rateLimit = rateLimit
         self.ackTimeout = ackTimeout
+        self.form = form
     }
 }
 
@@ -101,6 +105,7 @@ package struct SubscriptionChange: Sendable {
     package var concurrency: Int??
     package var rateLimit: Int??
     package var ackTimeout: Duration?
+    package var form: DeliveryForm?
     package var isEnabled: Bool?
 
     package init() {}

@@ -21,7 +21,7 @@ extension TransferStore {
                 UPDATE delivery SET
                     -- What comes before it and is not asked for need not be read again.
                     acknowledged_sequence = \(sequence - 1),
-                    attempt = least(attempt + 1, 32767), last_error = NULL,
+                    attempt = least(attempt + 1, 32767), batch_through = NULL, last_error = NULL,
                     last_status = \(attempt.status.map(Int16.init(clamping:))),
                     attempted_at = clock_timestamp(),
                     due_at = clock_timestamp() + \(timeout.milliseconds) * interval '1 ms',
@@ -96,7 +96,7 @@ extension TransferStore {
     ) async throws(StoreError) -> Int64 {
         let rows = try await run(
             """
-            SELECT count(*) AS count
+            SELECT coalesce(sum(l.event_count), 0) AS count
             FROM delivery_log l
             JOIN event e ON e.session_id = l.session_id AND e.sequence = l.sequence
             WHERE l.subscription_id = \(subscription.uuid) AND l.session_id = \(session.uuid)

@@ -99,10 +99,10 @@ extension TransferStore {
                 FROM numbered n, alive
                 WHERE d.subscription_id = n.subscription_id AND d.session_id = n.session_id
                 RETURNING d.subscription_id, d.session_id, d.fence, d.acknowledged_sequence,
-                    d.attempt, d.attempt > 0 AND d.last_status = 202 AS awaits_ack
+                    d.batch_through, d.attempt, d.attempt > 0 AND d.last_status = 202 AS awaits_ack
             )
             SELECT x.examined, m.*, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(Self.livingSecrets) AS secrets,
-                b.event_types, b.concurrency, b.rate_limit
+                b.event_types, b.delivery_form, b.concurrency, b.rate_limit
             FROM (SELECT count(*) AS examined FROM due) x
             LEFT JOIN mine m ON true
             LEFT JOIN subscription b ON b.id = m.subscription_id
@@ -136,8 +136,8 @@ extension TransferStore {
             """
             WITH held AS (
                 UPDATE delivery SET
-                    acknowledged_sequence = \(sequence), attempt = 0, last_error = NULL,
-                    last_status = coalesce(\(status.map(Int16.init(clamping:))), last_status),
+                    acknowledged_sequence = \(sequence), attempt = 0, batch_through = NULL,
+                    last_error = NULL, last_status = coalesce(\(status.map(Int16.init(clamping:))), last_status),
                     attempted_at = clock_timestamp(),
                     due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
                 WHERE subscription_id = \(claim.subscription.uuid)
@@ -225,7 +225,9 @@ extension DeliveryClaim {
             acknowledgedSequence: try row.decode("acknowledged_sequence"),
             attempt: Int(try row.decode("attempt", as: Int16.self)),
             awaitsAck: try row.decodeIfPresent("awaits_ack") ?? false,
+            batchThrough: try row.decodeIfPresent("batch_through"),
             endpoint: try Endpoint(row),
+            form: try row.word("delivery_form"),
             filter: try row.eventFilter("event_types"),
             concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
             rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),

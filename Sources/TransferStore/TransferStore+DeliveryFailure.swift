@@ -39,7 +39,7 @@ package enum SetbackResult: Equatable, Sendable {
 }
 
 extension TransferStore {
-    /// Counts a failed try of the message `sequence`, and sets it to wait or gives it up; its
+    /// Counts a failed try of the message that ends with `sequence`, and sets it to wait or gives it up; its
     /// claim ends.
     ///
     /// Counts it against the subscription too, which is then paused, or disabled with the event
@@ -47,6 +47,7 @@ extension TransferStore {
     package func recordDeliveryFailed(
         _ claim: DeliveryClaim,
         sequence: Int64,
+        batch: MessageBatch? = nil,
         _ setback: DeliverySetback,
         health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> SetbackResult {
@@ -58,6 +59,7 @@ extension TransferStore {
                     acknowledged_sequence = CASE WHEN \(isDead)
                         THEN \(sequence) ELSE acknowledged_sequence END,
                     attempt = CASE WHEN \(isDead) THEN 0 ELSE least(attempt + 1, 32767) END,
+                    batch_through = \(isDead ? nil : batch?.last),
                     last_status = \(setback.attempt.status.map(Int16.init(clamping:))),
                     last_error = \(setback.attempt.reason),
                     attempted_at = clock_timestamp(),
@@ -93,7 +95,7 @@ extension TransferStore {
                 RETURNING b.id, b.tenant_id, b.disabled_reason, f.failing_since
             ),
             \(Self.tellOfDisabled),
-            \(Self.logTry(setback.attempt, of: sequence, state: isDead ? .dead : .waiting))
+            \(Self.logTry(setback.attempt, of: sequence, batch, state: isDead ? .dead : .waiting))
             SELECT EXISTS (SELECT 1 FROM disabled) AS is_disabled FROM held
             """
         )

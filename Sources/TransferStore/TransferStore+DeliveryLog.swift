@@ -8,20 +8,23 @@ extension TransferStore {
     /// Deliveries that one recovery replays at most.
     package static let recoveryMax = 10_000
 
-    /// Logs a try of the message `sequence`, where there is one to log.
+    /// Logs a try of the message that ends with `sequence`, where there is one to log.
     ///
     /// Expects `held(subscription_id, session_id)`.
     static func logTry(
         _ attempt: DeliveryAttempt?,
         of sequence: Int64,
+        _ batch: MessageBatch? = nil,
         state: LoggedDelivery.State
     ) -> Query {
         guard let attempt else { return "log_row AS (SELECT 1)" }
         return """
             log_row AS (
                 INSERT INTO delivery_log AS l (
-                    id, subscription_id, session_id, sequence, state, died_at)
+                    id, subscription_id, session_id, sequence, batch_id, batch_first, event_count,
+                    state, died_at)
                 SELECT \(UUID.version7()), subscription_id, session_id, \(sequence),
+                    \(batch?.id), \(batch?.first), \(Int32(batch?.count ?? 1)),
                     \(state.rawValue), CASE WHEN \(state == .dead) THEN clock_timestamp() END
                 FROM held
                 ON CONFLICT (subscription_id, session_id, sequence) DO UPDATE SET
@@ -98,7 +101,7 @@ extension TransferStore {
         let rows = try await run(
             """
             SELECT l.id, l.subscription_id, e.id AS event_id, e.kind, s.identifier, l.sequence,
-                l.state, l.died_at,
+                l.batch_id, l.batch_first, l.event_count, l.state, l.died_at,
                 CASE WHEN l.replay_due_at IS NOT NULL THEN l.replay_due_at
                     WHEN l.state = 'waiting' THEN d.due_at END AS next_attempt_at
             FROM delivery_log l
@@ -157,7 +160,7 @@ extension TransferStore {
             """
             UPDATE delivery_log l SET replay_due_at = coalesce(l.replay_due_at, clock_timestamp())
             FROM subscription b
-            WHERE l.id = \(id.uuid) AND b.id = l.subscription_id
+            WHERE l.id = \(id.uuid) AND \(Self.hasItsEvent) AND b.id = l.subscription_id
                 AND b.tenant_id = \(tenant.uuid) AND b.deleted_at IS NULL
             """
         )
@@ -182,15 +185,21 @@ extension TransferStore {
             """
             UPDATE delivery_log SET replay_due_at = now()
             WHERE id IN (
-                SELECT id FROM delivery_log
-                WHERE subscription_id = \(subscription.uuid) AND state = 'dead'
-                    AND died_at >= \(since) AND died_at < coalesce(\(until), 'infinity')
-                    AND replay_due_at IS NULL
-                ORDER BY id LIMIT \(Self.recoveryMax))
+                SELECT l.id FROM delivery_log l
+                WHERE l.subscription_id = \(subscription.uuid) AND l.state = 'dead'
+                    AND l.died_at >= \(since) AND l.died_at < coalesce(\(until), 'infinity')
+                    AND l.replay_due_at IS NULL AND \(Self.hasItsEvent)
+                ORDER BY l.id LIMIT \(Self.recoveryMax))
             """
         )
         return rows.affectedCount
     }
+
+    /// Whether the event of the log's row `l` is kept.
+    private static let hasItsEvent: Query = """
+        EXISTS (SELECT 1 FROM event e
+            WHERE e.session_id = l.session_id AND e.sequence = l.sequence)
+        """
 
     /// Gives due replays to this instance for the time of `lease`, in the order of their events;
     /// also those of disabled subscriptions.
@@ -214,9 +223,10 @@ extension TransferStore {
                     replay_fence = \(fences.first.rawValue) + n.number,
                     replay_due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
                 FROM numbered n WHERE l.id = n.id
-                RETURNING l.id, l.subscription_id, l.session_id, l.sequence, l.replay_fence
+                RETURNING l.id, l.subscription_id, l.session_id, l.sequence, l.batch_first,
+                    l.replay_fence
             )
-            SELECT m.*, b.url, b.headers, b.ack_key, \(Self.livingSecrets) AS secrets
+            SELECT m.*, b.url, b.headers, b.ack_key, b.event_types, \(Self.livingSecrets) AS secrets
             FROM mine m JOIN subscription b ON b.id = m.subscription_id
             ORDER BY m.subscription_id, m.session_id, m.sequence
             """
@@ -302,6 +312,7 @@ extension LoggedDelivery {
             subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
             event: try row.decode("event_id"),
             kind: try row.word("kind"),
+            batch: try MessageBatch(row),
             sessionIdentifier: try row.decodeIfPresent("identifier"),
             sequence: try row.decode("sequence"),
             state: try row.word("state"),
@@ -319,8 +330,23 @@ extension ReplayClaim {
             subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
             session: try row.session("session_id"),
             sequence: try row.decode("sequence"),
+            batchFirst: try row.decodeIfPresent("batch_first"),
             fence: try row.fence("replay_fence"),
-            endpoint: try Endpoint(row)
+            endpoint: try Endpoint(row),
+            filter: try row.eventFilter("event_types")
+        )
+    }
+}
+
+extension MessageBatch {
+    /// Nil in the row of a message of one event.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let id = try row.decodeIfPresent("batch_id", as: UUID.self) else { return nil }
+        self.init(
+            id: id,
+            first: try row.decode("batch_first"),
+            last: try row.decode("sequence"),
+            count: Int(try row.decode("event_count", as: Int32.self))
         )
     }
 }

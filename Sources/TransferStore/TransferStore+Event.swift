@@ -69,9 +69,10 @@ extension TransferStore {
         }
     }
 
-    /// Events of a session, living or not, or of a tenant, in sequence: numbers without gaps, because
-    /// a number is given out under the session's lock in the transaction that commits it. Only the
-    /// oldest may be missing, because they are not kept for ever.
+    /// Events of a session, living or not, or of a tenant, in sequence.
+    ///
+    /// Numbers have no gaps, because one is given out under the session's lock in the transaction
+    /// that commits it. Only the oldest may be missing, because they are not kept for ever.
     package func events(
         of session: SessionID,
         after sequence: Int64,

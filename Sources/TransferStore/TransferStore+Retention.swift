@@ -29,7 +29,7 @@ extension TransferStore {
     /// How long changing the partitions may hold up whoever writes or reads events; then it is given
     /// up and tried again later.
     private static let partitionLockTimeout = "250ms"
-    /// Held while partitions are changed or rows removed, by one instance of all. "trfr" in ASCII.
+    /// Held by the one instance that changes partitions or removes rows: "trfr" in ASCII.
     private static let retentionLockKey: Int32 = 0x7472_6672
     /// Rows looked at, or removed, by one call.
     fileprivate static let sweepMax = 1000

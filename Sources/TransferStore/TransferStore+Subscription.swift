@@ -25,15 +25,15 @@ extension TransferStore {
             WITH counter AS (
                 INSERT INTO subscription (
                     id, tenant_id, session_identifier, url, event_types, description, headers,
-                    concurrency, rate_limit, ack_timeout_ms, disabled_at, disabled_reason,
-                    created_at)
+                    concurrency, rate_limit, ack_timeout_ms, delivery_form, disabled_at,
+                    disabled_reason, created_at)
                 VALUES (
                     \(subscription.id.uuid), \(subscription.tenant.uuid),
                     \(subscription.sessionIdentifier), \(settings.url), \(settings.filter?.terms),
                     \(settings.description), \(headers)::text::jsonb,
                     \(settings.concurrency.map(Int16.init(clamping:))),
                     \(settings.rateLimit.map(Int16.init(clamping:))),
-                    \(settings.ackTimeout.milliseconds),
+                    \(settings.ackTimeout.milliseconds), \(settings.form.rawValue),
                     \(subscription.disablement?.since),
                     \(subscription.disablement?.reason.rawValue), \(subscription.createdAt))
                 RETURNING id
@@ -120,6 +120,7 @@ extension TransferStore {
                         THEN \(rateLimit) ELSE b.rate_limit END,
                     ack_timeout_ms = coalesce(
                         \(change.ackTimeout?.milliseconds), b.ack_timeout_ms),
+                    delivery_form = coalesce(\(change.form?.rawValue), b.delivery_form),
                     disabled_at = CASE \(change.isEnabled)
                         WHEN true THEN NULL WHEN false THEN coalesce(b.disabled_at, now())
                         ELSE b.disabled_at END,
@@ -184,7 +185,8 @@ extension TransferStore {
     /// The columns of a subscription `b`.
     private static let subscriptionColumns: Query = """
         b.id, b.tenant_id, b.session_identifier, b.url, b.event_types, b.description, b.headers,
-        b.concurrency, b.rate_limit, b.ack_timeout_ms, b.disabled_at, b.disabled_reason, b.created_at
+        b.concurrency, b.rate_limit, b.ack_timeout_ms, b.delivery_form, b.disabled_at,
+        b.disabled_reason, b.created_at
         """
 }
 
@@ -202,7 +204,8 @@ extension Subscription {
                 headers: try row.headers("headers"),
                 concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
                 rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
-                ackTimeout: try row.milliseconds("ack_timeout_ms")
+                ackTimeout: try row.milliseconds("ack_timeout_ms"),
+                form: try row.word("delivery_form")
             ),
             disablement: try disabledAt.map { since throws(PostgresError) in
                 Disablement(reason: try row.word("disabled_reason"), since: since)

@@ -35,6 +35,9 @@ struct HeldClaim: Sendable {
     /// Whether the lease still covers a try that begins at `now`.
     func isTrusted(at now: ContinuousClock.Instant) -> Bool { now < expiresAt }
 
+    /// The last event of the next message, if that is a batch that was tried before.
+    var batchThrough: Int64? { claim.batchThrough.flatMap { tries > 0 && $0 > cursor ? $0 : nil } }
+
     /// Whether the subscription asks for events of this kind.
     func wants(_ kind: SessionEvent.Kind) -> Bool {
         claim.filter?.contains(kind) ?? kind.isSentUnasked

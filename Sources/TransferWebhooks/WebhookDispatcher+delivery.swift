@@ -18,9 +18,9 @@ extension WebhookDispatcher {
         var held = held
         while !isDraining {
             let signals = signalCount.load(ordering: .relaxed)
-            guard let events = await events(of: &held) else { break }
-            guard await deliver(events, &held) else { return }
-            guard events.count == bounds.pageMax else {
+            guard let run = await gather(&held) else { break }
+            guard await deliver(run, &held) else { return }
+            guard run.hasMore else {
                 await release(held)
                 // The release leaves the pair due when events came meanwhile; whoever wrote them
                 // has signalled before that and found the pair taken.
@@ -31,42 +31,62 @@ extension WebhookDispatcher {
         await release(held)
     }
 
+    /// Reads as much as makes a message, or one page where each event has its own.
+    ///
+    /// - Returns: nil when the store does not tell.
+    private func gather(_ held: inout HeldClaim) async -> EventRun? {
+        var run = EventRun(held)
+        repeat {
+            let limit = run.pageLimit(bounds.pageMax)
+            guard let page = await events(after: run.position, limit: limit, &held) else {
+                return nil
+            }
+            run.add(
+                page,
+                hasMore: page.count == limit,
+                wanted: { held.wants($0.kind) },
+                size: { WebhookMessage($0, linkBase: linkBase)?.body.count ?? 0 }
+            )
+        } while !run.isFull
+        return run
+    }
+
     /// - Returns: false when the claim has ended.
-    private func deliver(_ events: [SessionEvent], _ held: inout HeldClaim) async -> Bool {
-        for event in events where held.wants(event.kind) {
+    private func deliver(_ run: EventRun, _ held: inout HeldClaim) async -> Bool {
+        for parcel in run.parcels {
             await keepPace(of: held.claim)
             guard !isDraining, held.isTrusted(at: .now) else {
                 if await settle(&held) { await release(held) }
                 return false
             }
-            guard await deliver(event, &held) else { return false }
+            guard await deliver(parcel, &held) else { return false }
         }
         // What the subscription does not ask for counts as delivered.
-        if let last = events.last { held.passed(last.sequence) }
+        held.passed(run.position)
         return await settle(&held)
     }
 
     /// - Returns: false when the claim has ended.
-    private func deliver(_ event: SessionEvent, _ held: inout HeldClaim) async -> Bool {
+    private func deliver(_ parcel: Parcel, _ held: inout HeldClaim) async -> Bool {
         if held.isUnacknowledged(after: schedule.waits.count) {
-            await fail(held, event, .notAcknowledged, .notSent)
+            await fail(held, parcel, .notAcknowledged, .notSent)
             return false
         }
-        let sent = await attempt(event, held)
+        let sent = await attempt(parcel, held)
         switch sent.outcome {
-        case .delivered(Self.acceptedStatus) where event.summary != nil:
-            if await settle(&held) { await awaitAck(held, event, sent) }
+        case .delivered(Self.acceptedStatus) where parcel.last.summary != nil:
+            if await settle(&held) { await awaitAck(held, parcel.last, sent) }
             return false
         case .delivered:
             let isDue = held.took(
-                event.sequence,
+                parcel.last.sequence,
                 sent,
                 at: .now,
                 recordInterval: bounds.recordInterval
             )
             return isDue ? await settle(&held) : true
         case .failed(let failure):
-            if await settle(&held) { await fail(held, event, failure, sent) }
+            if await settle(&held) { await fail(held, parcel, failure, sent) }
             return false
         case .abandoned:
             if await settle(&held) { await release(held) }
@@ -74,9 +94,9 @@ extension WebhookDispatcher {
         }
     }
 
-    private func attempt(_ event: SessionEvent, _ held: HeldClaim) async -> SentMessage {
+    private func attempt(_ parcel: Parcel, _ held: HeldClaim) async -> SentMessage {
         let claim = held.claim
-        guard let message = await message(event, of: claim.subscription, to: claim.endpoint) else {
+        guard let message = await message(parcel, of: claim.subscription, to: claim.endpoint) else {
             return .notSent
         }
         let sent = await sender.send(message, to: claim.endpoint)
@@ -85,14 +105,16 @@ extension WebhookDispatcher {
         return sent
     }
 
-    /// An event as one subscription gets it, the same bytes each time.
+    /// A message as one subscription gets it, the same bytes each time.
     ///
     /// - Returns: nil when the store does not tell what belongs into it.
     func message(
-        _ event: SessionEvent,
+        _ parcel: Parcel,
         of subscription: SubscriptionID,
         to endpoint: Endpoint
     ) async -> WebhookMessage? {
+        guard parcel.batch == nil else { return WebhookMessage(parcel, linkBase: linkBase) }
+        let event = parcel.last
         guard event.summary != nil else { return WebhookMessage(event, linkBase: linkBase) }
         do throws(StoreError) {
             let closing = EventMessage.Closing(
@@ -131,27 +153,32 @@ extension WebhookDispatcher {
 
 extension WebhookDispatcher {
     /// The next events of a pair; what is not kept any more is passed over.
-    private func events(of held: inout HeldClaim) async -> [SessionEvent]? {
+    private func events(
+        after position: Int64,
+        limit: Int,
+        _ held: inout HeldClaim
+    ) async -> [SessionEvent]? {
         let claim = held.claim
         do throws(StoreError) {
             let events = try await store.events(
                 of: claim.session,
-                after: held.cursor,
-                limit: bounds.pageMax
+                after: position,
+                limit: limit
             )
             let oldest =
                 if let first = events.first { first.sequence } else {
                     try await store.oldestSequence(of: claim.session)
                 }
-            if oldest - 1 > held.cursor {
+            if oldest - 1 > position {
                 logger.warning(
                     "events were not kept until they could be delivered",
                     metadata: [
                         "subscription": "\(claim.subscription)", "session": "\(claim.session)",
-                        "events": "\(oldest - 1 - held.cursor)",
+                        "events": "\(oldest - 1 - position)",
                     ]
                 )
-                held.passed(oldest - 1)
+                // What was read before is still to be delivered; then it is met again.
+                if position == held.cursor { held.passed(oldest - 1) }
             }
             return events
         } catch {
@@ -202,7 +229,7 @@ extension WebhookDispatcher {
 
     private func fail(
         _ held: HeldClaim,
-        _ event: SessionEvent,
+        _ parcel: Parcel,
         _ failure: DeliveryFailure,
         _ sent: SentMessage
     ) async {
@@ -226,7 +253,7 @@ extension WebhookDispatcher {
         )
         var line: Logger.Metadata = [
             "subscription": "\(claim.subscription)",
-            "event": "\(event.id.uuidString.lowercased())",
+            "event": "\((parcel.batch?.id ?? parcel.last.id).uuidString.lowercased())",
             "status": "\(failure.status.map(String.init) ?? "none")",
             "reason": "\(failure.reason)", "attempt": "\(number)",
         ]
@@ -239,7 +266,8 @@ extension WebhookDispatcher {
             [store, health] () throws(StoreError) in
             try await store.recordDeliveryFailed(
                 claim,
-                sequence: event.sequence,
+                sequence: parcel.last.sequence,
+                batch: parcel.batch,
                 setback,
                 health: health
             )

@@ -36,8 +36,10 @@ extension WebhookDispatcher {
     /// Sends a subscription's messages one after the other, as long as it can be reached.
     private func replay(_ claims: [ReplayClaim]) async {
         for claim in claims {
-            guard !isDraining, let event = await event(of: claim),
-                let message = await message(event, of: claim.subscription, to: claim.endpoint)
+            guard !isDraining, let events = await events(of: claim) else { return }
+            // It is not kept any more; the log's row goes soon.
+            guard let parcel = claim.parcel(events) else { continue }
+            guard let message = await message(parcel, of: claim.subscription, to: claim.endpoint)
             else { return }
             let sent = await sender.send(message, to: claim.endpoint)
             // Sent again by whoever finds that its lease has run out.
@@ -54,13 +56,22 @@ extension WebhookDispatcher {
         }
     }
 
-    private func event(of claim: ReplayClaim) async -> SessionEvent? {
+    /// What lies from the first event of the message to its last.
+    private func events(of claim: ReplayClaim) async -> [SessionEvent]? {
         do throws(StoreError) {
-            return try await store.events(
-                of: claim.session,
-                after: claim.sequence - 1,
-                limit: 1
-            ).first
+            var events: [SessionEvent] = []
+            var cursor = (claim.batchFirst ?? claim.sequence) - 1
+            while cursor < claim.sequence {
+                let page = try await store.events(
+                    of: claim.session,
+                    after: cursor,
+                    limit: min(bounds.pageMax, Int(claim.sequence - cursor))
+                )
+                guard let last = page.last else { break }
+                cursor = last.sequence
+                events += page.filter { $0.sequence <= claim.sequence && claim.wants($0.kind) }
+            }
+            return events
         } catch {
             if !Task.isCancelled { watch.failed(error) }
             return nil
@@ -74,5 +85,18 @@ extension WebhookDispatcher {
         } catch {
             watch.failed(error)
         }
+    }
+}
+
+extension ReplayClaim {
+    /// What a batch holds; a message of one event is sent again whatever is asked for now.
+    fileprivate func wants(_ kind: SessionEvent.Kind) -> Bool {
+        batchFirst == nil || (filter?.contains(kind) ?? kind.isSentUnasked)
+    }
+
+    /// Nil when the events are not kept any more.
+    fileprivate func parcel(_ events: [SessionEvent]) -> Parcel? {
+        guard batchFirst == nil else { return Parcel(batch: events, of: subscription) }
+        return events.first.map { Parcel($0) }
     }
 }

@@ -4,7 +4,7 @@ import TransferWire
 
 /// A message as it is sent: the bytes that are signed are these bytes.
 struct WebhookMessage: Sendable {
-    /// The event's identifier in lower case, which every try repeats.
+    /// The identifier of the event or of the batch in lower case, which every try repeats.
     let id: String
     let body: [UInt8]
 
@@ -18,6 +18,23 @@ struct WebhookMessage: Sendable {
     ///   - closing: what only the subscription's own `session.events_finished` says.
     init?(_ event: SessionEvent, linkBase: String?, closing: EventMessage.Closing? = nil) {
         let message = EventMessage(event, linkBase: linkBase, closing: closing)
+        guard let body = try? WireEncoder.encode(message) else { return nil }
+        id = message.id
+        self.body = body
+    }
+
+    /// The message of a batch; nil for a parcel that is none, and as above.
+    init?(_ parcel: Parcel, linkBase: String?) {
+        guard let batch = parcel.batch else { return nil }
+        let message = BatchMessage(
+            id: batch.id.uuidString.lowercased(),
+            type: MessageBatch.type,
+            timestamp: Timestamp(parcel.last.occurredAt),
+            data: BatchMessage.Content(
+                sessionIdentifier: parcel.last.sessionIdentifier,
+                events: parcel.events.map { EventMessage($0, linkBase: linkBase) }
+            )
+        )
         guard let body = try? WireEncoder.encode(message) else { return nil }
         id = message.id
         self.body = body

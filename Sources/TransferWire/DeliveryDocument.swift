@@ -4,10 +4,14 @@ package struct DeliveryDocument: Codable, Sendable {
     package let subscriptionID: String
     /// The `webhook-id` of its message.
     package let eventID: String
+    /// `events.batch` for a message of several events.
     package let eventType: String
     /// Absent for what happened in no session.
     package let sessionIdentifier: String?
     package let sequence: Int64
+    /// Of a batch: its first event, and how many it holds up to ``sequence``.
+    package let firstSequence: Int64?
+    package let eventCount: Int?
     /// `waiting`, `delivered` or `dead`.
     package let state: String
     package let diedAt: Timestamp?
@@ -22,6 +26,8 @@ package struct DeliveryDocument: Codable, Sendable {
         eventType: String,
         sessionIdentifier: String?,
         sequence: Int64,
+        firstSequence: Int64?,
+        eventCount: Int?,
         state: String,
         diedAt: Timestamp?,
         nextAttemptAt: Timestamp?,
@@ -33,6 +39,8 @@ package struct DeliveryDocument: Codable, Sendable {
         self.eventType = eventType
         self.sessionIdentifier = sessionIdentifier
         self.sequence = sequence
+        self.firstSequence = firstSequence
+        self.eventCount = eventCount
         self.state = state
         self.diedAt = diedAt
         self.nextAttemptAt = nextAttemptAt
@@ -44,6 +52,8 @@ package struct DeliveryDocument: Codable, Sendable {
         case subscriptionID = "subscription_id"
         case eventID = "event_id"
         case eventType = "event_type"
+        case firstSequence = "first_sequence"
+        case eventCount = "event_count"
         case sessionIdentifier = "session_identifier"
         case diedAt = "died_at"
         case nextAttemptAt = "next_attempt_at"

@@ -9,6 +9,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
     package let concurrency: Int?
     package let rateLimit: Int?
     package let ackTimeoutSeconds: Int?
+    package let deliveryForm: String?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -21,6 +22,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
         concurrency = try container.decodeIfPresent(Int.self, forKey: .concurrency)
         rateLimit = try container.decodeIfPresent(Int.self, forKey: .rateLimit)
         ackTimeoutSeconds = try container.decodeIfPresent(Int.self, forKey: .ackTimeoutSeconds)
+        deliveryForm = try container.decodeIfPresent(String.self, forKey: .deliveryForm)
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -29,6 +31,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
         case eventTypes = "event_types"
         case rateLimit = "rate_limit"
         case ackTimeoutSeconds = "ack_timeout_seconds"
+        case deliveryForm = "delivery_form"
     }
 }
 
@@ -42,6 +45,7 @@ package struct SubscriptionPatchRequest: Decodable, Sendable {
     package let concurrency: Int??
     package let rateLimit: Int??
     package let ackTimeoutSeconds: Int?
+    package let deliveryForm: String?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -53,6 +57,7 @@ package struct SubscriptionPatchRequest: Decodable, Sendable {
         concurrency = try container.decodeIfNamed(Int.self, forKey: .concurrency)
         rateLimit = try container.decodeIfNamed(Int.self, forKey: .rateLimit)
         ackTimeoutSeconds = try container.decodeIfPresent(Int.self, forKey: .ackTimeoutSeconds)
+        deliveryForm = try container.decodeIfPresent(String.self, forKey: .deliveryForm)
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -60,6 +65,7 @@ package struct SubscriptionPatchRequest: Decodable, Sendable {
         case eventTypes = "event_types"
         case rateLimit = "rate_limit"
         case ackTimeoutSeconds = "ack_timeout_seconds"
+        case deliveryForm = "delivery_form"
     }
 }
 
@@ -113,6 +119,8 @@ package struct SubscriptionDocument: Codable, Sendable {
     package let concurrency: Int?
     package let rateLimit: Int?
     package let ackTimeoutSeconds: Int64
+    /// `single` or `batch`.
+    package let deliveryForm: String
     package let createdAt: Timestamp
     /// `whsec_…`; only in the answer to its creation.
     package let secret: String?
@@ -128,6 +136,7 @@ package struct SubscriptionDocument: Codable, Sendable {
         concurrency: Int?,
         rateLimit: Int?,
         ackTimeoutSeconds: Int64,
+        deliveryForm: String,
         createdAt: Timestamp,
         secret: String?
     ) {
@@ -142,6 +151,7 @@ package struct SubscriptionDocument: Codable, Sendable {
         self.concurrency = concurrency
         self.rateLimit = rateLimit
         self.ackTimeoutSeconds = ackTimeoutSeconds
+        self.deliveryForm = deliveryForm
         self.createdAt = createdAt
         self.secret = secret
     }
@@ -153,6 +163,7 @@ package struct SubscriptionDocument: Codable, Sendable {
         case headerNames = "header_names"
         case rateLimit = "rate_limit"
         case ackTimeoutSeconds = "ack_timeout_seconds"
+        case deliveryForm = "delivery_form"
         case createdAt = "created_at"
     }
 

@@ -38,8 +38,11 @@ import TransferWire
         #expect(
             document.enumeration("DeliveryState") == LoggedDelivery.State.allCases.map(\.rawValue)
         )
+        #expect(document.enumeration("DeliveryForm") == DeliveryForm.allCases.map(\.rawValue))
         let webhooks = document.root["webhooks"]?.object ?? [:]
-        let types = SessionEvent.Kind.allCases.map(\.rawValue) + [TestMessage.type]
+        let types =
+            SessionEvent.Kind.allCases.map(\.rawValue)
+            + [MessageBatch.type, TestMessage.type]
         #expect(webhooks.keys.sorted() == types.sorted())
     }
 

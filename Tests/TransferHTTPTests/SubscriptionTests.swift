@@ -5,6 +5,26 @@ import TransferWire
 @testable import TransferHTTP
 
 @Suite(.postgresSchema) struct SubscriptionTests {
+    @Test func aSubscriptionSaysWhatItsMessagesHold() async throws {
+        try await APIServer.run { server in
+            let body = #"{"url": "http://a.example/", "delivery_form": "batch"}"#
+            let created = try await server.send("POST", "/v1/subscriptions", body)
+                .json(SubscriptionDocument.self)
+            #expect(created.deliveryForm == "batch")
+            let path = "/v1/subscriptions/\(created.id)"
+            let same = try await server.send("PATCH", path, "{}").json(SubscriptionDocument.self)
+            #expect(same.deliveryForm == "batch")
+            let changed = try await server.send("PATCH", path, #"{"delivery_form": "single"}"#)
+                .json(SubscriptionDocument.self)
+            #expect(changed.deliveryForm == "single")
+            for (method, path) in [("PATCH", path), ("POST", "/v1/subscriptions")] {
+                let body = #"{"url": "http://a.example/", "delivery_form": "Batch"}"#
+                let answer = try await server.send(method, path, body)
+                #expect(answer.faults == ["/delivery_form invalid_value"])
+            }
+        }
+    }
+
     @Test func showsItsSecretOnce() async throws {
         try await APIServer.run { server in
             let created = try await server.send(

@@ -1,0 +1,42 @@
+/// The message that holds several events of a session, in the form of a message of one event.
+package struct BatchMessage: Codable, Sendable {
+    /// Derived from the events; the `webhook-id` of the message.
+    package let id: String
+    /// `events.batch`.
+    package let type: String
+    /// When the last of the events happened.
+    package let timestamp: Timestamp
+    package let version: Int
+    package let data: Content
+
+    package init(id: String, type: String, timestamp: Timestamp, data: Content) {
+        self.id = id
+        self.type = type
+        self.timestamp = timestamp
+        version = EventMessage.version
+        self.data = data
+    }
+
+    /// The events in their order, each as its own message would be.
+    package struct Content: Codable, Sendable {
+        /// Absent for what happened in no session.
+        package let sessionIdentifier: String?
+        package let firstSequence: Int64
+        package let lastSequence: Int64
+        package let events: [EventMessage]
+
+        package init(sessionIdentifier: String?, events: [EventMessage]) {
+            self.sessionIdentifier = sessionIdentifier
+            firstSequence = events.first?.data.sequence ?? 0
+            lastSequence = events.last?.data.sequence ?? 0
+            self.events = events
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case events
+            case sessionIdentifier = "session_identifier"
+            case firstSequence = "first_sequence"
+            case lastSequence = "last_sequence"
+        }
+    }
+}
