@@ -411,6 +411,7 @@ CREATE TABLE subscription (
     ack_key bytea NOT NULL DEFAULT (uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
     ack_timeout_ms bigint NOT NULL DEFAULT 600000,
     delivery_form text NOT NULL DEFAULT 'single'::text,
+    wake_up_throttling boolean NOT NULL DEFAULT false,
     CONSTRAINT subscription_ack_key_check CHECK ((octet_length(ack_key) = 32)),
     CONSTRAINT subscription_ack_timeout_ms_check CHECK (((ack_timeout_ms >= 1000) AND (ack_timeout_ms <= 86400000))),
     CONSTRAINT subscription_check CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
@@ -469,6 +470,15 @@ CREATE TABLE tenant (
     CONSTRAINT tenant_pkey PRIMARY KEY (id),
     CONSTRAINT tenant_total_bytes_per_second_max_check CHECK ((total_bytes_per_second_max > 0))
 );
+
+CREATE TABLE wake_up (
+    subscription_id uuid NOT NULL,
+    event_id uuid NOT NULL,
+    count integer NOT NULL,
+    sent_at timestamp with time zone NOT NULL,
+    CONSTRAINT wake_up_count_check CHECK ((count > 0)),
+    CONSTRAINT wake_up_pkey PRIMARY KEY (subscription_id)
+) WITH (fillfactor=50);
 
 CREATE TABLE worker (
     incarnation integer NOT NULL GENERATED ALWAYS AS IDENTITY,

@@ -20,6 +20,7 @@ extension SubscriptionDocument {
             rateLimit: settings.rateLimit,
             ackTimeoutSeconds: settings.ackTimeout.components.seconds,
             deliveryForm: settings.form.rawValue,
+            wakeUpThrottling: settings.throttlesWakeUps,
             createdAt: Timestamp(subscription.createdAt),
             secret: secret?.serialized
         )

@@ -38,7 +38,8 @@ extension SubscriptionRequest {
             rateLimit: rateLimit,
             ackTimeout: ackTimeoutSeconds.map { .seconds($0) }
                 ?? SubscriptionSettings.ackTimeoutDefault,
-            form: deliveryForm.flatMap { SubscriptionRules.form($0, into: &errors) } ?? .single
+            form: deliveryForm.flatMap { SubscriptionRules.form($0, into: &errors) } ?? .single,
+            throttlesWakeUps: wakeUpThrottling ?? false
         )
         guard errors.isEmpty else { throw Problem(errors) }
         return Subscription(
@@ -78,6 +79,7 @@ extension SubscriptionPatchRequest {
         change.rateLimit = rateLimit
         change.ackTimeout = ackTimeoutSeconds.map { .seconds($0) }
         change.form = deliveryForm.flatMap { SubscriptionRules.form($0, into: &errors) }
+        change.throttlesWakeUps = wakeUpThrottling
         change.isEnabled = enabled
         guard errors.isEmpty else { throw Problem(errors) }
         return change

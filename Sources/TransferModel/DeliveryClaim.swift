@@ -13,6 +13,8 @@ package struct DeliveryClaim: Sendable {
     package let batchThrough: Int64?
     package let endpoint: Endpoint
     package let form: DeliveryForm
+    /// Whether `session.events_finished` waits after the last one.
+    package let throttlesWakeUps: Bool
     /// Nil for every kind.
     package let filter: EventFilter?
     /// Nil for the service's bound.
@@ -32,6 +34,7 @@ package struct DeliveryClaim: Sendable {
         batchThrough: Int64? = nil,
         endpoint: Endpoint,
         form: DeliveryForm = .single,
+        throttlesWakeUps: Bool = false,
         filter: EventFilter? = nil,
         concurrency: Int? = nil,
         rateLimit: Int? = nil,
@@ -46,6 +49,7 @@ package struct DeliveryClaim: Sendable {
         self.batchThrough = batchThrough
         self.endpoint = endpoint
         self.form = form
+        self.throttlesWakeUps = throttlesWakeUps
         self.filter = filter
         self.concurrency = concurrency
         self.rateLimit = rateLimit

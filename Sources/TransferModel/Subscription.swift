@@ -74,6 +74,8 @@ package struct SubscriptionSettings: Equatable, Sendable {
     package var ackTimeout: Duration
     /// What a message holds.
     package var form: DeliveryForm
+    /// Whether `session.events_finished` waits after the last one, as ``WakeUpThrottle`` says.
+    package var throttlesWakeUps: Bool
 
     package init(
         url: String,
@@ -83,7 +85,8 @@ package struct SubscriptionSettings: Equatable, Sendable {
         concurrency: Int? = nil,
         rateLimit: Int? = nil,
         ackTimeout: Duration = ackTimeoutDefault,
-        form: DeliveryForm = .single
+        form: DeliveryForm = .single,
+        throttlesWakeUps: Bool = false
     ) {
         self.url = url
         self.filter = filter
@@ -93,6 +96,7 @@ package struct SubscriptionSettings: Equatable, Sendable {
         self.rateLimit = rateLimit
         self.ackTimeout = ackTimeout
         self.form = form
+        self.throttlesWakeUps = throttlesWakeUps
     }
 }
 
@@ -106,6 +110,7 @@ package struct SubscriptionChange: Sendable {
     package var rateLimit: Int??
     package var ackTimeout: Duration?
     package var form: DeliveryForm?
+    package var throttlesWakeUps: Bool?
     package var isEnabled: Bool?
 
     package init() {}

@@ -102,7 +102,7 @@ extension TransferStore {
                     d.batch_through, d.attempt, d.attempt > 0 AND d.last_status = 202 AS awaits_ack
             )
             SELECT x.examined, m.*, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(Self.livingSecrets) AS secrets,
-                b.event_types, b.delivery_form, b.concurrency, b.rate_limit
+                b.event_types, b.delivery_form, b.wake_up_throttling, b.concurrency, b.rate_limit
             FROM (SELECT count(*) AS examined FROM due) x
             LEFT JOIN mine m ON true
             LEFT JOIN subscription b ON b.id = m.subscription_id
@@ -228,6 +228,7 @@ extension DeliveryClaim {
             batchThrough: try row.decodeIfPresent("batch_through"),
             endpoint: try Endpoint(row),
             form: try row.word("delivery_form"),
+            throttlesWakeUps: try row.decode("wake_up_throttling"),
             filter: try row.eventFilter("event_types"),
             concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
             rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),

@@ -25,8 +25,8 @@ extension TransferStore {
             WITH counter AS (
                 INSERT INTO subscription (
                     id, tenant_id, session_identifier, url, event_types, description, headers,
-                    concurrency, rate_limit, ack_timeout_ms, delivery_form, disabled_at,
-                    disabled_reason, created_at)
+                    concurrency, rate_limit, ack_timeout_ms, delivery_form,
+                    wake_up_throttling, disabled_at, disabled_reason, created_at)
                 VALUES (
                     \(subscription.id.uuid), \(subscription.tenant.uuid),
                     \(subscription.sessionIdentifier), \(settings.url), \(settings.filter?.terms),
@@ -34,6 +34,7 @@ extension TransferStore {
                     \(settings.concurrency.map(Int16.init(clamping:))),
                     \(settings.rateLimit.map(Int16.init(clamping:))),
                     \(settings.ackTimeout.milliseconds), \(settings.form.rawValue),
+                    \(settings.throttlesWakeUps),
                     \(subscription.disablement?.since),
                     \(subscription.disablement?.reason.rawValue), \(subscription.createdAt))
                 RETURNING id
@@ -90,7 +91,7 @@ extension TransferStore {
 
     /// Changes a subscription; messages that are on their way go as they were.
     ///
-    /// Another URL, and being enabled, make what waits due at once.
+    /// Another URL, being enabled and the end of throttling make what waits due at once.
     ///
     /// - Returns: the subscription as it then is, or nil when the tenant has none of that name.
     package func changeSubscription(
@@ -121,6 +122,8 @@ extension TransferStore {
                     ack_timeout_ms = coalesce(
                         \(change.ackTimeout?.milliseconds), b.ack_timeout_ms),
                     delivery_form = coalesce(\(change.form?.rawValue), b.delivery_form),
+                    wake_up_throttling = coalesce(
+                        \(change.throttlesWakeUps), b.wake_up_throttling),
                     disabled_at = CASE \(change.isEnabled)
                         WHEN true THEN NULL WHEN false THEN coalesce(b.disabled_at, now())
                         ELSE b.disabled_at END,
@@ -139,7 +142,7 @@ extension TransferStore {
             SELECT * FROM changed
             """
         )
-        if isNewStart, !rows.isEmpty {
+        if isNewStart || change.throttlesWakeUps == false, !rows.isEmpty {
             // On its own, so that it waits for a claim that has seen the subscription as it was and
             // undoes what that has set to wait: hence also what is due.
             _ = try await run(
@@ -173,6 +176,9 @@ extension TransferStore {
                 UPDATE delivery d SET due_at = NULL, worker = NULL, fence = NULL
                 FROM ended WHERE d.subscription_id = ended.id
             ),
+            wake_up_gone AS (
+                DELETE FROM wake_up w USING ended WHERE w.subscription_id = ended.id
+            ),
             secret_gone AS (
                 DELETE FROM signing_secret k USING ended WHERE k.subscription_id = ended.id
             )
@@ -185,8 +191,8 @@ extension TransferStore {
     /// The columns of a subscription `b`.
     private static let subscriptionColumns: Query = """
         b.id, b.tenant_id, b.session_identifier, b.url, b.event_types, b.description, b.headers,
-        b.concurrency, b.rate_limit, b.ack_timeout_ms, b.delivery_form, b.disabled_at,
-        b.disabled_reason, b.created_at
+        b.concurrency, b.rate_limit, b.ack_timeout_ms, b.delivery_form, b.wake_up_throttling,
+        b.disabled_at, b.disabled_reason, b.created_at
         """
 }
 
@@ -205,7 +211,8 @@ extension Subscription {
                 concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
                 rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
                 ackTimeout: try row.milliseconds("ack_timeout_ms"),
-                form: try row.word("delivery_form")
+                form: try row.word("delivery_form"),
+                throttlesWakeUps: try row.decode("wake_up_throttling")
             ),
             disablement: try disabledAt.map { since throws(PostgresError) in
                 Disablement(reason: try row.word("disabled_reason"), since: since)

@@ -72,6 +72,9 @@ extension WebhookDispatcher {
             await fail(held, parcel, .notAcknowledged, .notSent)
             return false
         }
+        if held.claim.throttlesWakeUps, parcel.last.kind == .sessionEventsFinished {
+            guard await settle(&held), await admit(parcel.last, held) else { return false }
+        }
         let sent = await attempt(parcel, held)
         switch sent.outcome {
         case .delivered(Self.acceptedStatus) where parcel.last.summary != nil:
@@ -211,6 +214,15 @@ extension WebhookDispatcher {
         }
         if isRecorded { held.recorded(until: expiresAt, at: .now) }
         return isRecorded
+    }
+
+    /// - Returns: false when the wake-up has to wait; then the claim has ended.
+    private func admit(_ event: SessionEvent, _ held: HeldClaim) async -> Bool {
+        let admission = await record(until: held.expiresAt, whenStale: WakeUpAdmission.undecided) {
+            [store] () throws(StoreError) in try await store.admitWakeUp(held.claim, event)
+        }
+        if admission == .undecided { await release(held) }
+        return admission == .admitted
     }
 
     private func awaitAck(_ held: HeldClaim, _ event: SessionEvent, _ sent: SentMessage) async {

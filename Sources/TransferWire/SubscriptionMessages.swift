@@ -10,6 +10,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
     package let rateLimit: Int?
     package let ackTimeoutSeconds: Int?
     package let deliveryForm: String?
+    package let wakeUpThrottling: Bool?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -23,6 +24,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
         rateLimit = try container.decodeIfPresent(Int.self, forKey: .rateLimit)
         ackTimeoutSeconds = try container.decodeIfPresent(Int.self, forKey: .ackTimeoutSeconds)
         deliveryForm = try container.decodeIfPresent(String.self, forKey: .deliveryForm)
+        wakeUpThrottling = try container.decodeIfPresent(Bool.self, forKey: .wakeUpThrottling)
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -32,6 +34,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
         case rateLimit = "rate_limit"
         case ackTimeoutSeconds = "ack_timeout_seconds"
         case deliveryForm = "delivery_form"
+        case wakeUpThrottling = "wake_up_throttling"
     }
 }
 
@@ -46,6 +49,7 @@ package struct SubscriptionPatchRequest: Decodable, Sendable {
     package let rateLimit: Int??
     package let ackTimeoutSeconds: Int?
     package let deliveryForm: String?
+    package let wakeUpThrottling: Bool?
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -58,6 +62,7 @@ package struct SubscriptionPatchRequest: Decodable, Sendable {
         rateLimit = try container.decodeIfNamed(Int.self, forKey: .rateLimit)
         ackTimeoutSeconds = try container.decodeIfPresent(Int.self, forKey: .ackTimeoutSeconds)
         deliveryForm = try container.decodeIfPresent(String.self, forKey: .deliveryForm)
+        wakeUpThrottling = try container.decodeIfPresent(Bool.self, forKey: .wakeUpThrottling)
     }
 
     private enum CodingKeys: String, CodingKey {
@@ -66,6 +71,7 @@ package struct SubscriptionPatchRequest: Decodable, Sendable {
         case rateLimit = "rate_limit"
         case ackTimeoutSeconds = "ack_timeout_seconds"
         case deliveryForm = "delivery_form"
+        case wakeUpThrottling = "wake_up_throttling"
     }
 }
 
@@ -121,6 +127,7 @@ package struct SubscriptionDocument: Codable, Sendable {
     package let ackTimeoutSeconds: Int64
     /// `single` or `batch`.
     package let deliveryForm: String
+    package let wakeUpThrottling: Bool
     package let createdAt: Timestamp
     /// `whsec_…`; only in the answer to its creation.
     package let secret: String?
@@ -137,6 +144,7 @@ package struct SubscriptionDocument: Codable, Sendable {
         rateLimit: Int?,
         ackTimeoutSeconds: Int64,
         deliveryForm: String,
+        wakeUpThrottling: Bool,
         createdAt: Timestamp,
         secret: String?
     ) {
@@ -152,6 +160,7 @@ package struct SubscriptionDocument: Codable, Sendable {
         self.rateLimit = rateLimit
         self.ackTimeoutSeconds = ackTimeoutSeconds
         self.deliveryForm = deliveryForm
+        self.wakeUpThrottling = wakeUpThrottling
         self.createdAt = createdAt
         self.secret = secret
     }
@@ -164,6 +173,7 @@ package struct SubscriptionDocument: Codable, Sendable {
         case rateLimit = "rate_limit"
         case ackTimeoutSeconds = "ack_timeout_seconds"
         case deliveryForm = "delivery_form"
+        case wakeUpThrottling = "wake_up_throttling"
         case createdAt = "created_at"
     }
 

@@ -17,6 +17,11 @@ import TransferWire
             let changed = try await server.send("PATCH", path, #"{"delivery_form": "single"}"#)
                 .json(SubscriptionDocument.self)
             #expect(changed.deliveryForm == "single")
+            #expect(!changed.wakeUpThrottling)
+            let throttled = try await server.send("PATCH", path, #"{"wake_up_throttling": true}"#)
+                .json(SubscriptionDocument.self)
+            #expect(throttled.wakeUpThrottling)
+            #expect(throttled.deliveryForm == "single")
             for (method, path) in [("PATCH", path), ("POST", "/v1/subscriptions")] {
                 let body = #"{"url": "http://a.example/", "delivery_form": "Batch"}"#
                 let answer = try await server.send(method, path, body)
