@@ -91,6 +91,20 @@ CREATE TABLE attempt_log (
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence)
 );
 
+CREATE TABLE client (
+    tenant_id uuid NOT NULL,
+    identifier text NOT NULL,
+    kind text NOT NULL,
+    lifecycle text NOT NULL DEFAULT 'active'::text,
+    lifecycle_changed_at timestamp with time zone NOT NULL DEFAULT now(),
+    created_at timestamp with time zone NOT NULL DEFAULT now(),
+    CONSTRAINT client_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 64))),
+    CONSTRAINT client_kind_check CHECK ((kind = ANY (ARRAY['app'::text, 'extension'::text]))),
+    CONSTRAINT client_lifecycle_check CHECK ((lifecycle = ANY (ARRAY['active'::text, 'background'::text, 'suspended'::text, 'terminated'::text, 'force_quit'::text]))),
+    CONSTRAINT client_pkey PRIMARY KEY (tenant_id, identifier),
+    CONSTRAINT client_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
+);
+
 CREATE TABLE client_string_change (
     task_id uuid NOT NULL,
     through_sequence bigint NOT NULL,
@@ -219,6 +233,12 @@ CREATE TABLE failure_streak (
     CONSTRAINT failure_streak_pkey PRIMARY KEY (subscription_id)
 ) WITH (fillfactor=50);
 
+CREATE TABLE force_quit (
+    tenant_id uuid NOT NULL,
+    client text NOT NULL,
+    CONSTRAINT force_quit_pkey PRIMARY KEY (tenant_id, client)
+);
+
 CREATE TABLE held (
     task_id uuid NOT NULL,
     attempt smallint NOT NULL DEFAULT 0,
@@ -269,7 +289,12 @@ CREATE TABLE outcome (
     bytes_sent bigint NOT NULL DEFAULT 0,
     response_body bytea,
     CONSTRAINT outcome_check CHECK (((state = 'completed'::task_state) = (is_length_verified IS NOT NULL))),
-    CONSTRAINT outcome_check1 CHECK (((state = 'failed'::task_state) = (failure IS NOT NULL))),
+    CONSTRAINT outcome_failure_check CHECK (
+CASE state
+    WHEN 'failed'::task_state THEN (failure IS NOT NULL)
+    WHEN 'completed'::task_state THEN (failure IS NULL)
+    ELSE true
+END),
     CONSTRAINT outcome_pkey PRIMARY KEY (task_id),
     CONSTRAINT outcome_response_body_check CHECK ((octet_length(response_body) <= 262144)),
     CONSTRAINT outcome_state_check CHECK ((state = ANY (ARRAY['completed'::task_state, 'failed'::task_state, 'cancelled'::task_state])))
@@ -353,6 +378,7 @@ CREATE TABLE session (
     kind text NOT NULL DEFAULT 'background'::text,
     total_bytes_per_second_max bigint,
     revision integer NOT NULL DEFAULT 1,
+    client text NOT NULL DEFAULT 'default'::text,
     CONSTRAINT session_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 255))),
     CONSTRAINT session_kind_check CHECK ((kind = ANY (ARRAY['background'::text, 'ephemeral'::text]))),
     CONSTRAINT session_pkey PRIMARY KEY (id),
@@ -379,6 +405,7 @@ CREATE TABLE session_progress (
     cancelled bigint NOT NULL DEFAULT 0,
     last_sequence bigint NOT NULL DEFAULT 0,
     is_invalidated boolean NOT NULL DEFAULT false,
+    is_force_quit boolean NOT NULL DEFAULT false,
     CONSTRAINT session_progress_outstanding_check CHECK ((outstanding >= 0)),
     CONSTRAINT session_progress_pkey PRIMARY KEY (session_id)
 ) WITH (fillfactor=30, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
@@ -412,9 +439,11 @@ CREATE TABLE subscription (
     ack_timeout_ms bigint NOT NULL DEFAULT 600000,
     delivery_form text NOT NULL DEFAULT 'single'::text,
     wake_up_throttling boolean NOT NULL DEFAULT false,
+    client text,
     CONSTRAINT subscription_ack_key_check CHECK ((octet_length(ack_key) = 32)),
     CONSTRAINT subscription_ack_timeout_ms_check CHECK (((ack_timeout_ms >= 1000) AND (ack_timeout_ms <= 86400000))),
     CONSTRAINT subscription_check CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
+    CONSTRAINT subscription_check1 CHECK (((session_identifier IS NULL) OR (client IS NOT NULL))),
     CONSTRAINT subscription_concurrency_check CHECK (((concurrency >= 1) AND (concurrency <= 16))),
     CONSTRAINT subscription_delivery_form_check CHECK ((delivery_form = ANY (ARRAY['single'::text, 'batch'::text]))),
     CONSTRAINT subscription_description_check CHECK ((octet_length(description) <= 1000)),
@@ -494,6 +523,7 @@ CREATE INDEX asked_by_credential ON asked USING btree (credential) WHERE (creden
 CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin) WHERE (origin IS NOT NULL);
 CREATE INDEX asked_until ON asked USING btree (until);
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
+CREATE INDEX client_force_quit ON client USING btree (tenant_id) WHERE (lifecycle = 'force_quit'::text);
 CREATE UNIQUE INDEX credential_by_name ON credential USING btree (tenant_id, name COLLATE "C") WHERE (name IS NOT NULL);
 CREATE INDEX delayed_awaiting_host ON delayed USING btree (lane) WHERE awaits_host;
 CREATE INDEX delayed_due ON delayed USING btree (due_at) WHERE (NOT asks_to_begin);
@@ -508,7 +538,8 @@ CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX publication_by_worker ON publication USING btree (worker);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);
-CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
+CREATE INDEX session_by_client ON session USING btree (tenant_id, client, id);
+CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, client, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
 CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscription_id) WHERE (expires_at IS NULL);
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);

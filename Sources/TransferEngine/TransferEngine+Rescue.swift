@@ -11,6 +11,7 @@ extension TransferEngine {
             try await removeAbandonedParts()
             unknown = try await heedForgotten(seenBefore: unknown)
             try await store.continueInvalidations()
+            try await store.continueForceQuits()
             if try await store.failUnanswered() > 0 { onEvents() }
             try await eraseEphemeral()
             while try await store.pruneIdempotencyKeys() > 0 {}

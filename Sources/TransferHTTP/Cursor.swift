@@ -7,11 +7,12 @@ import TransferWire
 /// It names a position and nothing else: every page is read with the tenant of its request, so a
 /// forged cursor shows nothing that an honest one would not.
 enum Cursor: Equatable, Sendable {
-    case session(identifier: String)
+    case session(ClientID, identifier: String)
     case task(TaskID)
     case subscription(SubscriptionID)
     case credential(name: String)
     case delivery(DeliveryID)
+    case client(ClientID)
 
     /// Changes when the form does; older cursors are then refused instead of misread.
     private static let version: UInt8 = 1
@@ -35,10 +36,13 @@ enum Cursor: Equatable, Sendable {
         let payload = Array(bytes[2...])
         switch bytes[1] {
         case 1:
-            guard let identifier = String(validating: payload, as: UTF8.self),
-                SessionIdentifier.isValid(identifier)
+            let parts = payload.split(separator: 0, maxSplits: 1).map { part in
+                String(validating: part, as: UTF8.self) ?? ""
+            }
+            guard parts.count == 2, let client = ClientID(parts[0]),
+                SessionIdentifier.isValid(parts[1])
             else { return nil }
-            self = .session(identifier: identifier)
+            self = .session(client, identifier: parts[1])
         case 2:
             guard let uuid = UUID(bytes: payload) else { return nil }
             self = .task(TaskID(uuid))
@@ -52,6 +56,11 @@ enum Cursor: Equatable, Sendable {
         case 5:
             guard let uuid = UUID(bytes: payload) else { return nil }
             self = .delivery(DeliveryID(uuid))
+        case 6:
+            guard let name = String(validating: payload, as: UTF8.self),
+                let client = ClientID(name)
+            else { return nil }
+            self = .client(client)
         default: return nil
         }
         guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
@@ -64,16 +73,19 @@ enum Cursor: Equatable, Sendable {
         case .subscription: 3
         case .credential: 4
         case .delivery: 5
+        case .client: 6
         }
     }
 
     private var payload: [UInt8] {
         switch self {
-        case .session(let identifier): Array(identifier.utf8)
+        // Neither of the two may hold the NUL between them.
+        case .session(let client, let identifier): client.name.utf8 + [0] + identifier.utf8
         case .task(let id): id.uuid.bytes
         case .subscription(let id): id.uuid.bytes
         case .credential(let name): Array(name.utf8)
         case .delivery(let id): id.uuid.bytes
+        case .client(let id): Array(id.name.utf8)
         }
     }
 

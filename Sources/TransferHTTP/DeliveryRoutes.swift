@@ -127,6 +127,7 @@ extension DeliveryDocument {
             subscriptionID: delivery.subscription.description,
             eventID: (delivery.batch?.id ?? delivery.event).uuidString.lowercased(),
             eventType: delivery.batch == nil ? delivery.kind.rawValue : MessageBatch.type,
+            client: delivery.client?.name,
             sessionIdentifier: delivery.sessionIdentifier,
             sequence: delivery.sequence,
             firstSequence: delivery.batch?.first,

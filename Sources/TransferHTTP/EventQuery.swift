@@ -11,6 +11,8 @@ struct EventQuery: Sendable {
     /// Nil for every kind.
     let filter: EventFilter?
     let form: Form
+    /// What else the query says.
+    let parameters: QueryParameters
 
     /// How the events are sent.
     enum Form: Sendable {
@@ -18,8 +20,13 @@ struct EventQuery: Sendable {
         case stream
     }
 
-    init(_ request: Request) throws(Problem) {
-        let query = try QueryParameters(request, allowed: ["after", "limit", "types"])
+    /// - Parameter others: what the query may say besides.
+    init(_ request: Request, allowing others: Set<String> = []) throws(Problem) {
+        let query = try QueryParameters(
+            request,
+            allowed: others.union(["after", "limit", "types"])
+        )
+        parameters = query
         let position = try query.integer("after")
         limit = try query.limit()
         if let types = query["types"] {

@@ -18,21 +18,19 @@ struct EventRoutes: Sendable {
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/sessions/{identifier}/events") { request, context in
-            let query = try EventQuery(request)
-            let tenant = try context.requireTenant()
+            let query = try EventQuery(request, allowing: [QueryParameters.client])
+            let address = try context.session(query.parameters)
             let session = try await store.session(
-                tenant: tenant,
-                identifier: context.sessionIdentifier()
+                tenant: address.tenant,
+                client: address.client,
+                identifier: address.identifier
             )
-            guard let session else { throw Problem(.unknownSession) }
-            return try await read(session.id, query, for: tenant, request, context)
+            guard let session else { throw try await store.noSession(at: address) }
+            return try await read(session.id, query, for: address.tenant, request, context)
         }
         router.post("/v1/sessions/{identifier}/events/ack") { request, context in
-            try await acknowledge(
-                request.jsonBody(),
-                identifier: context.sessionIdentifier(),
-                tenant: context.requireTenant()
-            )
+            let session = try context.session(request)
+            return try await acknowledge(request.jsonBody(), in: session)
         }
         router.get("/v1/events") { request, context in
             let query = try EventQuery(request)
@@ -113,21 +111,25 @@ struct EventRoutes: Sendable {
         return answer
     }
 
-    func acknowledge(
-        _ body: [UInt8],
-        identifier: String,
-        tenant: TenantID
-    ) async throws -> Answer {
+    func acknowledge(_ body: [UInt8], in session: SessionAddress) async throws -> Answer {
         let request = try decoded(AckRequest.self, from: body)
         if let token = AckToken(serialized: request.ackToken),
-            try await store.acknowledge(token, tenant: tenant, sessionIdentifier: identifier)
+            try await store.acknowledge(
+                token,
+                tenant: session.tenant,
+                client: session.client,
+                sessionIdentifier: session.identifier
+            )
         {
             wake()
             return Answer(status: .noContent)
         }
-        guard try await store.session(tenant: tenant, identifier: identifier) != nil else {
-            throw Problem(.unknownSession)
-        }
+        let living = try await store.session(
+            tenant: session.tenant,
+            client: session.client,
+            identifier: session.identifier
+        )
+        guard living != nil else { throw try await store.noSession(at: session) }
         throw Problem(.staleAckToken, "No message waits for this token, or no longer.")
     }
 }

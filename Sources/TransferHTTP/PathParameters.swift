@@ -14,12 +14,64 @@ enum SessionIdentifier {
     static let rule = "Must have 1 to \(Session.identifierBytesMax) bytes of UTF-8 and no NUL."
 }
 
+/// The rule for names of clients.
+enum ClientRule {
+    static let name =
+        "Must have 1 to \(ClientID.bytesMax) letters, digits, dots, hyphens and underscores."
+}
+
+/// A session as a request names it: by its path, the query's `client` and the key's tenant.
+struct SessionAddress: Sendable {
+    let tenant: TenantID
+    let client: ClientID
+    let identifier: String
+
+    /// The path of the session.
+    var path: String { APIPath.session(identifier, of: client.nameInLinks) }
+}
+
+extension QueryParameters {
+    /// Whose session is meant.
+    static let client = "client"
+
+    /// The client that the query names, if it does.
+    func client() throws(Problem) -> ClientID? {
+        guard let name = self[Self.client] else { return nil }
+        guard let client = ClientID(name) else {
+            throw Self.invalid(Self.client, ClientRule.name, code: .invalidIdentifier)
+        }
+        return client
+    }
+}
+
 extension APIContext {
-    /// The session that the path names.
+    /// The session that the request names, where its query has nothing else to say.
+    func session(_ request: Request) throws(Problem) -> SessionAddress {
+        try session(QueryParameters(request, allowed: [QueryParameters.client]))
+    }
+
+    /// The session that the request names.
+    func session(_ query: QueryParameters) throws(Problem) -> SessionAddress {
+        SessionAddress(
+            tenant: try requireTenant(),
+            client: try query.client() ?? .default,
+            identifier: try sessionIdentifier()
+        )
+    }
+
+    /// The client that the path names.
+    func clientID() throws(Problem) -> ClientID {
+        guard let id = parameters.get("client").flatMap({ ClientID($0) }) else {
+            throw QueryParameters.invalid("client", ClientRule.name, code: .invalidIdentifier)
+        }
+        return id
+    }
+
+    /// The session's identifier in the path.
     ///
     /// The server hands the segment over as it was sent; decoded here, `%2F` is a slash within
     /// the identifier and not a step of the path.
-    func sessionIdentifier() throws(Problem) -> String {
+    private func sessionIdentifier() throws(Problem) -> String {
         guard let raw = parameters.get("identifier"),
             let identifier = PercentDecoding.text(Array(raw.utf8)),
             SessionIdentifier.isValid(identifier)

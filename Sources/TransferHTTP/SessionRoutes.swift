@@ -11,80 +11,92 @@ struct SessionRoutes: Sendable {
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/sessions") { request, context in
-            let query = try QueryParameters(request, allowed: ["limit", "cursor"])
+            let query = try QueryParameters(
+                request,
+                allowed: [QueryParameters.client, "limit", "cursor"]
+            )
             return try await list(query, tenant: context.requireTenant())
         }
         router.put("/v1/sessions/{identifier}") { request, context in
-            try await put(
-                request.jsonBody(),
-                identifier: context.sessionIdentifier(),
-                tenant: context.requireTenant()
-            )
+            let session = try context.session(request)
+            return try await put(session, request.jsonBody())
         }
-        router.get("/v1/sessions/{identifier}") { _, context in
-            try await get(context.sessionIdentifier(), tenant: context.requireTenant())
+        router.get("/v1/sessions/{identifier}") { request, context in
+            try await get(context.session(request))
         }
         router.patch("/v1/sessions/{identifier}") { request, context in
-            try await change(
-                request.jsonBody(),
-                identifier: context.sessionIdentifier(),
-                tenant: context.requireTenant()
-            )
+            let session = try context.session(request)
+            return try await change(session, request.jsonBody())
         }
-        router.delete("/v1/sessions/{identifier}") { _, context in
-            try await delete(context.sessionIdentifier(), tenant: context.requireTenant())
+        router.delete("/v1/sessions/{identifier}") { request, context in
+            try await delete(context.session(request))
         }
     }
 
     func list(_ query: QueryParameters, tenant: TenantID) async throws -> Answer {
         let limit = try query.limit()
-        var after: String?
+        let client = try query.client()
+        var after: (client: ClientID, identifier: String)?
         if let cursor = try query.cursor() {
-            guard case .session(let identifier) = cursor else {
+            guard case .session(let owner, let identifier) = cursor else {
                 throw QueryParameters.foreignCursor
             }
-            after = identifier
+            after = (owner, identifier)
         }
-        let sessions = try await store.sessions(tenant: tenant, after: after, limit: limit + 1)
+        let sessions = try await store.sessions(
+            tenant: tenant,
+            client: client,
+            after: after,
+            limit: limit + 1
+        )
         return try .json(
             Page(sessions, limit: limit, document: SessionDocument.init) {
-                .session(identifier: $0.identifier)
+                .session($0.client, identifier: $0.identifier)
             }
         )
     }
 
-    func put(_ body: [UInt8], identifier: String, tenant: TenantID) async throws -> Answer {
+    func put(_ address: SessionAddress, _ body: [UInt8]) async throws -> Answer {
         let request = body.isEmpty ? nil : try decoded(SessionRequest.self, from: body)
         let configuration =
             try request?.configuration?.configuration() ?? SessionConfiguration()
         let kind = try request?.sessionKind()
-        let (session, isCreated) = try await store.putSession(
-            tenant: tenant,
-            identifier: identifier,
+        let result = try await store.putSession(
+            tenant: address.tenant,
+            client: address.client,
+            identifier: address.identifier,
             kind: kind,
             configuration: configuration
         )
-        guard kind ?? session.kind == session.kind else {
-            throw Problem(.sessionKindDiffers, "The session is of kind `\(session.kind.rawValue)`.")
+        switch result {
+        case .created(let session):
+            return try .json(
+                SessionDocument(session),
+                status: .created,
+                location: address.path
+            )
+        case .updated(let session):
+            guard kind ?? session.kind == session.kind else {
+                throw Problem(
+                    .sessionKindDiffers,
+                    "The session is of kind `\(session.kind.rawValue)`."
+                )
+            }
+            // Running tasks follow limits that have changed.
+            wake()
+            return try .json(SessionDocument(session), location: address.path)
+        case .unknownClient: throw Problem.unknownClient
         }
-        // Running tasks follow limits that have changed.
-        if !isCreated { wake() }
-        return try .json(
-            SessionDocument(session),
-            status: isCreated ? .created : .ok,
-            location: APIPath.session(identifier)
-        )
     }
 
-    func change(_ body: [UInt8], identifier: String, tenant: TenantID) async throws -> Answer {
+    func change(_ address: SessionAddress, _ body: [UInt8]) async throws -> Answer {
         let patch = try decoded(JSONValue.self, from: body)
         for _ in 0..<Self.triesMax {
-            guard let session = try await store.session(tenant: tenant, identifier: identifier)
-            else { throw Problem(.unknownSession) }
+            let session = try await session(address)
             let configuration = try session.configuration(changedBy: patch)
             guard try await store.changeSession(session, to: configuration) else { continue }
             wake()
-            return try await get(identifier, tenant: tenant)
+            return try await get(address)
         }
         throw Problem(.unavailable, "The session is being changed by too many at once.")
     }
@@ -92,19 +104,51 @@ struct SessionRoutes: Sendable {
     /// Tries of a change that keeps meeting others.
     private static let triesMax = 20
 
-    func get(_ identifier: String, tenant: TenantID) async throws -> Answer {
-        guard let session = try await store.session(tenant: tenant, identifier: identifier) else {
-            throw Problem(.unknownSession)
-        }
-        return try .json(SessionDocument(session))
+    func get(_ address: SessionAddress) async throws -> Answer {
+        try .json(SessionDocument(await session(address)))
     }
 
-    func delete(_ identifier: String, tenant: TenantID) async throws -> Answer {
-        guard try await store.invalidateSession(tenant: tenant, identifier: identifier) else {
-            throw Problem(.unknownSession)
-        }
+    private func session(_ address: SessionAddress) async throws -> Session {
+        let session = try await store.session(
+            tenant: address.tenant,
+            client: address.client,
+            identifier: address.identifier
+        )
+        guard let session else { throw try await store.noSession(at: address) }
+        return session
+    }
+
+    func delete(_ address: SessionAddress) async throws -> Answer {
+        let isEnded = try await store.invalidateSession(
+            tenant: address.tenant,
+            client: address.client,
+            identifier: address.identifier
+        )
+        guard isEnded else { throw try await store.noSession(at: address) }
         wake()
         return Answer(status: .noContent)
+    }
+}
+
+extension TransferStore {
+    /// What a request is told whose session is not there: that its client is not, where that is so.
+    func noSession(at address: SessionAddress) async throws -> Problem {
+        guard address.client != .default else { return Problem(.unknownSession) }
+        let client = try await client(tenant: address.tenant, id: address.client)
+        return client == nil ? .unknownClient : Problem(.unknownSession)
+    }
+}
+
+extension Problem {
+    /// There is no such client, and how there would be.
+    static let unknownClient = Problem(.unknownClient, "Create it with PUT /v1/clients/{client}.")
+
+    /// The client's sessions take nothing before its launch.
+    static func forceQuit(_ id: ClientID) -> Problem {
+        Problem(
+            .clientForceQuit,
+            "Its sessions take no tasks before POST \(APIPath.client(id.name))/launch."
+        )
     }
 }
 
@@ -155,6 +199,7 @@ extension SessionDocument {
         options.timeoutForRequest = configuration.timeoutForRequest
         options.timeoutForResource = configuration.timeoutForResource
         self.init(
+            client: session.client.name,
             identifier: session.identifier,
             kind: session.kind.rawValue,
             configuration: Configuration(

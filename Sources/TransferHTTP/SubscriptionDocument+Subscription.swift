@@ -9,6 +9,7 @@ extension SubscriptionDocument {
         self.init(
             id: subscription.id.description,
             url: settings.url,
+            client: subscription.client?.name,
             sessionIdentifier: subscription.sessionIdentifier,
             eventTypes: settings.filter?.terms,
             description: settings.description,

@@ -22,6 +22,10 @@ extension SubscriptionRequest {
                 )
             )
         }
+        let owner = client.map { ClientID($0) }
+        if case .some(.none) = owner {
+            errors.append(FieldError(pointer: "/client", .invalidIdentifier, ClientRule.name))
+        }
         SubscriptionRules.checkDescription(description, into: &errors)
         SubscriptionRules.checkBounds(
             concurrency,
@@ -45,6 +49,7 @@ extension SubscriptionRequest {
         return Subscription(
             id: id,
             tenant: tenant,
+            client: owner ?? nil,
             sessionIdentifier: sessionIdentifier,
             settings: settings,
             disablement: enabled == false

@@ -8,6 +8,7 @@ extension TaskDocument {
     init(_ task: TransferTask) {
         self.init(
             id: task.id.description,
+            client: task.client.name,
             sessionIdentifier: task.sessionIdentifier,
             kind: task.kind.rawValue,
             method: task.method,

@@ -13,22 +13,20 @@ struct TaskRoutes: Sendable {
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/sessions/{identifier}/tasks") { request, context in
-            let identifier = try context.sessionIdentifier()
+            let session = try context.session(request)
             let body = try await request.jsonBody()
             return try await submit(
                 body,
                 key: IdempotencyKey(request, body: body),
-                identifier: identifier,
-                tenant: context.requireTenant()
+                to: session
             )
         }
         router.get("/v1/sessions/{identifier}/tasks") { request, context in
-            let query = try QueryParameters(request, allowed: ["state", "limit", "cursor"])
-            return try await list(
-                query,
-                identifier: context.sessionIdentifier(),
-                tenant: context.requireTenant()
+            let query = try QueryParameters(
+                request,
+                allowed: [QueryParameters.client, "state", "limit", "cursor"]
             )
+            return try await list(query, of: context.session(query))
         }
         router.get("/v1/tasks/{id}") { request, context in
             try await get(
@@ -64,26 +62,27 @@ struct TaskRoutes: Sendable {
     func submit(
         _ body: [UInt8],
         key: IdempotencyKey?,
-        identifier: String,
-        tenant: TenantID
+        to session: SessionAddress
     ) async throws -> Answer {
-        if let key, let answer = try await store.earlierAnswer(key, tenant: tenant) {
+        if let key, let answer = try await store.earlierAnswer(key, tenant: session.tenant) {
             return answer
         }
         let request = try decoded(SubmitRequest.self, from: body)
         let submissions = try request.submissions()
-        let answer = try receipt(of: submissions, isBatch: request.isBatch, identifier: identifier)
+        let answer = try receipt(of: submissions, isBatch: request.isBatch, session)
         let result = try await store.submit(
             submissions,
-            tenant: tenant,
-            sessionIdentifier: identifier,
+            tenant: session.tenant,
+            client: session.client,
+            sessionIdentifier: session.identifier,
             idempotency: key?.record(of: answer)
         )
         switch result {
         case .accepted:
             wake()
             return answer
-        case .unknownSession: throw Problem(.unknownSession)
+        case .unknownSession: throw try await store.noSession(at: session)
+        case .clientForceQuit: throw Problem.forceQuit(session.client)
         case .dataNeedsEphemeralSession:
             throw Problem(
                 submissions.enumerated().filter { $0.element.request.kind == .data }.map {
@@ -106,11 +105,7 @@ struct TaskRoutes: Sendable {
         }
     }
 
-    func list(
-        _ query: QueryParameters,
-        identifier: String,
-        tenant: TenantID
-    ) async throws -> Answer {
+    func list(_ query: QueryParameters, of session: SessionAddress) async throws -> Answer {
         let limit = try query.limit()
         var state: TransferState?
         if let text = query["state"] {
@@ -125,13 +120,14 @@ struct TaskRoutes: Sendable {
             after = id
         }
         let tasks = try await store.tasks(
-            tenant: tenant,
-            sessionIdentifier: identifier,
+            tenant: session.tenant,
+            client: session.client,
+            sessionIdentifier: session.identifier,
             state: state,
             after: after,
             limit: limit + 1
         )
-        guard let tasks else { throw Problem(.unknownSession) }
+        guard let tasks else { throw try await store.noSession(at: session) }
         return try .json(
             Page(tasks, limit: limit, document: TaskDocument.init) { .task($0.id) }
         )
@@ -227,13 +223,13 @@ struct TaskRoutes: Sendable {
     private func receipt(
         of submissions: [TaskSubmission],
         isBatch: Bool,
-        identifier: String
+        _ session: SessionAddress
     ) throws -> Answer {
         let now = Date()
         let receipts = submissions.map { submission in
             TaskReceipt(
                 id: submission.id.description,
-                sessionIdentifier: identifier,
+                sessionIdentifier: session.identifier,
                 state: submission.initialState(at: now).rawValue,
                 location: APIPath.task(submission.id)
             )
@@ -242,7 +238,10 @@ struct TaskRoutes: Sendable {
             return try .json(
                 BatchReceipt(items: receipts),
                 status: .accepted,
-                location: APIPath.tasks(ofSession: identifier)
+                location: APIPath.tasks(
+                    ofSession: session.identifier,
+                    of: session.client.nameInLinks
+                )
             )
         }
         return try .json(receipt, status: .accepted, location: receipt.location)

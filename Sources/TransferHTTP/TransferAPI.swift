@@ -87,6 +87,7 @@ package struct TransferAPI: Sendable {
     /// All routes, as `openapi.yaml` describes them.
     package func router() -> Router<APIContext> {
         let router = Router(context: APIContext.self)
+        ClientRoutes(store: store, wake: wake).add(to: router)
         SessionRoutes(store: store, wake: wake).add(to: router)
         TaskRoutes(store: store, watch: watch.tasks, wake: wake).add(to: router)
         AnswerRoutes(store: store, secrets: secrets, wake: wake).add(to: router)

@@ -42,7 +42,8 @@ package struct LoggedDelivery: Sendable {
     package let kind: SessionEvent.Kind
     /// Nil for a message of one event.
     package let batch: MessageBatch?
-    /// Nil for an event of the tenant.
+    /// Nil for an event of the tenant, as the session's identifier.
+    package let client: ClientID?
     package let sessionIdentifier: String?
     package let sequence: Int64
     package let state: State
@@ -67,6 +68,7 @@ package struct LoggedDelivery: Sendable {
         event: UUID,
         kind: SessionEvent.Kind,
         batch: MessageBatch? = nil,
+        client: ClientID?,
         sessionIdentifier: String?,
         sequence: Int64,
         state: State,
@@ -79,6 +81,7 @@ package struct LoggedDelivery: Sendable {
         self.event = event
         self.kind = kind
         self.batch = batch
+        self.client = client
         self.sessionIdentifier = sessionIdentifier
         self.sequence = sequence
         self.state = state

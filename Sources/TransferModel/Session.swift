@@ -16,7 +16,8 @@ package struct Session: Sendable {
 
     package let id: SessionID
     package let tenant: TenantID
-    /// The client's name for it, unique per tenant.
+    package let client: ClientID
+    /// The client's name for it, unique among its own.
     package let identifier: String
     package let kind: Kind
     package let configuration: SessionConfiguration
@@ -28,6 +29,7 @@ package struct Session: Sendable {
     package init(
         id: SessionID,
         tenant: TenantID,
+        client: ClientID,
         identifier: String,
         kind: Kind,
         configuration: SessionConfiguration,
@@ -37,6 +39,7 @@ package struct Session: Sendable {
     ) {
         self.id = id
         self.tenant = tenant
+        self.client = client
         self.identifier = identifier
         self.kind = kind
         self.configuration = configuration

@@ -6,7 +6,8 @@ package struct SessionEvent: Sendable {
     package let id: UUID
     /// The tenant's own identifier for what happened in no session.
     package let session: SessionID
-    /// Nil for what happened in no session.
+    /// Whose session it is; nil for what happened in no session, as its identifier.
+    package let client: ClientID?
     package let sessionIdentifier: String?
     /// Gap-free per session, from 1, in order of commit.
     package let sequence: Int64
@@ -20,6 +21,7 @@ package struct SessionEvent: Sendable {
     package init(
         id: UUID,
         session: SessionID,
+        client: ClientID?,
         sessionIdentifier: String?,
         sequence: Int64,
         kind: Kind,
@@ -31,6 +33,7 @@ package struct SessionEvent: Sendable {
     ) {
         self.id = id
         self.session = session
+        self.client = client
         self.sessionIdentifier = sessionIdentifier
         self.sequence = sequence
         self.kind = kind

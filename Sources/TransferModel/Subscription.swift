@@ -4,7 +4,9 @@ package import Foundation
 package struct Subscription: Sendable {
     package let id: SubscriptionID
     package let tenant: TenantID
-    /// Nil for the events of all sessions of the tenant.
+    /// Nil for the events of all clients of the tenant.
+    package let client: ClientID?
+    /// Nil for the events of all sessions; otherwise there is a client.
     package let sessionIdentifier: String?
     package let settings: SubscriptionSettings
     /// Why nothing is sent now; nil while it is enabled.
@@ -14,6 +16,7 @@ package struct Subscription: Sendable {
     package init(
         id: SubscriptionID,
         tenant: TenantID,
+        client: ClientID? = nil,
         sessionIdentifier: String?,
         settings: SubscriptionSettings,
         disablement: Disablement? = nil,
@@ -21,6 +24,8 @@ package struct Subscription: Sendable {
     ) {
         self.id = id
         self.tenant = tenant
+        // The sessions of the client that every tenant has need no other word.
+        self.client = client ?? (sessionIdentifier == nil ? nil : .default)
         self.sessionIdentifier = sessionIdentifier
         self.settings = settings
         self.disablement = disablement

@@ -52,6 +52,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case unknownOutcome = "unknown_outcome"
         /// Every worker that ran the task died; it is not tried again.
         case poison
+        /// The task's client was force-quit; the cause of a task that is cancelled, not failed.
+        case userForceQuit = "user_force_quit"
     }
 
     /// Who is to blame, for a first sorting: `network`, `http`, `storage` or `service`.
@@ -108,7 +110,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
             .sourceChanged, .storageFull, .storageFailure:
             .storage
-        case .unknownOutcome, .poison: .service
+        case .unknownOutcome, .poison, .userForceQuit: .service
         }
     }
 
@@ -130,7 +132,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
             }
         case .egressDenied, .tlsFailure, .sizeMismatch, .credentialUnusable, .badRedirect,
             .unsupportedURL, .fileTooLarge, .responseTooLarge, .destinationCollision,
-            .destinationNotWritable, .sourceMissing, .sourceChanged, .unknownOutcome, .poison:
+            .destinationNotWritable, .sourceMissing, .sourceChanged, .unknownOutcome, .poison,
+            .userForceQuit:
             false
         }
     }

@@ -50,6 +50,7 @@ package struct TaskSubmission: Sendable {
 package struct TransferTask: Sendable {
     package let id: TaskID
     package let session: SessionID
+    package let client: ClientID
     package let sessionIdentifier: String
     package let state: TransferState
     package let url: String
@@ -84,6 +85,7 @@ package struct TransferTask: Sendable {
     package init(
         id: TaskID,
         session: SessionID,
+        client: ClientID,
         sessionIdentifier: String,
         state: TransferState,
         url: String,
@@ -109,6 +111,7 @@ package struct TransferTask: Sendable {
     ) {
         self.id = id
         self.session = session
+        self.client = client
         self.sessionIdentifier = sessionIdentifier
         self.state = state
         self.url = url

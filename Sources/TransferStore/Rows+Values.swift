@@ -102,6 +102,14 @@ extension Row {
         TaskID(try decode(column, as: UUID.self))
     }
 
+    func client(_ column: String) throws(PostgresError) -> ClientID {
+        ClientID(stored: try decode(column, as: String.self))
+    }
+
+    func clientIfPresent(_ column: String) throws(PostgresError) -> ClientID? {
+        try decodeIfPresent(column, as: String.self).map { ClientID(stored: $0) }
+    }
+
     func fence(_ column: String) throws(PostgresError) -> Fence {
         Fence(rawValue: try decode(column, as: Int64.self))
     }

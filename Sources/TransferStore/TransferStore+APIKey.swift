@@ -28,7 +28,7 @@ extension TransferStore {
         }
     }
 
-    /// Stores a new key, and its tenant when there is none of that name.
+    /// Stores a new key, and its tenant with the client `default` when there is none of that name.
     ///
     /// - Returns: the tenant that the key belongs to.
     package func createAPIKey(
@@ -39,8 +39,13 @@ extension TransferStore {
     ) async throws(StoreError) -> TenantID {
         let rows = try await run([
             """
-            INSERT INTO tenant (id, name) VALUES (\(UUID.version7()), \(tenantName))
-            ON CONFLICT (name) DO NOTHING
+            WITH added AS (
+                INSERT INTO tenant (id, name) VALUES (\(UUID.version7()), \(tenantName))
+                ON CONFLICT (name) DO NOTHING
+                RETURNING id
+            )
+            INSERT INTO client (tenant_id, identifier, kind)
+            SELECT id, \(ClientID.default.name), 'app' FROM added
             """,
             """
             INSERT INTO api_key (id, tenant_id, secret_sha256, name)

@@ -48,6 +48,7 @@ extension TransferStore {
     package func acknowledge(
         _ token: AckToken,
         tenant: TenantID,
+        client: ClientID = .default,
         sessionIdentifier: String
     ) async throws(StoreError) -> Bool {
         let rows = try await run(
@@ -62,6 +63,7 @@ extension TransferStore {
                         FOR \(Int32(AckToken.proofBytes))) = \(token.proof)
                 JOIN delivery d ON d.subscription_id = b.id AND d.session_id = s.id
                 WHERE s.id = \(token.session.uuid) AND s.tenant_id = \(tenant.uuid)
+                    AND s.client = \(client.name)
                     AND s.identifier = \(sessionIdentifier) COLLATE "C"
             ),
             acknowledged AS (

@@ -258,10 +258,14 @@ extension TransferStore {
         """
     }
 
-    /// Ends the tasks of `target` wherever their hot row is.
+    /// Ends the tasks of `target` wherever their hot row is, with a stored failure as the cause
+    /// unless their client wanted it.
     ///
     /// Their parts are abandoned, or kept for another task under the name `resumeData`.
-    private static func cancelTargets(producing resumeData: ResumeDataID?) -> Query {
+    static func cancelTargets(
+        producing resumeData: ResumeDataID?,
+        because cause: String? = nil
+    ) -> Query {
         """
         from_held AS (
             DELETE FROM held x USING target t WHERE x.task_id = t.id
@@ -308,15 +312,16 @@ extension TransferStore {
         ),
         outcome_row AS (
             INSERT INTO outcome (
-                task_id, session_id, generation, state, attempt, bytes_received)
-            SELECT t.id, t.session_id, t.generation, 'cancelled', g.attempt, g.bytes_received
+                task_id, session_id, generation, state, attempt, bytes_received, failure)
+            SELECT t.id, t.session_id, t.generation, 'cancelled', g.attempt, g.bytes_received,
+                \(cause)::jsonb
             FROM gone g JOIN target t ON t.id = g.task_id
         ),
         happening AS (
             SELECT t.session_id, row_number() OVER (ORDER BY t.id) AS place,
                 'task.cancelled' AS kind, true AS ends, t.id AS task_id,
                 'cancelled'::task_state AS task_state, g.attempt, g.bytes_received,
-                NULL::jsonb AS failure
+                \(cause)::jsonb AS failure
             FROM gone g JOIN target t ON t.id = g.task_id
         ),
         \(recordHappenings),

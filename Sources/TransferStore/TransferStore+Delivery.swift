@@ -13,11 +13,13 @@ package struct DueDeliveries: Sendable {
 extension TransferStore {
     /// After which a delivery of a disabled subscription is looked at again; being enabled ends it.
     private static let disabledPause: Duration = .seconds(3600)
+    /// After which one of a client that was force-quit is; its launch ends it.
+    static let awayPause: Duration = .seconds(3600)
 
     /// Gives due deliveries to this instance for the time of `lease`.
     ///
-    /// Those of a subscription that is disabled, paused or being probed are set to wait instead,
-    /// so that no later claim walks past them.
+    /// Those of a subscription that is disabled, paused or being probed, and of a client that was
+    /// force-quit, are set to wait instead, so that no later claim walks past them.
     package func claimDeliveries(
         _ fences: WorkerIdentity.Reservation,
         limit: Int,
@@ -33,7 +35,11 @@ extension TransferStore {
             due AS MATERIALIZED (
                 SELECT d.subscription_id, d.session_id, b.disabled_at IS NOT NULL AS is_disabled,
                     coalesce(f.paused_until > clock_timestamp(), false) AS is_paused,
-                    coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken
+                    coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken,
+                    -- Asked of each only when there is any such client.
+                    CASE WHEN EXISTS (SELECT 1 FROM client x WHERE x.lifecycle = 'force_quit')
+                        THEN EXISTS (\(Self.selectAwayClient(ofSession: "d.session_id")))
+                        ELSE false END AS is_away
                 FROM delivery d
                 JOIN subscription b ON b.id = d.subscription_id AND b.deleted_at IS NULL
                 LEFT JOIN failure_streak f ON f.subscription_id = d.subscription_id
@@ -48,6 +54,13 @@ extension TransferStore {
                     AND b.disabled_at IS NOT NULL
                 FOR SHARE SKIP LOCKED
             ),
+            away AS MATERIALIZED (
+                SELECT u.subscription_id, u.session_id FROM due u
+                CROSS JOIN LATERAL (
+                    \(Self.selectAwayClient(ofSession: "u.session_id")) FOR SHARE OF c SKIP LOCKED
+                ) x
+                WHERE u.is_away
+            ),
             paused AS MATERIALIZED (
                 SELECT f.subscription_id, f.paused_until FROM failure_streak f
                 WHERE f.subscription_id IN (SELECT u.subscription_id FROM due u WHERE u.is_paused)
@@ -61,7 +74,7 @@ extension TransferStore {
                     paused_until = clock_timestamp()
                         + \(health.probeTime.milliseconds) * interval '1 ms'
                 FROM due u
-                WHERE u.is_broken AND NOT u.is_paused AND NOT u.is_disabled
+                WHERE u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
                     AND f.subscription_id = u.subscription_id
                     AND coalesce(f.paused_until <= clock_timestamp(), true)
                 RETURNING u.subscription_id, u.session_id
@@ -69,7 +82,8 @@ extension TransferStore {
             numbered AS (
                 SELECT u.subscription_id, u.session_id, row_number() OVER () - 1 AS number
                 FROM due u
-                WHERE NOT u.is_disabled AND NOT u.is_paused AND (NOT u.is_broken OR EXISTS (
+                WHERE NOT u.is_disabled AND NOT u.is_away AND NOT u.is_paused AND (
+                    NOT u.is_broken OR EXISTS (
                     SELECT 1 FROM probe p WHERE p.subscription_id = u.subscription_id
                         AND p.session_id = u.session_id))
             ),
@@ -80,14 +94,20 @@ extension TransferStore {
                     due_at = random() * interval '1 s' + CASE
                         WHEN x.id IS NOT NULL THEN clock_timestamp()
                             + \(Self.disabledPause.milliseconds) * interval '1 ms'
+                        WHEN y.session_id IS NOT NULL THEN clock_timestamp()
+                            + \(Self.awayPause.milliseconds) * interval '1 ms'
                         ELSE coalesce(p.paused_until, clock_timestamp()
                             + \(health.probeTime.milliseconds) * interval '1 ms') END
                 FROM due u
                 LEFT JOIN disabled x ON x.id = u.subscription_id
+                LEFT JOIN away y ON y.subscription_id = u.subscription_id
+                    AND y.session_id = u.session_id
                 LEFT JOIN paused p ON p.subscription_id = u.subscription_id
                 WHERE d.subscription_id = u.subscription_id AND d.session_id = u.session_id
-                    AND (x.id IS NOT NULL OR p.subscription_id IS NOT NULL
-                        OR u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT EXISTS (
+                    AND (x.id IS NOT NULL OR y.session_id IS NOT NULL
+                        OR p.subscription_id IS NOT NULL
+                        OR u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
+                        AND NOT EXISTS (
                             SELECT 1 FROM numbered n WHERE n.subscription_id = u.subscription_id
                                 AND n.session_id = u.session_id))
             ),
@@ -116,6 +136,15 @@ extension TransferStore {
             let examined = try rows.first?.decode("examined", as: Int64.self) ?? 0
             return DueDeliveries(claims: claims, examined: Int(examined))
         }
+    }
+
+    /// A client that was force-quit, of which a session is.
+    private static func selectAwayClient(ofSession session: Query) -> Query {
+        """
+        SELECT 1 FROM session s
+        JOIN client c ON c.tenant_id = s.tenant_id AND c.identifier = s.client
+        WHERE s.id = \(session) AND c.lifecycle = 'force_quit'
+        """
     }
 
     /// Moves a delivery's cursor behind what was acknowledged or is not asked for.

@@ -128,7 +128,7 @@ extension TransferStore {
             SELECT b.id, c.session_id, c.base, now()
             FROM counter c
             JOIN subscription b ON b.tenant_id = c.session_id AND b.deleted_at IS NULL
-                AND b.session_identifier IS NULL
+                AND b.session_identifier IS NULL AND b.client IS NULL
             WHERE NOT EXISTS (SELECT 1 FROM disabled x WHERE x.id = b.id)
             ORDER BY b.id
             ON CONFLICT (subscription_id, session_id)

@@ -100,8 +100,8 @@ extension TransferStore {
     ) async throws(StoreError) -> [LoggedDelivery] {
         let rows = try await run(
             """
-            SELECT l.id, l.subscription_id, e.id AS event_id, e.kind, s.identifier, l.sequence,
-                l.batch_id, l.batch_first, l.event_count, l.state, l.died_at,
+            SELECT l.id, l.subscription_id, e.id AS event_id, e.kind, s.client, s.identifier,
+                l.sequence, l.batch_id, l.batch_first, l.event_count, l.state, l.died_at,
                 CASE WHEN l.replay_due_at IS NOT NULL THEN l.replay_due_at
                     WHEN l.state = 'waiting' THEN d.due_at END AS next_attempt_at
             FROM delivery_log l
@@ -313,6 +313,7 @@ extension LoggedDelivery {
             event: try row.decode("event_id"),
             kind: try row.word("kind"),
             batch: try MessageBatch(row),
+            client: try row.clientIfPresent("client"),
             sessionIdentifier: try row.decodeIfPresent("identifier"),
             sequence: try row.decode("sequence"),
             state: try row.word("state"),

@@ -42,13 +42,17 @@ extension TransferStore {
     /// - Returns: nil when the tenant has no such living session.
     package func events(
         tenant: TenantID,
+        client: ClientID = .default,
         sessionIdentifier: String,
         after sequence: Int64,
         limit: Int
     ) async throws(StoreError) -> [SessionEvent]? {
-        guard let session = try await session(tenant: tenant, identifier: sessionIdentifier) else {
-            return nil
-        }
+        let found = try await session(
+            tenant: tenant,
+            client: client,
+            identifier: sessionIdentifier
+        )
+        guard let session = found else { return nil }
         return try await events(of: session.id, after: sequence, limit: limit)
     }
 
@@ -80,7 +84,7 @@ extension TransferStore {
     ) async throws(StoreError) -> [SessionEvent] {
         let rows = try await run(
             """
-            SELECT e.id, e.session_id, s.identifier, e.sequence, e.kind, e.generation,
+            SELECT e.id, e.session_id, s.client, s.identifier, e.sequence, e.kind, e.generation,
                 e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
                 e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
                 e.summary, e.details,
@@ -164,6 +168,7 @@ extension SessionEvent {
         self.init(
             id: try row.decode("id"),
             session: try row.session("session_id"),
+            client: try row.clientIfPresent("client"),
             sessionIdentifier: try row.decodeIfPresent("identifier"),
             sequence: try row.decode("sequence"),
             kind: try row.word("kind"),

@@ -26,6 +26,7 @@ extension TransferStore {
             JOIN session s ON s.id = c.session_id
             JOIN subscription b ON b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
                 AND \(condition)
+                AND (b.client IS NULL OR b.client = s.client)
                 AND (b.session_identifier IS NULL
                     OR b.session_identifier = s.identifier COLLATE "C")
             ORDER BY c.session_id, b.id

@@ -2,49 +2,67 @@ import Foundation
 import Postgres
 package import TransferModel
 
+/// What became of a session that was put.
+package enum PutSessionResult: Sendable {
+    case created(Session)
+    /// It was there; unless it is of another kind, it has the configuration now.
+    case updated(Session)
+    /// The tenant has no such client; nothing was stored.
+    case unknownClient
+}
+
 extension TransferStore {
     /// Creates the tenant's session `identifier`, or gives the living one `configuration`.
     ///
     /// Without a `kind` a new one is a background session. A living one of another kind than that
     /// is not changed.
     ///
-    /// - Returns: the session, and whether this call made it. Of parallel calls exactly one does.
+    /// Of parallel calls exactly one makes it.
     package func putSession(
         tenant: TenantID,
+        client: ClientID = .default,
         identifier: String,
         kind: Session.Kind? = nil,
         configuration: SessionConfiguration
-    ) async throws(StoreError) -> (session: Session, isCreated: Bool) {
+    ) async throws(StoreError) -> PutSessionResult {
         let id = UUID.version7()
         let headers = try StoredJSON.text(of: configuration.additionalHeaders)
         let options = try StoredJSON.text(of: configuration.options)
-        // 1. Wait for other changes, so that the next statement sees what it changes.
-        // 2. Insert, or update the one that is there, and tell of changed limits.
-        // 3. Give a new session its counters.
+        // 1. Hold the client as it is, so that a session is either force-quit with it or made so.
+        // 2. Wait for other changes, so that the next statement sees what it changes.
+        // 3. Insert, or update the one that is there, and tell of changed limits.
+        // 4. Give a new session its counters.
         let rows = try await run([
             """
+            SELECT 1 FROM client WHERE tenant_id = \(tenant.uuid) AND identifier = \(client.name)
+            FOR SHARE
+            """,
+            """
             SELECT 1 FROM session
-            WHERE tenant_id = \(tenant.uuid) AND identifier = \(identifier) COLLATE "C"
-                AND invalidated_at IS NULL
+            WHERE tenant_id = \(tenant.uuid) AND client = \(client.name)
+                AND identifier = \(identifier) COLLATE "C" AND invalidated_at IS NULL
             FOR NO KEY UPDATE
             """,
             """
             WITH old AS (
                 SELECT \(Self.selectOwnLimits) FROM session s
-                WHERE s.tenant_id = \(tenant.uuid) AND s.identifier = \(identifier) COLLATE "C"
-                    AND s.invalidated_at IS NULL
+                WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                    AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
             ),
             new AS (
                 INSERT INTO session AS s (
-                    id, tenant_id, identifier, kind, timeout_for_request_ms,
+                    id, tenant_id, client, identifier, kind, timeout_for_request_ms,
                     timeout_for_resource_ms, additional_headers, options,
                     total_bytes_per_second_max)
-                VALUES (
-                    \(id), \(tenant.uuid), \(identifier), \((kind ?? .background).rawValue),
+                SELECT
+                    \(id), c.tenant_id, c.identifier, \(identifier),
+                    \((kind ?? .background).rawValue),
                     \(configuration.timeoutForRequest.milliseconds),
                     \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb,
-                    \(options)::text::jsonb, \(configuration.totalBytesPerSecondMax))
-                ON CONFLICT (tenant_id, identifier COLLATE "C") WHERE invalidated_at IS NULL
+                    \(options)::text::jsonb, \(configuration.totalBytesPerSecondMax)
+                FROM client c
+                WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
+                ON CONFLICT (tenant_id, client, identifier COLLATE "C") WHERE invalidated_at IS NULL
                 DO UPDATE SET
                     timeout_for_request_ms = excluded.timeout_for_request_ms,
                     timeout_for_resource_ms = excluded.timeout_for_resource_ms,
@@ -59,19 +77,21 @@ extension TransferStore {
             SELECT is_created FROM new
             """,
             """
-            INSERT INTO session_progress (session_id)
-            SELECT id FROM session WHERE id = \(id)
+            INSERT INTO session_progress (session_id, is_force_quit)
+            SELECT s.id, c.lifecycle = 'force_quit'
+            FROM session s JOIN client c ON c.tenant_id = s.tenant_id AND c.identifier = s.client
+            WHERE s.id = \(id)
             """,
-            Self.selectSession(tenant: tenant, identifier: identifier),
+            Self.selectSession(tenant: tenant, client: client, identifier: identifier),
         ])
+        if rows[0].isEmpty { return .unknownClient }
         return try decoding { () throws(PostgresError) in
-            guard let session = rows[3].first else {
+            guard let row = rows[4].first else {
                 throw PostgresError(decoding: "a session that was just written is not there")
             }
-            return (
-                session: try Session(session),
-                isCreated: try rows[1].first?.decode("is_created") ?? false
-            )
+            let session = try Session(row)
+            return try rows[2].first?.decode("is_created") ?? false
+                ? .created(session) : .updated(session)
         }
     }
 
@@ -125,26 +145,33 @@ extension TransferStore {
     /// The tenant's living session `identifier`.
     package func session(
         tenant: TenantID,
+        client: ClientID = .default,
         identifier: String
     ) async throws(StoreError) -> Session? {
-        let rows = try await run(Self.selectSession(tenant: tenant, identifier: identifier))
+        let rows = try await run(
+            Self.selectSession(tenant: tenant, client: client, identifier: identifier)
+        )
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return nil }
             return try Session(row)
         }
     }
 
-    private static func selectSession(tenant: TenantID, identifier: String) -> Query {
+    private static func selectSession(
+        tenant: TenantID,
+        client: ClientID,
+        identifier: String
+    ) -> Query {
         """
         \(selectSession)
-        WHERE s.tenant_id = \(tenant.uuid) AND s.identifier = \(identifier) COLLATE "C"
-            AND s.invalidated_at IS NULL
+        WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+            AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
         """
     }
 
     private static let selectSession: Query = """
         SELECT
-            s.id, s.tenant_id, s.identifier, s.kind, s.timeout_for_request_ms,
+            s.id, s.tenant_id, s.client, s.identifier, s.kind, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, s.options,
             s.total_bytes_per_second_max, s.revision,
             s.created_at, p.generation, p.outstanding, p.completed,
@@ -152,18 +179,22 @@ extension TransferStore {
         FROM session s JOIN session_progress p ON p.session_id = s.id
         """
 
-    /// A page of the tenant's living sessions by identifier, in byte order.
+    /// A page of the living sessions of one of the tenant's clients, or of all, by client and
+    /// identifier in byte order.
     package func sessions(
         tenant: TenantID,
-        after identifier: String?,
+        client: ClientID? = nil,
+        after place: (client: ClientID, identifier: String)?,
         limit: Int
     ) async throws(StoreError) -> [Session] {
+        let ofClient: Query = client.map { "s.client = \($0.name)" } ?? "true"
         let rows = try await run(
             """
             \(Self.selectSession)
-            WHERE s.tenant_id = \(tenant.uuid) AND s.invalidated_at IS NULL
-                AND s.identifier > \(identifier ?? "") COLLATE "C"
-            ORDER BY s.identifier COLLATE "C"
+            WHERE s.tenant_id = \(tenant.uuid) AND s.invalidated_at IS NULL AND \(ofClient)
+                AND (s.client, s.identifier COLLATE "C")
+                    > (\(place?.client.name ?? ""), \(place?.identifier ?? ""))
+            ORDER BY s.client, s.identifier COLLATE "C"
             LIMIT \(limit)
             """
         )
@@ -181,14 +212,15 @@ extension TransferStore {
     /// - Returns: false when the tenant has no such living session.
     package func invalidateSession(
         tenant: TenantID,
+        client: ClientID = .default,
         identifier: String
     ) async throws(StoreError) -> Bool {
         let rows = try await run(
             """
             WITH ended AS (
                 UPDATE session SET invalidated_at = now()
-                WHERE tenant_id = \(tenant.uuid) AND identifier = \(identifier) COLLATE "C"
-                    AND invalidated_at IS NULL
+                WHERE tenant_id = \(tenant.uuid) AND client = \(client.name)
+                    AND identifier = \(identifier) COLLATE "C" AND invalidated_at IS NULL
                 RETURNING id, kind
             ),
             counter AS (
@@ -225,6 +257,7 @@ extension Session {
         self.init(
             id: try row.session("id"),
             tenant: try row.tenant("tenant_id"),
+            client: try row.client("client"),
             identifier: try row.decode("identifier"),
             kind: try row.word("kind"),
             configuration: SessionConfiguration(

@@ -6,6 +6,8 @@ package import TransferModel
 package enum SubmitResult: Sendable {
     case accepted(generation: Int64)
     case unknownSession
+    /// The session's client was force-quit and not launched since; nothing was stored.
+    case clientForceQuit
     /// Some of the tasks are data tasks, and the session is none for them; nothing was stored.
     case dataNeedsEphemeralSession
     /// Some of the resume data named is not there, or no longer; nothing was stored.
@@ -27,6 +29,7 @@ extension TransferStore {
     package func submit(
         _ submissions: [TaskSubmission],
         tenant: TenantID,
+        client: ClientID = .default,
         sessionIdentifier: String,
         idempotency: IdempotencyRecord? = nil
     ) async throws(StoreError) -> SubmitResult {
@@ -39,7 +42,8 @@ extension TransferStore {
                 SELECT id, options,
                     kind = 'ephemeral' OR \(!columns.kinds.contains("data")) AS is_fit
                 FROM session
-                WHERE tenant_id = \(tenant.uuid) AND identifier = \(sessionIdentifier) COLLATE "C"
+                WHERE tenant_id = \(tenant.uuid) AND client = \(client.name)
+                    AND identifier = \(sessionIdentifier) COLLATE "C"
                     AND invalidated_at IS NULL
             ),
             -- Locked, so that of two submissions with the same resume data one finds nothing.
@@ -57,7 +61,8 @@ extension TransferStore {
                     cancelled = CASE p.outstanding WHEN 0 THEN 0 ELSE p.cancelled END,
                     last_sequence = p.last_sequence + \(count)
                 FROM target
-                WHERE p.session_id = target.id AND NOT p.is_invalidated AND target.is_fit
+                WHERE p.session_id = target.id AND NOT p.is_invalidated AND NOT p.is_force_quit
+                    AND target.is_fit
                     AND (SELECT count(*) FROM token) = \(Int64(columns.resumeData.count))
                 RETURNING p.session_id, p.generation, p.last_sequence - \(count) AS base,
                     clock_timestamp() AS occurred_at
@@ -139,16 +144,21 @@ extension TransferStore {
             return try await keptAnswer(idempotency, tenant: tenant).map { .replay($0) }
                 ?? .idempotencyMismatch
         }
-        return try decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return .unknownSession }
-            if let generation = try row.decodeIfPresent("generation", as: Int64.self) {
-                return .accepted(generation: generation)
-            }
-            return switch try row.decodeIfPresent("is_fit", as: Bool.self) {
-            case true where !columns.resumeData.isEmpty: .unknownResumeData
-            case false: .dataNeedsEphemeralSession
-            default: .unknownSession
-            }
+        let (generation, isFit) = try decoding { () throws(PostgresError) in
+            let row = rows.first
+            return (
+                try row?.decodeIfPresent("generation", as: Int64.self),
+                try row?.decodeIfPresent("is_fit", as: Bool.self)
+            )
+        }
+        if let generation { return .accepted(generation: generation) }
+        // What was refused may cost one statement more.
+        let intake = try await intake(tenant, client, sessionIdentifier)
+        return switch (intake, isFit) {
+        case (.forceQuit, _): .clientForceQuit
+        case (_, false): .dataNeedsEphemeralSession
+        case (.open, true) where !columns.resumeData.isEmpty: .unknownResumeData
+        default: .unknownSession
         }
     }
 }

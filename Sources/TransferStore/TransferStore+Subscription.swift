@@ -24,11 +24,12 @@ extension TransferStore {
             """
             WITH counter AS (
                 INSERT INTO subscription (
-                    id, tenant_id, session_identifier, url, event_types, description, headers,
-                    concurrency, rate_limit, ack_timeout_ms, delivery_form,
+                    id, tenant_id, client, session_identifier, url, event_types, description,
+                    headers, concurrency, rate_limit, ack_timeout_ms, delivery_form,
                     wake_up_throttling, disabled_at, disabled_reason, created_at)
                 VALUES (
                     \(subscription.id.uuid), \(subscription.tenant.uuid),
+                    \(subscription.client?.name),
                     \(subscription.sessionIdentifier), \(settings.url), \(settings.filter?.terms),
                     \(settings.description), \(headers)::text::jsonb,
                     \(settings.concurrency.map(Int16.init(clamping:))),
@@ -190,9 +191,9 @@ extension TransferStore {
 
     /// The columns of a subscription `b`.
     private static let subscriptionColumns: Query = """
-        b.id, b.tenant_id, b.session_identifier, b.url, b.event_types, b.description, b.headers,
-        b.concurrency, b.rate_limit, b.ack_timeout_ms, b.delivery_form, b.wake_up_throttling,
-        b.disabled_at, b.disabled_reason, b.created_at
+        b.id, b.tenant_id, b.client, b.session_identifier, b.url, b.event_types, b.description,
+        b.headers, b.concurrency, b.rate_limit, b.ack_timeout_ms, b.delivery_form,
+        b.wake_up_throttling, b.disabled_at, b.disabled_reason, b.created_at
         """
 }
 
@@ -202,6 +203,7 @@ extension Subscription {
         self.init(
             id: SubscriptionID(try row.decode("id", as: UUID.self)),
             tenant: try row.tenant("tenant_id"),
+            client: try row.clientIfPresent("client"),
             sessionIdentifier: try row.decodeIfPresent("session_identifier"),
             settings: SubscriptionSettings(
                 url: try row.decode("url"),

@@ -37,14 +37,18 @@ extension TransferStore {
     /// the tenant has no such living session.
     package func tasks(
         tenant: TenantID,
+        client: ClientID = .default,
         sessionIdentifier: String,
         state: TransferState?,
         after: TaskID?,
         limit: Int
     ) async throws(StoreError) -> [TransferTask]? {
-        guard let session = try await session(tenant: tenant, identifier: sessionIdentifier) else {
-            return nil
-        }
+        let found = try await session(
+            tenant: tenant,
+            client: client,
+            identifier: sessionIdentifier
+        )
+        guard let session = found else { return nil }
         let page = Self.page(
             of: session.id,
             in: state,
@@ -169,7 +173,7 @@ extension TransferStore {
     /// between two states.
     private static let selectTask: Query = """
         SELECT
-            t.id, t.session_id, s.identifier, t.url, t.client_string, t.earliest_begin_at,
+            t.id, t.session_id, s.client, s.identifier, t.url, t.client_string, t.earliest_begin_at,
             t.destination_path, t.destination_overwrite, t.priority_rank, t.options,
             t.kind, t.method, coalesce(h.awaits_body, false) AS awaits_body,
             coalesce(o.bytes_sent, a.bytes_sent, 0) AS bytes_sent, a.bytes_to_send,
@@ -197,7 +201,7 @@ extension TransferStore {
 
 extension UUID {
     /// Before every identifier that is ever given out.
-    fileprivate static let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    static let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 }
 
 extension TransferTask {
@@ -209,6 +213,7 @@ extension TransferTask {
         self.init(
             id: try row.task("id"),
             session: try row.session("session_id"),
+            client: try row.client("client"),
             sessionIdentifier: try row.decode("identifier"),
             state: state,
             url: try row.decode("url"),

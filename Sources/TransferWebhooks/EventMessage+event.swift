@@ -16,16 +16,17 @@ extension EventMessage {
             type: event.kind.rawValue,
             timestamp: Timestamp(event.occurredAt),
             data: Content(
+                client: event.client?.name,
                 sessionIdentifier: event.sessionIdentifier,
                 sequence: event.sequence,
                 generation: event.generation,
                 task: event.task.map(Task.init),
                 summary: event.summary.map { summary in
-                    let tasks = event.sessionIdentifier.map(APIPath.tasks(ofSession:)) ?? ""
-                    return Summary(
-                        summary,
-                        failedTasksURL: "\(linkBase ?? "")\(tasks)?state=failed"
+                    let path = APIPath.failedTasks(
+                        ofSession: event.sessionIdentifier ?? "",
+                        of: event.client?.nameInLinks
                     )
+                    return Summary(summary, failedTasksURL: "\(linkBase ?? "")\(path)")
                 },
                 closing: closing,
                 subscription: event.disabledSubscription.map(DisabledSubscription.init)

@@ -6,7 +6,8 @@ package struct DeliveryDocument: Codable, Sendable {
     package let eventID: String
     /// `events.batch` for a message of several events.
     package let eventType: String
-    /// Absent for what happened in no session.
+    /// Absent for what happened in no session, as the session's identifier.
+    package let client: String?
     package let sessionIdentifier: String?
     package let sequence: Int64
     /// Of a batch: its first event, and how many it holds up to ``sequence``.
@@ -24,6 +25,7 @@ package struct DeliveryDocument: Codable, Sendable {
         subscriptionID: String,
         eventID: String,
         eventType: String,
+        client: String?,
         sessionIdentifier: String?,
         sequence: Int64,
         firstSequence: Int64?,
@@ -37,6 +39,7 @@ package struct DeliveryDocument: Codable, Sendable {
         self.subscriptionID = subscriptionID
         self.eventID = eventID
         self.eventType = eventType
+        self.client = client
         self.sessionIdentifier = sessionIdentifier
         self.sequence = sequence
         self.firstSequence = firstSequence
@@ -48,7 +51,7 @@ package struct DeliveryDocument: Codable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case id, sequence, state, attempts
+        case id, client, sequence, state, attempts
         case subscriptionID = "subscription_id"
         case eventID = "event_id"
         case eventType = "event_type"

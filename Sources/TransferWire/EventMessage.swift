@@ -24,7 +24,8 @@ package struct EventMessage: Codable, Sendable {
 
     /// What the event says; the fields behind `task` belong to `session.events_finished` alone.
     package struct Content: Codable, Sendable {
-        /// Absent for what happened in no session.
+        /// Whose session it is; absent for what happened in no session, as its identifier.
+        package let client: String?
         package let sessionIdentifier: String?
         package let sequence: Int64
         package let generation: Int64
@@ -43,6 +44,7 @@ package struct EventMessage: Codable, Sendable {
         package let ackToken: String?
 
         package init(
+            client: String?,
             sessionIdentifier: String?,
             sequence: Int64,
             generation: Int64,
@@ -51,6 +53,7 @@ package struct EventMessage: Codable, Sendable {
             closing: Closing? = nil,
             subscription: DisabledSubscription? = nil
         ) {
+            self.client = client
             self.sessionIdentifier = sessionIdentifier
             self.sequence = sequence
             self.generation = generation
@@ -66,7 +69,7 @@ package struct EventMessage: Codable, Sendable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case sequence, generation, task, subscription, completed, failed, cancelled
+            case client, sequence, generation, task, subscription, completed, failed, cancelled
             case sessionIdentifier = "session_identifier"
             case failedTasks = "failed_tasks"
             case failedTasksURL = "failed_tasks_url"

@@ -51,7 +51,9 @@ extension ProblemDetails {
         case unauthorized
         /// The path names nothing.
         case unknownRoute = "unknown_route"
-        /// The tenant has no session of that identifier.
+        /// The tenant has no client of that name; `PUT /v1/clients/{client}` makes it.
+        case unknownClient = "unknown_client"
+        /// The client has no session of that identifier.
         case unknownSession = "unknown_session"
         /// The tenant has no task of that identifier.
         case unknownTask = "unknown_task"
@@ -67,6 +69,10 @@ extension ProblemDetails {
         case methodNotAllowed = "method_not_allowed"
         /// No cancelled task left that resume data, or it was used before.
         case unknownResumeData = "unknown_resume_data"
+        /// The client has another kind, which never changes.
+        case clientKindDiffers = "client_kind_differs"
+        /// The client was force-quit; its sessions take nothing new before its launch.
+        case clientForceQuit = "client_force_quit"
         /// The session has another kind, which never changes.
         case sessionKindDiffers = "session_kind_differs"
         /// The task waits for no bytes from its client.
@@ -119,11 +125,12 @@ extension ProblemDetails {
             switch self {
             case .malformedJSON, .invalidIdempotencyKey: 400
             case .unauthorized: 401
-            case .unknownRoute, .unknownSession, .unknownTask, .unknownSubscription,
+            case .unknownRoute, .unknownClient, .unknownSession, .unknownTask, .unknownSubscription,
                 .unknownCredential, .unknownDelivery, .noCertificateAuthorities:
                 404
             case .methodNotAllowed: 405
-            case .sessionKindDiffers, .taskNotCompleted, .taskNotAsked, .taskEnded,
+            case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .taskNotCompleted,
+                .taskNotAsked, .taskEnded,
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
                 .staleAckToken, .idempotencyKeyInUse:
                 409
@@ -147,6 +154,7 @@ extension ProblemDetails {
             case .invalidIdempotencyKey: "The idempotency key is not valid"
             case .unauthorized: "A valid API key is required"
             case .unknownRoute: "There is nothing at this path"
+            case .unknownClient: "There is no such client"
             case .unknownSession: "There is no such session"
             case .unknownTask: "There is no such task"
             case .unknownSubscription: "There is no such subscription"
@@ -155,6 +163,8 @@ extension ProblemDetails {
             case .noCertificateAuthorities: "There are no certificate authorities"
             case .methodNotAllowed: "The method is not allowed here"
             case .unknownResumeData: "There is no such resume data"
+            case .clientKindDiffers: "The client has another kind"
+            case .clientForceQuit: "The client was force-quit"
             case .sessionKindDiffers: "The session has another kind"
             case .bodyNotExpected: "The task waits for no bytes"
             case .bodyInUse: "The body is just being brought"

@@ -67,6 +67,7 @@ extension SessionRequest {
 
 /// A session as clients see it.
 package struct SessionDocument: Codable, Sendable {
+    package let client: String
     package let identifier: String
     package let kind: String
     package let configuration: Configuration
@@ -79,6 +80,7 @@ package struct SessionDocument: Codable, Sendable {
     package let createdAt: Timestamp
 
     package init(
+        client: String,
         identifier: String,
         kind: String,
         configuration: Configuration,
@@ -90,6 +92,7 @@ package struct SessionDocument: Codable, Sendable {
         lastEventSequence: Int64,
         createdAt: Timestamp
     ) {
+        self.client = client
         self.identifier = identifier
         self.kind = kind
         self.configuration = configuration
@@ -103,7 +106,8 @@ package struct SessionDocument: Codable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case identifier, kind, configuration, generation, outstanding, completed, failed, cancelled
+        case client, identifier, kind, configuration, generation, outstanding, completed, failed
+        case cancelled
         case lastEventSequence = "last_event_sequence"
         case createdAt = "created_at"
     }

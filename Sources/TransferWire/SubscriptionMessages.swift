@@ -1,6 +1,7 @@
 /// The body of `POST /v1/subscriptions`.
 package struct SubscriptionRequest: Decodable, Sendable {
     package let url: String
+    package let client: String?
     package let sessionIdentifier: String?
     package let eventTypes: [String]?
     package let description: String?
@@ -15,6 +16,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
     package init(from decoder: any Decoder) throws {
         let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
         url = try container.decode(String.self, forKey: .url)
+        client = try container.decodeIfPresent(String.self, forKey: .client)
         sessionIdentifier = try container.decodeIfPresent(String.self, forKey: .sessionIdentifier)
         eventTypes = try container.decodeIfPresent([String].self, forKey: .eventTypes)
         description = try container.decodeIfPresent(String.self, forKey: .description)
@@ -28,7 +30,7 @@ package struct SubscriptionRequest: Decodable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case url, description, enabled, headers, concurrency
+        case url, client, description, enabled, headers, concurrency
         case sessionIdentifier = "session_identifier"
         case eventTypes = "event_types"
         case rateLimit = "rate_limit"
@@ -113,6 +115,8 @@ package struct SigningSecretDocument: Codable, Sendable {
 package struct SubscriptionDocument: Codable, Sendable {
     package let id: String
     package let url: String
+    /// Absent for the events of all clients.
+    package let client: String?
     /// Absent for the events of all sessions.
     package let sessionIdentifier: String?
     /// Absent for events of every type.
@@ -135,6 +139,7 @@ package struct SubscriptionDocument: Codable, Sendable {
     package init(
         id: String,
         url: String,
+        client: String?,
         sessionIdentifier: String?,
         eventTypes: [String]?,
         description: String?,
@@ -150,6 +155,7 @@ package struct SubscriptionDocument: Codable, Sendable {
     ) {
         self.id = id
         self.url = url
+        self.client = client
         self.sessionIdentifier = sessionIdentifier
         self.eventTypes = eventTypes
         self.description = description
@@ -166,7 +172,7 @@ package struct SubscriptionDocument: Codable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case id, url, description, enabled, disabled, concurrency, secret
+        case id, url, client, description, enabled, disabled, concurrency, secret
         case sessionIdentifier = "session_identifier"
         case eventTypes = "event_types"
         case headerNames = "header_names"

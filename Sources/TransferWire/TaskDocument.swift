@@ -1,6 +1,7 @@
 /// A task as clients see it; what has no value is absent.
 package struct TaskDocument: Codable, Sendable {
     package var id: String
+    package var client: String
     package var sessionIdentifier: String
     package var kind: String
     package var method: String
@@ -41,6 +42,7 @@ package struct TaskDocument: Codable, Sendable {
 
     package init(
         id: String,
+        client: String,
         sessionIdentifier: String,
         kind: String,
         method: String,
@@ -56,6 +58,7 @@ package struct TaskDocument: Codable, Sendable {
         createdAt: Timestamp
     ) {
         self.id = id
+        self.client = client
         self.sessionIdentifier = sessionIdentifier
         self.kind = kind
         self.method = method
@@ -72,7 +75,8 @@ package struct TaskDocument: Codable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case id, kind, method, state, url, priority, destination, attempt, reason, until, error,
+        case id, client, kind, method, state, url, priority, destination, attempt, reason, until,
+            error,
             response
         case content, checksums
         case expectedSize = "expected_size"

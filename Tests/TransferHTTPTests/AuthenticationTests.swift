@@ -169,6 +169,7 @@ extension String {
     /// A path of `openapi.yaml` with something for its parameters.
     fileprivate func filling(identifier: String, id: UUID) -> String {
         replacingOccurrences(of: "{identifier}", with: identifier)
+            .replacingOccurrences(of: "{client}", with: identifier)
             .replacingOccurrences(of: "{name}", with: identifier)
             .replacingOccurrences(of: "{id}", with: id.uuidString.lowercased())
     }

@@ -1,5 +1,6 @@
 import Testing
 import TransferTestSupport
+import TransferModel
 import TransferWire
 
 @testable import TransferHTTP
@@ -176,7 +177,7 @@ import TransferWire
     @Test func queriesAreCheckedToo() async throws {
         try await APIServer.run { server in
             let session = try await server.session()
-            let foreign = Cursor.session(identifier: "a").serialized
+            let foreign = Cursor.session(.default, identifier: "a").serialized
             let table: [(String, String)] = [
                 ("tasks?limit=0", "limit invalid_value"),
                 ("tasks?limit=201", "limit invalid_value"),

@@ -7,8 +7,11 @@ import TransferModel
 @Suite struct CursorTests {
     @Test func isReadBackFromItsText() {
         let cursors: [Cursor] = [
-            .session(identifier: "é/\u{1}"), .task(TaskID(.version7())),
-            .session(identifier: String(repeating: "x", count: 255)),
+            .session(.default, identifier: "é/\u{1}"), .task(TaskID(.version7())),
+            .session(
+                ClientID(stored: String(repeating: "c", count: 64)),
+                identifier: String(repeating: "x", count: 255)
+            ),
             .subscription(SubscriptionID(.version7())),
         ]
         for cursor in cursors {

@@ -37,7 +37,7 @@ import TransferModel
             case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
                 .sourceChanged, .storageFull, .storageFailure:
                 .storage
-            case .unknownOutcome, .poison: .service
+            case .unknownOutcome, .poison, .userForceQuit: .service
             }
         #expect(TransferFailure(code, "").domain == expected)
     }
@@ -51,7 +51,7 @@ import TransferModel
                 "bad_redirect", "unsupported_url", "file_too_large", "response_too_large",
                 "destination_collision",
                 "destination_not_writable", "source_missing", "source_changed", "storage_full",
-                "storage_failure", "unknown_outcome", "poison",
+                "storage_failure", "unknown_outcome", "poison", "user_force_quit",
             ]
         )
     }

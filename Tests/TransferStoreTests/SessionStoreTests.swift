@@ -8,15 +8,15 @@ import TransferTestSupport
 @Suite(.postgresSchema) struct SessionStoreTests {
     @Test func fiftyParallelCreationsMakeOneSession() async throws {
         let fixture = try await StoreFixture()
-        let made = try await withThrowingTaskGroup(of: (SessionID, Bool).self) { group in
+        let made = try await withThrowingTaskGroup(of: (SessionID?, Bool).self) { group in
             for _ in 0..<50 {
                 group.addTask {
-                    let (session, isCreated) = try await fixture.store.putSession(
+                    let result = try await fixture.store.putSession(
                         tenant: fixture.tenant,
                         identifier: "shared",
                         configuration: SessionConfiguration()
                     )
-                    return (session.id, isCreated)
+                    return (result.session?.id, result.isCreated)
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -76,7 +76,7 @@ import TransferTestSupport
         while true {
             let page = try await fixture.store.sessions(
                 tenant: fixture.tenant,
-                after: found.last,
+                after: found.last.map { (client: .default, identifier: $0) },
                 limit: 3
             )
             if page.isEmpty { break }

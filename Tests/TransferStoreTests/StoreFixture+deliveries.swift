@@ -6,12 +6,14 @@ import TransferStore
 extension StoreFixture {
     @discardableResult
     func subscribe(
+        client: ClientID? = nil,
         session: String? = nil,
         filter: EventFilter? = nil
     ) async throws -> SubscriptionID {
         let subscription = Subscription(
             id: SubscriptionID(.version7()),
             tenant: tenant,
+            client: client,
             sessionIdentifier: session,
             settings: SubscriptionSettings(url: "https://hook.test/", filter: filter),
             createdAt: Date()

@@ -55,18 +55,29 @@ struct StoreFixture: Sendable {
     func putSession(
         _ identifier: String = StoreFixture.identifier,
         _ configuration: SessionConfiguration = SessionConfiguration(),
+        of client: ClientID = .default,
         kind: Session.Kind? = nil
     ) async throws -> Session {
-        try await store.putSession(
+        let result = try await store.putSession(
             tenant: tenant,
+            client: client,
             identifier: identifier,
             kind: kind,
             configuration: configuration
-        ).session
+        )
+        return try #require(result.session)
     }
 
-    func session(_ identifier: String = StoreFixture.identifier) async throws -> Session {
-        try #require(try await store.session(tenant: tenant, identifier: identifier))
+    func session(
+        _ identifier: String = StoreFixture.identifier,
+        of client: ClientID = .default
+    ) async throws -> Session {
+        let found = try await store.session(
+            tenant: tenant,
+            client: client,
+            identifier: identifier
+        )
+        return try #require(found)
     }
 
     /// Submits `count` tasks, each as `change` leaves it.
@@ -74,12 +85,14 @@ struct StoreFixture: Sendable {
     func submit(
         _ count: Int = 1,
         to identifier: String = StoreFixture.identifier,
+        of client: ClientID = .default,
         _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
     ) async throws -> [TaskID] {
         let submissions = Self.submissions(count, change)
         let result = try await store.submit(
             submissions,
             tenant: tenant,
+            client: client,
             sessionIdentifier: identifier
         )
         guard case .accepted = result else {
@@ -175,10 +188,14 @@ struct StoreFixture: Sendable {
         return states
     }
 
-    func events(_ identifier: String = StoreFixture.identifier) async throws -> [SessionEvent] {
+    func events(
+        _ identifier: String = StoreFixture.identifier,
+        of client: ClientID = .default
+    ) async throws -> [SessionEvent] {
         try #require(
             try await store.events(
                 tenant: tenant,
+                client: client,
                 sessionIdentifier: identifier,
                 after: 0,
                 limit: 100_000
@@ -203,6 +220,20 @@ struct StoreFixture: Sendable {
 
     func count(_ query: Query) async throws -> Int64 {
         try await aside.execute(query)[0].decode("count")
+    }
+}
+
+extension PutSessionResult {
+    /// The session, wherever there is one.
+    var session: Session? {
+        switch self {
+        case .created(let session), .updated(let session): session
+        case .unknownClient: nil
+        }
+    }
+
+    var isCreated: Bool {
+        if case .created = self { true } else { false }
     }
 }
 

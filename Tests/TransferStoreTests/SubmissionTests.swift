@@ -171,7 +171,7 @@ import TransferTestSupport
             switch result {
             case .accepted: accepted += 1
             case .replay(let response): bodies.insert(response.body)
-            case .unknownSession, .unknownResumeData, .dataNeedsEphemeralSession,
+            case .clientForceQuit, .unknownSession, .unknownResumeData, .dataNeedsEphemeralSession,
                 .idempotencyMismatch:
                 Issue.record("\(result)")
             }

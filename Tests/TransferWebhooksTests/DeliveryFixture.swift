@@ -84,9 +84,14 @@ final class DeliveryFixture: Sendable {
 
     /// Writes `count` events of a session, which is made when there is none.
     @discardableResult
-    func happen(_ count: Int, in session: String = "nightly") async throws -> [TaskID] {
+    func happen(
+        _ count: Int,
+        in session: String = "nightly",
+        of client: ClientID = .default
+    ) async throws -> [TaskID] {
         _ = try await store.putSession(
             tenant: tenant,
+            client: client,
             identifier: session,
             configuration: SessionConfiguration()
         )
@@ -97,7 +102,12 @@ final class DeliveryFixture: Sendable {
                 lane: Lane(host: "origin.test", port: 80)
             )
         }
-        _ = try await store.submit(submissions, tenant: tenant, sessionIdentifier: session)
+        _ = try await store.submit(
+            submissions,
+            tenant: tenant,
+            client: client,
+            sessionIdentifier: session
+        )
         return submissions.map(\.id)
     }
 

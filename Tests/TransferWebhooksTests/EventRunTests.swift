@@ -33,6 +33,7 @@ import TransferModel
             SessionEvent(
                 id: UUID(),
                 session: SessionID(UUID()),
+                client: .default,
                 sessionIdentifier: "nightly",
                 sequence: sequence,
                 kind: finished.contains(sequence) ? .sessionEventsFinished : .taskCreated,

@@ -11,12 +11,14 @@ import TransferModel
 
     private func event(
         identifier: String = "nightly",
+        of client: ClientID = .default,
         task: SessionEvent.TaskSnapshot? = nil,
         summary: SessionEvent.GenerationSummary? = nil
     ) -> SessionEvent {
         SessionEvent(
             id: id,
             session: SessionID(UUID()),
+            client: client,
             sessionIdentifier: identifier,
             sequence: 7,
             kind: task == nil ? .sessionEventsFinished : .taskFailed,
@@ -44,7 +46,8 @@ import TransferModel
         )
         #expect(
             try body(event(task: task))
-                == #"{"data":{"generation":2,"sequence":7,"session_identifier":"nightly","#
+                == #"{"data":{"client":"default","generation":2,"sequence":7,"#
+                + #""session_identifier":"nightly","#
                 + #""task":{"attempt":3,"client_persisted_string":"a\u0000\"/","#
                 + #""count_of_bytes_received":12,"error":{"code":"http_status","domain":"http","#
                 + #""http_status":404,"is_retryable":false,"message":"The server answered 404."},"#
@@ -64,7 +67,7 @@ import TransferModel
             ]
         )
         let text = try body(
-            event(identifier: "a b/é", summary: summary),
+            event(identifier: "a b/é", of: ClientID(stored: "app"), summary: summary),
             linkBase: "https://example.com"
         )
         #expect(text.contains(#""completed":5"#))
@@ -75,7 +78,7 @@ import TransferModel
         )
         #expect(
             text.contains(
-                #""https://example.com/v1/sessions/a%20b%2F%C3%A9/tasks?state=failed""#
+                #""https://example.com/v1/sessions/a%20b%2F%C3%A9/tasks?client=app&state=failed""#
             )
         )
     }

@@ -9,6 +9,7 @@ import Testing
         type: "task.failed",
         timestamp: Timestamp(Date(timeIntervalSince1970: 1)),
         data: EventMessage.Content(
+            client: "app",
             sessionIdentifier: "a/b",
             sequence: 7,
             generation: 2,
@@ -33,8 +34,8 @@ import Testing
         let text = String(decoding: try WireEncoder.encode(Self.message), as: UTF8.self)
         #expect(
             text == #"""
-                {"data":{"generation":2,"sequence":7,"session_identifier":"a/b","task":\#
-                {"attempt":1,"client_persisted_string":"é\u0000","count_of_bytes_received":3,\#
+                {"data":{"client":"app","generation":2,"sequence":7,"session_identifier":"a/b",\#
+                "task":{"attempt":1,"client_persisted_string":"é\u0000","count_of_bytes_received":3,\#
                 "error":{"code":"http_status","domain":"http","http_status":404,\#
                 "is_retryable":false,"message":"404."},"id":"t","state":"failed"}},\#
                 "id":"0193","timestamp":"1970-01-01T00:00:01.000000Z","type":"task.failed",\#
@@ -52,6 +53,7 @@ import Testing
             type: "session.events_finished",
             timestamp: Timestamp(Date(timeIntervalSince1970: 1)),
             data: EventMessage.Content(
+                client: nil,
                 sessionIdentifier: "s",
                 sequence: 9,
                 generation: 1,

@@ -1,0 +1,112 @@
+import Hummingbird
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// `/v1/clients` and `/v1/clients/{client}` with the steps of its life.
+struct ClientRoutes: Sendable {
+    let store: TransferStore
+    let wake: @Sendable () -> Void
+
+    func add(to router: Router<APIContext>) {
+        router.get("/v1/clients") { request, context in
+            let query = try QueryParameters(request, allowed: ["limit", "cursor"])
+            return try await list(query, tenant: context.requireTenant())
+        }
+        router.put("/v1/clients/{client}") { request, context in
+            let id = try context.clientID()
+            return try await put(id, request.jsonBody(), tenant: context.requireTenant())
+        }
+        router.get("/v1/clients/{client}") { _, context in
+            try await get(context.clientID(), tenant: context.requireTenant())
+        }
+        router.post("/v1/clients/{client}/launch") { _, context in
+            try await launch(context.clientID(), tenant: context.requireTenant())
+        }
+        router.post("/v1/clients/{client}/background") { _, context in
+            try await enterBackground(context.clientID(), tenant: context.requireTenant())
+        }
+        router.post("/v1/clients/{client}/force-quit") { _, context in
+            try await forceQuit(context.clientID(), tenant: context.requireTenant())
+        }
+    }
+
+    func list(_ query: QueryParameters, tenant: TenantID) async throws -> Answer {
+        let limit = try query.limit()
+        var after: ClientID?
+        if let cursor = try query.cursor() {
+            guard case .client(let id) = cursor else { throw QueryParameters.foreignCursor }
+            after = id
+        }
+        let clients = try await store.clients(tenant: tenant, after: after, limit: limit + 1)
+        return try .json(
+            Page(clients, limit: limit, document: ClientDocument.init) { .client($0.id) }
+        )
+    }
+
+    func put(_ id: ClientID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
+        let request = body.isEmpty ? nil : try decoded(ClientRequest.self, from: body)
+        let kind = try request?.kind.map { name throws(Problem) in
+            guard let kind = Client.Kind(rawValue: name) else {
+                throw Problem([
+                    FieldError(pointer: "/kind", .invalidValue, "Must be `app` or `extension`.")
+                ])
+            }
+            return kind
+        }
+        let (client, isCreated) = try await store.putClient(
+            tenant: tenant,
+            id: id,
+            kind: kind ?? .app
+        )
+        guard kind ?? client.kind == client.kind else {
+            throw Problem(.clientKindDiffers, "The client is of kind `\(client.kind.rawValue)`.")
+        }
+        return try .json(
+            ClientDocument(client),
+            status: isCreated ? .created : .ok,
+            location: APIPath.client(id.name)
+        )
+    }
+
+    func get(_ id: ClientID, tenant: TenantID) async throws -> Answer {
+        try Self.answer(await store.client(tenant: tenant, id: id))
+    }
+
+    func launch(_ id: ClientID, tenant: TenantID) async throws -> Answer {
+        let answer = try Self.answer(await store.launch(tenant: tenant, id: id))
+        // What waited to be told is due.
+        wake()
+        return answer
+    }
+
+    func enterBackground(_ id: ClientID, tenant: TenantID) async throws -> Answer {
+        let client = try await store.enterBackground(tenant: tenant, id: id)
+        if client?.lifecycle == .forceQuit { throw Problem.forceQuit(id) }
+        return try Self.answer(client)
+    }
+
+    func forceQuit(_ id: ClientID, tenant: TenantID) async throws -> Answer {
+        let answer = try Self.answer(await store.forceQuit(tenant: tenant, id: id))
+        // Workers have to stop.
+        wake()
+        return answer
+    }
+
+    private static func answer(_ client: Client?) throws -> Answer {
+        guard let client else { throw Problem.unknownClient }
+        return try .json(ClientDocument(client))
+    }
+}
+
+extension ClientDocument {
+    init(_ client: Client) {
+        self.init(
+            identifier: client.id.name,
+            kind: client.kind.rawValue,
+            lifecycle: client.lifecycle.rawValue,
+            lifecycleChangedAt: Timestamp(client.lifecycleChangedAt),
+            createdAt: Timestamp(client.createdAt)
+        )
+    }
+}

@@ -1,0 +1,33 @@
+import Postgres
+import TransferModel
+
+/// Whether a session takes new tasks.
+enum SessionIntake {
+    case open
+    /// Its client was force-quit and not launched since.
+    case forceQuit
+    /// There is no such living session.
+    case absent
+}
+
+extension TransferStore {
+    /// Why a session may have refused tasks; asked only then.
+    func intake(
+        _ tenant: TenantID,
+        _ client: ClientID,
+        _ identifier: String
+    ) async throws(StoreError) -> SessionIntake {
+        let rows = try await run(
+            """
+            SELECT p.is_force_quit
+            FROM session s JOIN session_progress p ON p.session_id = s.id
+            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return .absent }
+            return try row.decode("is_force_quit") ? .forceQuit : .open
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema) struct ClientStoreTests {
+    private static let share = ClientID(stored: "com.example.share")
+
+    private func fixture() async throws -> StoreFixture {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.store.putClient(
+            tenant: fixture.tenant,
+            id: Self.share,
+            kind: .extension
+        )
+        return fixture
+    }
+
+    @Test func everyTenantHasTheDefault() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let client = try await store.client(tenant: fixture.tenant, id: .default)
+        #expect(client?.kind == .app)
+        #expect(client?.lifecycle == .active)
+        let again = try await store.createAPIKey(
+            id: "second",
+            tenantName: "test",
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: "second"
+        )
+        #expect(again == fixture.tenant)
+        let clients: Query = "SELECT count(*) AS count FROM client"
+        #expect(try await fixture.count(clients) == 1)
+    }
+
+    @Test func aClientIsMadeOnceAndKeepsItsKind() async throws {
+        let fixture = try await fixture()
+        let (client, isCreated) = try await fixture.store.putClient(
+            tenant: fixture.tenant,
+            id: Self.share,
+            kind: .app
+        )
+        #expect(!isCreated)
+        #expect(client.kind == .extension)
+        let page = try await fixture.store.clients(
+            tenant: fixture.tenant,
+            after: Self.share,
+            limit: 10
+        )
+        #expect(page.map(\.id) == [.default])
+    }
+
+    @Test func clientsShareNoIdentifiers() async throws {
+        let fixture = try await fixture()
+        let mine = try await fixture.session()
+        let theirs = try await fixture.putSession(of: Self.share)
+        #expect(theirs.id != mine.id)
+        #expect(theirs.client == Self.share)
+        let id = try await fixture.submit(1, of: Self.share)[0]
+        #expect(try await fixture.task(id).client == Self.share)
+        #expect(try await fixture.session().progress.outstanding == 0)
+        #expect(try await fixture.session(of: Self.share).progress.outstanding == 1)
+        #expect(try await fixture.events(of: Self.share).map(\.client) == [Self.share])
+        let store = fixture.store
+        #expect(
+            try await store.invalidateSession(
+                tenant: fixture.tenant,
+                client: Self.share,
+                identifier: StoreFixture.identifier
+            )
+        )
+        #expect(try await fixture.session().id == mine.id)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func sessionsAreListedByClientAndIdentifier() async throws {
+        let fixture = try await fixture()
+        for name in ["b", "a"] { try await fixture.putSession(name, of: Self.share) }
+        try await fixture.putSession("a")
+        var found: [String] = []
+        var place: (client: ClientID, identifier: String)?
+        repeat {
+            let page = try await fixture.store.sessions(
+                tenant: fixture.tenant,
+                after: place,
+                limit: 2
+            )
+            found += page.map { "\($0.client) \($0.identifier)" }
+            place = page.last.map { ($0.client, $0.identifier) }
+        } while place != nil
+        #expect(
+            found == ["\(Self.share) a", "\(Self.share) b", "default a", "default nightly"]
+        )
+        let own = try await fixture.store.sessions(
+            tenant: fixture.tenant,
+            client: Self.share,
+            after: (Self.share, "a"),
+            limit: 10
+        )
+        #expect(own.map(\.identifier) == ["b"])
+    }
+
+    @Test func aSessionNeedsItsClient() async throws {
+        let fixture = try await fixture()
+        let result = try await fixture.store.putSession(
+            tenant: fixture.tenant,
+            client: ClientID(stored: "absent"),
+            identifier: "a",
+            configuration: SessionConfiguration()
+        )
+        guard case .unknownClient = result else {
+            Issue.record("made: \(result)")
+            return
+        }
+        #expect(try await fixture.count("SELECT count(*) AS count FROM session") == 1)
+    }
+
+    @Test func aSubscriptionIsForATenantAClientOrASession() async throws {
+        let fixture = try await fixture()
+        try await fixture.putSession(of: Self.share)
+        try await fixture.putSession("other", of: Self.share)
+        let all = try await fixture.subscribe()
+        let client = try await fixture.subscribe(client: Self.share)
+        let session = try await fixture.subscribe(
+            client: Self.share,
+            session: StoreFixture.identifier
+        )
+        let own = try await fixture.subscribe(session: StoreFixture.identifier)
+        func told() async throws -> Set<SubscriptionID> {
+            let claims = try await fixture.claimDeliveries()
+            for claim in claims {
+                _ = try await fixture.store.recordDelivered(
+                    claim,
+                    through: 1000,
+                    status: 204,
+                    lease: .zero
+                )
+                _ = try await fixture.store.releaseDelivery(claim)
+            }
+            return Set(claims.map(\.subscription))
+        }
+        try await fixture.submit()
+        #expect(try await told() == [all, own])
+        try await fixture.submit(1, of: Self.share)
+        #expect(try await told() == [all, client, session])
+        try await fixture.submit(1, to: "other", of: Self.share)
+        #expect(try await told() == [all, client])
+    }
+}

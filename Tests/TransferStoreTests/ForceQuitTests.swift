@@ -1,0 +1,235 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What a force-quit ends, what it leaves alone, and what a launch brings back.
+@Suite(.postgresSchema) struct ForceQuitTests {
+    private static let share = ClientID(stored: "share")
+
+    private func fixture(connectionsMax: Int = 8) async throws -> StoreFixture {
+        let fixture = try await StoreFixture(connectionsMax: connectionsMax)
+        _ = try await fixture.store.putClient(
+            tenant: fixture.tenant,
+            id: Self.share,
+            kind: .app
+        )
+        try await fixture.putSession(of: Self.share)
+        try await fixture.putSession("second", of: Self.share)
+        return fixture
+    }
+
+    private func quit(_ fixture: StoreFixture) async throws {
+        let client = try await fixture.store.forceQuit(tenant: fixture.tenant, id: Self.share)
+        #expect(client?.lifecycle == .forceQuit)
+    }
+
+    private func launch(_ fixture: StoreFixture) async throws {
+        let client = try await fixture.store.launch(tenant: fixture.tenant, id: Self.share)
+        #expect(client?.lifecycle == .active)
+    }
+
+    private func isAccepted(
+        _ fixture: StoreFixture,
+        _ identifier: String = StoreFixture.identifier
+    ) async throws -> Bool {
+        let result = try await fixture.store.submit(
+            StoreFixture.submissions(1),
+            tenant: fixture.tenant,
+            client: Self.share,
+            sessionIdentifier: identifier
+        )
+        switch result {
+        case .accepted: return true
+        case .clientForceQuit: return false
+        default:
+            Issue.record("\(result)")
+            return false
+        }
+    }
+
+    private func pending(_ fixture: StoreFixture) async throws -> Int64 {
+        try await fixture.count("SELECT count(*) AS count FROM force_quit")
+    }
+
+    @Test func cancelsWhatIsOutstandingAndSaysWhy() async throws {
+        let fixture = try await fixture()
+        let other = try await fixture.submit(1) { task, _ in task.autostart = false }[0]
+        let running = try await fixture.submit(2, of: Self.share)
+        let claims = try await fixture.claim()
+        #expect(claims.map(\.task) == running)
+        try await fixture.publish([claims[1]])
+        let waiting = try await fixture.submit(3, to: "second", of: Self.share) { task, number in
+            task.autostart = number > 0
+            task.earliestBeginAt = number > 1 ? Date() + 3600 : nil
+        }
+        try await quit(fixture)
+        for id in waiting + [running[0]] {
+            let task = try await fixture.task(id)
+            #expect(task.state == .cancelled)
+            #expect(task.failure?.code == .userForceQuit)
+        }
+        #expect(try await fixture.state(other) == .suspended)
+        // Past the point of no return.
+        #expect(try await fixture.state(running[1]) == .running)
+        #expect(try await pending(fixture) == 1)
+        try await fixture.conclude([claims[1]], .completed)
+        try await fixture.store.continueForceQuits()
+        #expect(try await pending(fixture) == 0)
+        let events = try await fixture.events("second", of: Self.share)
+        #expect(
+            events.filter { $0.kind == .taskCancelled }.map { $0.task?.failure?.code }
+                == Array(repeating: .userForceQuit, count: 3)
+        )
+        #expect(events.map(\.kind).last == .sessionEventsFinished)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func cancelsInBatchesAndGoesOnAfterACrash() async throws {
+        let fixture = try await fixture()
+        for _ in 0..<3 { try await fixture.submit(900, of: Self.share) }
+        // What the first transaction leaves.
+        _ = try await fixture.aside.execute(
+            "UPDATE client SET lifecycle = 'force_quit' WHERE identifier = \(Self.share.name)"
+        )
+        _ = try await fixture.aside.execute(
+            "INSERT INTO force_quit SELECT tenant_id, identifier FROM client WHERE lifecycle = 'force_quit'"
+        )
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE session_progress SET is_force_quit = true
+            FROM session s WHERE s.id = session_id AND s.client = \(Self.share.name)
+            """
+        )
+        try await fixture.store.continueForceQuits()
+        let progress = try await fixture.session(of: Self.share).progress
+        #expect(progress.outstanding == 0)
+        #expect(progress.cancelled == 2700)
+        #expect(try await pending(fixture) == 0)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func takesNothingBeforeTheLaunch() async throws {
+        let fixture = try await fixture()
+        try await quit(fixture)
+        #expect(try await !isAccepted(fixture))
+        try await fixture.putSession("new", of: Self.share)
+        #expect(try await !isAccepted(fixture, "new"))
+        try await fixture.submit()
+        try await quit(fixture)
+        let background = try await fixture.store.enterBackground(
+            tenant: fixture.tenant,
+            id: Self.share
+        )
+        #expect(background?.lifecycle == .forceQuit)
+        try await launch(fixture)
+        #expect(try await isAccepted(fixture))
+        #expect(try await isAccepted(fixture, "new"))
+        // Nothing of the force-quit is left that could end what came after.
+        try await fixture.store.continueForceQuits()
+        #expect(try await fixture.session(of: Self.share).progress.outstanding == 1)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func nothingSlipsPast() async throws {
+        let fixture = try await fixture(connectionsMax: 10)
+        for _ in 0..<30 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<6 {
+                    let name = number % 2 == 0 ? StoreFixture.identifier : "second"
+                    group.addTask { _ = try await isAccepted(fixture, name) }
+                }
+                group.addTask { try await quit(fixture) }
+                try await group.waitForAll()
+            }
+            for name in [StoreFixture.identifier, "second"] {
+                let session = try await fixture.session(name, of: Self.share)
+                #expect(session.progress.outstanding == 0)
+            }
+            try await launch(fixture)
+        }
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aSessionMadeMeanwhileIsForceQuitToo() async throws {
+        let fixture = try await fixture(connectionsMax: 10)
+        for round in 0..<30 {
+            let name = "round-\(round)"
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await fixture.putSession(name, of: Self.share) }
+                group.addTask { try await quit(fixture) }
+                try await group.waitForAll()
+            }
+            #expect(try await !isAccepted(fixture, name))
+            try await launch(fixture)
+        }
+    }
+
+    @Test func nothingIsDeliveredBeforeTheLaunch() async throws {
+        let fixture = try await fixture()
+        try await fixture.subscribe()
+        try await fixture.submit(1, of: Self.share)
+        let taken = try #require(try await fixture.claimDeliveries().first)
+        try await quit(fixture)
+        // Whoever was delivering has lost its claim, and writes nothing.
+        #expect(
+            try await !fixture.store.recordDelivered(
+                taken,
+                through: 1,
+                status: 204,
+                lease: .seconds(60)
+            )
+        )
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        try await fixture.makeDeliveriesDue()
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        // Set to wait: no later claim walks past it.
+        let due: Query = "SELECT count(*) AS count FROM delivery WHERE due_at <= now()"
+        #expect(try await fixture.count(due) == 0)
+        // The other client is told as ever.
+        try await fixture.submit()
+        let told = try await fixture.claimDeliveries()
+        #expect(told.map(\.session) == [try await fixture.session().id])
+        try await launch(fixture)
+        let claims = try await fixture.claimDeliveries()
+        #expect(claims.map(\.acknowledgedSequence) == [0])
+        #expect(claims.map(\.session) == [try await fixture.session(of: Self.share).id])
+    }
+
+    @Test func aTerminatedClientIsToldAndGoesOn() async throws {
+        let fixture = try await fixture()
+        try await fixture.subscribe()
+        let id = try await fixture.submit(1, of: Self.share)[0]
+        _ = try await fixture.aside.execute("UPDATE client SET lifecycle = 'terminated'")
+        #expect(try await fixture.claimDeliveries().count == 1)
+        #expect(try await fixture.claim().map(\.task) == [id])
+        #expect(try await isAccepted(fixture))
+    }
+
+    @Test func nothingIsLeftWaitingWhenAClaimMeetsTheLaunch() async throws {
+        let fixture = try await fixture(connectionsMax: 8)
+        try await fixture.subscribe()
+        for number in 0..<20 {
+            try await fixture.putSession("session-\(number)", of: Self.share)
+            try await fixture.submit(1, to: "session-\(number)", of: Self.share)
+        }
+        for _ in 0..<30 {
+            try await quit(fixture)
+            try await fixture.makeDeliveriesDue()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 {
+                    group.addTask { _ = try await fixture.claimDeliveries(5, lease: .zero) }
+                }
+                group.addTask { try await launch(fixture) }
+                try await group.waitForAll()
+            }
+            let waiting: Query = """
+                SELECT count(*) AS count FROM delivery
+                WHERE fence IS NULL AND due_at > now() + interval '1 minute'
+                """
+            #expect(try await fixture.count(waiting) == 0)
+        }
+    }
+}

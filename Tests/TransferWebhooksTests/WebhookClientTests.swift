@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWebhooks
+
+@Suite(.postgresSchema) struct WebhookClientTests {
+    private static let share = ClientID(stored: "share")
+
+    @Test func nothingIsSentOfAForceQuitClientAndAllInOrderAfterItsLaunch() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe()
+        _ = try await fixture.store.putClient(
+            tenant: fixture.tenant,
+            id: Self.share,
+            kind: .app
+        )
+        try await fixture.happen(2, of: Self.share)
+        try await fixture.withDispatcher { _ in
+            _ = try await fixture.receiver.messages(2)
+            _ = try await fixture.store.forceQuit(tenant: fixture.tenant, id: Self.share)
+            // What is told of another client shows that claims were made.
+            try await fixture.happen(3)
+            try await eventually("the other client is told") {
+                Self.told(fixture, of: "default").count == 3
+            }
+            #expect(Self.told(fixture, of: "share") == ["task.created", "task.created"])
+            _ = try await fixture.store.launch(tenant: fixture.tenant, id: Self.share)
+            try await eventually("the client is told") {
+                Self.told(fixture, of: "share").count == 5
+            }
+            #expect(
+                Self.told(fixture, of: "share") == [
+                    "task.created", "task.created", "task.cancelled", "task.cancelled",
+                    "session.events_finished",
+                ]
+            )
+        }
+    }
+
+    /// The types of a client's messages, without those that came again.
+    private static func told(_ fixture: DeliveryFixture, of client: String) -> [String] {
+        var seen: Set<String> = []
+        return fixture.receiver.received().filter { message in
+            String(decoding: message.body, as: UTF8.self).contains(#""client":"\#(client)""#)
+                && seen.insert(message.id).inserted
+        }.compactMap { try? $0.event().type }
+    }
+}
