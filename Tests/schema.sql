@@ -406,6 +406,8 @@ CREATE TABLE session_progress (
     last_sequence bigint NOT NULL DEFAULT 0,
     is_invalidated boolean NOT NULL DEFAULT false,
     is_force_quit boolean NOT NULL DEFAULT false,
+    is_finishing boolean NOT NULL DEFAULT false,
+    is_pending_told boolean NOT NULL DEFAULT false,
     CONSTRAINT session_progress_outstanding_check CHECK ((outstanding >= 0)),
     CONSTRAINT session_progress_pkey PRIMARY KEY (session_id)
 ) WITH (fillfactor=30, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
@@ -521,6 +523,7 @@ CREATE TABLE event_default PARTITION OF event DEFAULT;
 
 CREATE INDEX asked_by_credential ON asked USING btree (credential) WHERE (credential IS NOT NULL);
 CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin) WHERE (origin IS NOT NULL);
+CREATE INDEX asked_by_session ON asked USING btree (session_id, task_id);
 CREATE INDEX asked_until ON asked USING btree (until);
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
 CREATE INDEX client_force_quit ON client USING btree (tenant_id) WHERE (lifecycle = 'force_quit'::text);

@@ -29,7 +29,13 @@ struct SessionRoutes: Sendable {
             return try await change(session, request.jsonBody())
         }
         router.delete("/v1/sessions/{identifier}") { request, context in
-            try await delete(context.session(request))
+            try await invalidate(context.session(request))
+        }
+        router.post("/v1/sessions/{identifier}/invalidate") { request, context in
+            try await invalidate(context.session(request))
+        }
+        router.post("/v1/sessions/{identifier}/finish") { request, context in
+            try await finish(context.session(request))
         }
     }
 
@@ -118,7 +124,22 @@ struct SessionRoutes: Sendable {
         return session
     }
 
-    func delete(_ address: SessionAddress) async throws -> Answer {
+    func finish(_ address: SessionAddress) async throws -> Answer {
+        let result = try await store.finishSession(
+            tenant: address.tenant,
+            client: address.client,
+            identifier: address.identifier
+        )
+        switch result {
+        case .finishing: return Answer(status: .accepted, location: address.path)
+        case .ended:
+            wake()
+            return Answer(status: .noContent)
+        case .unknownSession: throw try await store.noSession(at: address)
+        }
+    }
+
+    func invalidate(_ address: SessionAddress) async throws -> Answer {
         let isEnded = try await store.invalidateSession(
             tenant: address.tenant,
             client: address.client,
@@ -216,6 +237,7 @@ extension SessionDocument {
             failed: session.progress.failed,
             cancelled: session.progress.cancelled,
             lastEventSequence: session.progress.lastSequence,
+            isFinishing: session.isFinishing,
             createdAt: Timestamp(session.createdAt)
         )
     }

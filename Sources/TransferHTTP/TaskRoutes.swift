@@ -82,6 +82,11 @@ struct TaskRoutes: Sendable {
             wake()
             return answer
         case .unknownSession: throw try await store.noSession(at: session)
+        case .sessionFinishing:
+            throw Problem(
+                .sessionFinishing,
+                "It ends with what is outstanding; then its identifier is free for a new one."
+            )
         case .clientForceQuit: throw Problem.forceQuit(session.client)
         case .dataNeedsEphemeralSession:
             throw Problem(

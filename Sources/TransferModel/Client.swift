@@ -53,6 +53,8 @@ package struct Client: Sendable {
         case terminated
         /// Ended by a person: its tasks were cancelled, and nothing wakes it before its launch.
         case forceQuit = "force_quit"
+
+        package var isRunning: Bool { self == .active || self == .background }
     }
 
     package let id: ClientID

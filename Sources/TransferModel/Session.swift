@@ -25,6 +25,8 @@ package struct Session: Sendable {
     package let createdAt: Date
     /// Counts the changes of its configuration.
     package let revision: Int32
+    /// Whether it takes no further tasks and ends with its last one.
+    package let isFinishing: Bool
 
     package init(
         id: SessionID,
@@ -35,7 +37,8 @@ package struct Session: Sendable {
         configuration: SessionConfiguration,
         progress: SessionProgress,
         createdAt: Date,
-        revision: Int32
+        revision: Int32,
+        isFinishing: Bool
     ) {
         self.id = id
         self.tenant = tenant
@@ -46,6 +49,7 @@ package struct Session: Sendable {
         self.progress = progress
         self.createdAt = createdAt
         self.revision = revision
+        self.isFinishing = isFinishing
     }
 }
 

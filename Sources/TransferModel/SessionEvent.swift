@@ -17,6 +17,7 @@ package struct SessionEvent: Sendable {
     package let task: TaskSnapshot?
     package let summary: GenerationSummary?
     package let disabledSubscription: DisabledSubscription?
+    package let pendingTasks: PendingTasks?
 
     package init(
         id: UUID,
@@ -29,7 +30,8 @@ package struct SessionEvent: Sendable {
         occurredAt: Date,
         task: TaskSnapshot?,
         summary: GenerationSummary?,
-        disabledSubscription: DisabledSubscription? = nil
+        disabledSubscription: DisabledSubscription? = nil,
+        pendingTasks: PendingTasks? = nil
     ) {
         self.id = id
         self.session = session
@@ -42,6 +44,7 @@ package struct SessionEvent: Sendable {
         self.task = task
         self.summary = summary
         self.disabledSubscription = disabledSubscription
+        self.pendingTasks = pendingTasks
     }
 
     /// What happened; the raw value is the event's `type` in the API and in the database.
@@ -58,6 +61,7 @@ package struct SessionEvent: Sendable {
         case taskCompleted = "task.completed"
         case taskFailed = "task.failed"
         case taskCancelled = "task.cancelled"
+        case sessionEventsPending = "session.events_pending"
         case sessionEventsFinished = "session.events_finished"
         case sessionInvalidated = "session.invalidated"
         case subscriptionDisabled = "subscription.disabled"
@@ -82,6 +86,23 @@ package struct SessionEvent: Sendable {
             self.id = id
             self.reason = reason
             self.failingSince = failingSince
+        }
+    }
+
+    /// What `session.events_pending` says: which tasks wait for their client.
+    package struct PendingTasks: Equatable, Sendable {
+        /// Tasks listed at most.
+        package static let listedMax = 20
+
+        package let waitingToBegin: Int64
+        package let waitingForAuthentication: Int64
+        /// The first of them, by identifier.
+        package let tasks: [TaskID]
+
+        package init(waitingToBegin: Int64, waitingForAuthentication: Int64, tasks: [TaskID]) {
+            self.waitingToBegin = waitingToBegin
+            self.waitingForAuthentication = waitingForAuthentication
+            self.tasks = tasks
         }
     }
 

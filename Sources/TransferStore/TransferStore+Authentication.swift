@@ -76,7 +76,7 @@ extension TransferStore {
         tenant: TenantID,
         id: TaskID
     ) async throws(StoreError) -> AnswerResult {
-        let rows = try await run(
+        let rows = try await run([
             """
             WITH target AS (
                 SELECT q.task_id FROM asked q JOIN task t ON t.id = q.task_id
@@ -84,9 +84,15 @@ extension TransferStore {
                     AND q.question = 'authentication'
             ),
             \(Self.failAsked)
+            """,
+            // That the task failed does not tell whether somebody answered or nobody.
             """
-        )
-        return try await result(rows, tenant, id)
+            UPDATE session_progress p SET is_pending_told = false FROM task t
+            WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
+                AND p.session_id = t.session_id AND p.is_pending_told
+            """,
+        ])
+        return try await result(rows[0], tenant, id)
     }
 
     /// Lets go on what has just asked, where the answer came while the attempt was still on.

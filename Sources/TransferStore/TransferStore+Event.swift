@@ -176,7 +176,8 @@ extension SessionEvent {
             occurredAt: try row.decode("occurred_at"),
             task: try TaskSnapshot(row),
             summary: try GenerationSummary(row, clientStrings: clientStrings),
-            disabledSubscription: try DisabledSubscription(row)
+            disabledSubscription: try DisabledSubscription(row),
+            pendingTasks: try PendingTasks(row)
         )
     }
 }
@@ -211,6 +212,33 @@ extension SessionEvent.Progress {
     }
 }
 
+extension Row {
+    /// What an event of that kind says besides; nil in the row of any other.
+    fileprivate func details(of kind: SessionEvent.Kind) throws(PostgresError) -> JSONText? {
+        guard try word("kind", as: SessionEvent.Kind.self) == kind else { return nil }
+        return try decodeIfPresent("details")
+    }
+}
+
+private struct StoredPendingTasks: Decodable {
+    let waiting_to_begin: Int64
+    let waiting_for_authentication: Int64
+    let tasks: [UUID]?
+}
+
+extension SessionEvent.PendingTasks {
+    /// Nil in the row of any other event.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let json = try row.details(of: .sessionEventsPending) else { return nil }
+        let stored = try StoredJSON.decode(StoredPendingTasks.self, json.text)
+        self.init(
+            waitingToBegin: stored.waiting_to_begin,
+            waitingForAuthentication: stored.waiting_for_authentication,
+            tasks: (stored.tasks ?? []).map { TaskID($0) }
+        )
+    }
+}
+
 private struct StoredDisablement: Decodable {
     let subscription_id: UUID
     let reason: String
@@ -220,7 +248,7 @@ private struct StoredDisablement: Decodable {
 extension SessionEvent.DisabledSubscription {
     /// Nil in the row of any other event.
     fileprivate init?(_ row: Row) throws(PostgresError) {
-        guard let json = try row.decodeIfPresent("details", as: JSONText.self) else { return nil }
+        guard let json = try row.details(of: .subscriptionDisabled) else { return nil }
         let stored = try StoredJSON.decode(StoredDisablement.self, json.text)
         guard let reason = Subscription.Disablement.Reason(rawValue: stored.reason) else {
             throw PostgresError(decoding: "unknown reason of a stored disablement")

@@ -61,12 +61,14 @@ extension TransferStore {
 
     /// Notes that a client is there again.
     ///
-    /// After a force-quit its sessions take tasks, and what waited to be told of them is due.
+    /// After a force-quit its sessions take tasks, and what waited to be told of them is due. One that
+    /// was not running is told which of its tasks wait for it.
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
     package func launch(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
+        guard let before = try await client(tenant: tenant, id: id)?.lifecycle else { return nil }
         // What was outstanding when it was force-quit does not come back with it.
-        if try await client(tenant: tenant, id: id)?.lifecycle == .forceQuit {
+        if before == .forceQuit {
             try await cancelAll(of: PendingForceQuit(tenant: tenant, client: id))
         }
         let rows = try await run([
@@ -88,6 +90,7 @@ extension TransferStore {
             UPDATE session_progress p SET is_force_quit = false
             FROM locked l WHERE p.session_id = l.session_id
             """,
+            before.isRunning ? "SELECT 1" : Self.tellPending(of: id, tenant),
         ])
         guard let client = try first(rows[0]) else { return nil }
         // On its own, so that it waits for a claim that has seen the client as it was and undoes

@@ -36,9 +36,12 @@ extension TransferStore {
         """
     }
 
-    /// Numbers and writes events, keeps the counters and, when nothing is outstanding any more,
-    /// ends the generation with `session.events_finished`: in the transaction that ended the last
-    /// task, under the lock of the session's counters, hence exactly once.
+    /// Numbers and writes events, and keeps the counters.
+    ///
+    /// When nothing is outstanding any more, it ends the generation with `session.events_finished`:
+    /// in the transaction that ended the last task, under the lock of the session's counters, hence
+    /// exactly once. A session that was to be finished ends with it, and one whose tasks begin to need
+    /// their client tells it so, once until it is heard of.
     ///
     /// Expects `happening(session_id, place, kind, ends, task_id, task_state, attempt,
     /// bytes_received, failure)`; offers `counter`.
@@ -46,14 +49,22 @@ extension TransferStore {
         change AS (
             SELECT session_id, count(*) AS events,
                 count(*) FILTER (WHERE ends) AS ended,
+                bool_or(\(needsClient)) AS asks, bool_or(kind IN (
+                    'task.resumed', 'task.suspended', 'task.cancelled')) AS is_heard_of,
                 count(*) FILTER (WHERE ends AND task_state = 'completed') AS completed,
                 count(*) FILTER (WHERE ends AND task_state = 'failed') AS failed,
                 count(*) FILTER (WHERE ends AND task_state = 'cancelled') AS cancelled
             FROM happening GROUP BY session_id
         ),
-        -- Locked in one order everywhere: two flushes over the same sessions never deadlock.
+        -- Locked in one order everywhere: two flushes over the same sessions never deadlock. What is
+        -- decided by the counters is read under their lock.
         locked AS MATERIALIZED (
-            SELECT p.session_id FROM session_progress p JOIN change USING (session_id)
+            SELECT p.session_id, p.last_sequence AS base,
+                c.ended > 0 AND p.outstanding = c.ended AS is_drained,
+                c.ended > 0 AND p.outstanding = c.ended AND p.is_finishing
+                    AND NOT p.is_invalidated AS is_ended,
+                c.asks AND NOT p.is_pending_told AS is_pending
+            FROM session_progress p JOIN change c USING (session_id)
             ORDER BY p.session_id FOR UPDATE OF p
         ),
         counter AS (
@@ -62,14 +73,15 @@ extension TransferStore {
                 completed = p.completed + c.completed,
                 failed = p.failed + c.failed,
                 cancelled = p.cancelled + c.cancelled,
-                last_sequence = p.last_sequence + c.events
-                    + (c.ended > 0 AND p.outstanding = c.ended)::int
-            FROM change c JOIN locked USING (session_id)
+                last_sequence = l.base + c.events + l.is_drained::int + l.is_ended::int
+                    + l.is_pending::int,
+                is_invalidated = p.is_invalidated OR l.is_ended,
+                is_pending_told = c.asks OR p.is_pending_told AND NOT c.is_heard_of
+            FROM change c JOIN locked l USING (session_id)
             WHERE p.session_id = c.session_id
             RETURNING p.session_id, p.generation, p.completed, p.failed, p.cancelled,
                 -- Read under the lock, so that time runs with the sequence.
-                p.last_sequence, clock_timestamp() AS occurred_at, c.ended > 0 AND p.outstanding = 0 AS is_drained,
-                p.last_sequence - c.events - (c.ended > 0 AND p.outstanding = 0)::int AS base
+                p.last_sequence, clock_timestamp() AS occurred_at, l.is_drained, l.is_ended, l.is_pending, l.base
         ),
         event_row AS (
             INSERT INTO event (
@@ -81,12 +93,26 @@ extension TransferStore {
                 h.failure
             FROM happening h JOIN counter c USING (session_id)
         ),
-        finished_row AS (
-            INSERT INTO event (session_id, sequence, kind, generation, occurred_at, summary)
-            SELECT session_id, last_sequence, 'session.events_finished', generation, occurred_at,
-                jsonb_build_object(
-                    'completed', completed, 'failed', failed, 'cancelled', cancelled)
+        session_row AS (
+            INSERT INTO event (
+                session_id, sequence, kind, generation, occurred_at, summary, details)
+            SELECT session_id, last_sequence - is_ended::int, 'session.events_finished', generation,
+                occurred_at, jsonb_build_object(
+                    'completed', completed, 'failed', failed, 'cancelled', cancelled), NULL::jsonb
             FROM counter WHERE is_drained
-        )
+            UNION ALL
+            SELECT session_id, last_sequence, 'session.invalidated', generation, occurred_at,
+                NULL::jsonb, NULL::jsonb
+            FROM counter WHERE is_ended
+            UNION ALL
+            SELECT c.session_id, c.last_sequence, 'session.events_pending', c.generation,
+                c.occurred_at, NULL::jsonb, pending.details
+            FROM counter c \(joinPending("""
+                SELECT h.task_id, h.task_state FROM happening h
+                WHERE h.session_id = c.session_id AND h.\(needsClient)
+                """))
+            WHERE c.is_pending
+        ),
+        \(endSessions)
         """
 }

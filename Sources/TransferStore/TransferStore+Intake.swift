@@ -6,6 +6,8 @@ enum SessionIntake {
     case open
     /// Its client was force-quit and not launched since.
     case forceQuit
+    /// It ends with what is outstanding.
+    case finishing
     /// There is no such living session.
     case absent
 }
@@ -19,7 +21,7 @@ extension TransferStore {
     ) async throws(StoreError) -> SessionIntake {
         let rows = try await run(
             """
-            SELECT p.is_force_quit
+            SELECT p.is_force_quit, p.is_finishing
             FROM session s JOIN session_progress p ON p.session_id = s.id
             WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
                 AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
@@ -27,7 +29,8 @@ extension TransferStore {
         )
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return .absent }
-            return try row.decode("is_force_quit") ? .forceQuit : .open
+            if try row.decode("is_force_quit") { return .forceQuit }
+            return try row.decode("is_finishing") ? .finishing : .open
         }
     }
 }

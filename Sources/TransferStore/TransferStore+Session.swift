@@ -174,7 +174,7 @@ extension TransferStore {
             s.id, s.tenant_id, s.client, s.identifier, s.kind, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, s.options,
             s.total_bytes_per_second_max, s.revision,
-            s.created_at, p.generation, p.outstanding, p.completed,
+            s.created_at, p.is_finishing, p.generation, p.outstanding, p.completed,
             p.failed, p.cancelled, p.last_sequence
         FROM session s JOIN session_progress p ON p.session_id = s.id
         """
@@ -217,30 +217,18 @@ extension TransferStore {
     ) async throws(StoreError) -> Bool {
         let rows = try await run(
             """
-            WITH ended AS (
-                UPDATE session SET invalidated_at = now()
-                WHERE tenant_id = \(tenant.uuid) AND client = \(client.name)
-                    AND identifier = \(identifier) COLLATE "C" AND invalidated_at IS NULL
-                RETURNING id, kind
-            ),
-            counter AS (
+            WITH counter AS (
                 UPDATE session_progress p
                 SET is_invalidated = true, last_sequence = p.last_sequence + 1
-                FROM ended WHERE p.session_id = ended.id
-                RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base
+                FROM session s
+                WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                    AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
+                    AND p.session_id = s.id AND NOT p.is_invalidated
+                RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base,
+                    true AS is_ended
             ),
-            event_row AS (
-                INSERT INTO event (session_id, sequence, kind, generation)
-                SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation
-                FROM counter c
-            ),
-            -- Remembers what is left to do, should this instance die before it is done.
-            invalidation_row AS (
-                INSERT INTO invalidation (session_id) SELECT id FROM ended
-            ),
-            erasure_row AS (
-                INSERT INTO erasure (session_id) SELECT id FROM ended WHERE kind = 'ephemeral'
-            ),
+            event_row AS (\(Self.insertInvalidated)),
+            \(Self.endSessions),
             \(Self.wake)
             SELECT session_id FROM counter
             """
@@ -276,7 +264,8 @@ extension Session {
                 lastSequence: try row.decode("last_sequence")
             ),
             createdAt: try row.decode("created_at"),
-            revision: try row.decode("revision")
+            revision: try row.decode("revision"),
+            isFinishing: try row.decode("is_finishing")
         )
     }
 }

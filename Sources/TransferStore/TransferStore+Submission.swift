@@ -6,6 +6,8 @@ package import TransferModel
 package enum SubmitResult: Sendable {
     case accepted(generation: Int64)
     case unknownSession
+    /// The session ends with what is outstanding of it; nothing was stored.
+    case sessionFinishing
     /// The session's client was force-quit and not launched since; nothing was stored.
     case clientForceQuit
     /// Some of the tasks are data tasks, and the session is none for them; nothing was stored.
@@ -61,7 +63,8 @@ extension TransferStore {
                     cancelled = CASE p.outstanding WHEN 0 THEN 0 ELSE p.cancelled END,
                     last_sequence = p.last_sequence + \(count)
                 FROM target
-                WHERE p.session_id = target.id AND NOT p.is_invalidated AND NOT p.is_force_quit
+                WHERE p.session_id = target.id AND NOT p.is_invalidated AND NOT p.is_finishing
+                    AND NOT p.is_force_quit
                     AND target.is_fit
                     AND (SELECT count(*) FROM token) = \(Int64(columns.resumeData.count))
                 RETURNING p.session_id, p.generation, p.last_sequence - \(count) AS base,
@@ -156,6 +159,7 @@ extension TransferStore {
         let intake = try await intake(tenant, client, sessionIdentifier)
         return switch (intake, isFit) {
         case (.forceQuit, _): .clientForceQuit
+        case (.finishing, _): .sessionFinishing
         case (_, false): .dataNeedsEphemeralSession
         case (.open, true) where !columns.resumeData.isEmpty: .unknownResumeData
         default: .unknownSession

@@ -29,7 +29,14 @@ extension EventMessage {
                     return Summary(summary, failedTasksURL: "\(linkBase ?? "")\(path)")
                 },
                 closing: closing,
-                subscription: event.disabledSubscription.map(DisabledSubscription.init)
+                subscription: event.disabledSubscription.map(DisabledSubscription.init),
+                pending: event.pendingTasks.map { pending in
+                    Pending(
+                        waitingToBegin: pending.waitingToBegin,
+                        waitingForAuthentication: pending.waitingForAuthentication,
+                        taskIDs: pending.tasks.map(\.description)
+                    )
+                }
             )
         )
     }

@@ -31,6 +31,11 @@ package struct EventMessage: Codable, Sendable {
         package let generation: Int64
         package let task: Task?
         package let subscription: DisabledSubscription?
+        /// This and the two below only of `session.events_pending`.
+        package let waitingToBegin: Int64?
+        package let waitingForAuthentication: Int64?
+        /// The first that wait.
+        package let pendingTaskIDs: [String]?
         package let completed: Int64?
         package let failed: Int64?
         package let cancelled: Int64?
@@ -51,7 +56,8 @@ package struct EventMessage: Codable, Sendable {
             task: Task? = nil,
             summary: Summary? = nil,
             closing: Closing? = nil,
-            subscription: DisabledSubscription? = nil
+            subscription: DisabledSubscription? = nil,
+            pending: Pending? = nil
         ) {
             self.client = client
             self.sessionIdentifier = sessionIdentifier
@@ -59,6 +65,9 @@ package struct EventMessage: Codable, Sendable {
             self.generation = generation
             self.task = task
             self.subscription = subscription
+            waitingToBegin = pending?.waitingToBegin
+            waitingForAuthentication = pending?.waitingForAuthentication
+            pendingTaskIDs = pending?.taskIDs
             completed = summary?.completed
             failed = summary?.failed
             cancelled = summary?.cancelled
@@ -71,6 +80,9 @@ package struct EventMessage: Codable, Sendable {
         private enum CodingKeys: String, CodingKey {
             case client, sequence, generation, task, subscription, completed, failed, cancelled
             case sessionIdentifier = "session_identifier"
+            case waitingToBegin = "waiting_to_begin"
+            case waitingForAuthentication = "waiting_for_authentication"
+            case pendingTaskIDs = "pending_task_ids"
             case failedTasks = "failed_tasks"
             case failedTasksURL = "failed_tasks_url"
             case deadLetters = "dead_letters"
@@ -86,6 +98,19 @@ package struct EventMessage: Codable, Sendable {
         package init(deadLetters: Int64, ackToken: String) {
             self.deadLetters = deadLetters
             self.ackToken = ackToken
+        }
+    }
+
+    /// Which tasks wait for their client; its fields lie flat in ``Content``.
+    package struct Pending: Sendable {
+        package let waitingToBegin: Int64
+        package let waitingForAuthentication: Int64
+        package let taskIDs: [String]
+
+        package init(waitingToBegin: Int64, waitingForAuthentication: Int64, taskIDs: [String]) {
+            self.waitingToBegin = waitingToBegin
+            self.waitingForAuthentication = waitingForAuthentication
+            self.taskIDs = taskIDs
         }
     }
 

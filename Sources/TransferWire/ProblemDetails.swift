@@ -75,6 +75,8 @@ extension ProblemDetails {
         case clientForceQuit = "client_force_quit"
         /// The session has another kind, which never changes.
         case sessionKindDiffers = "session_kind_differs"
+        /// The session ends with what is outstanding of it, and takes nothing new.
+        case sessionFinishing = "session_finishing"
         /// The task waits for no bytes from its client.
         case bodyNotExpected = "body_not_expected"
         /// Another request is just bringing the task's bytes.
@@ -129,7 +131,8 @@ extension ProblemDetails {
                 .unknownCredential, .unknownDelivery, .noCertificateAuthorities:
                 404
             case .methodNotAllowed: 405
-            case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .taskNotCompleted,
+            case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .sessionFinishing,
+                .taskNotCompleted,
                 .taskNotAsked, .taskEnded,
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
                 .staleAckToken, .idempotencyKeyInUse:
@@ -166,6 +169,7 @@ extension ProblemDetails {
             case .clientKindDiffers: "The client has another kind"
             case .clientForceQuit: "The client was force-quit"
             case .sessionKindDiffers: "The session has another kind"
+            case .sessionFinishing: "The session is finishing"
             case .bodyNotExpected: "The task waits for no bytes"
             case .bodyInUse: "The body is just being brought"
             case .wrongOffset: "The offset is not where the body ends"

@@ -77,6 +77,8 @@ package struct SessionDocument: Codable, Sendable {
     package let failed: Int64
     package let cancelled: Int64
     package let lastEventSequence: Int64
+    /// Whether it takes no further tasks and ends with its last one.
+    package let isFinishing: Bool
     package let createdAt: Timestamp
 
     package init(
@@ -90,6 +92,7 @@ package struct SessionDocument: Codable, Sendable {
         failed: Int64,
         cancelled: Int64,
         lastEventSequence: Int64,
+        isFinishing: Bool,
         createdAt: Timestamp
     ) {
         self.client = client
@@ -102,6 +105,7 @@ package struct SessionDocument: Codable, Sendable {
         self.failed = failed
         self.cancelled = cancelled
         self.lastEventSequence = lastEventSequence
+        self.isFinishing = isFinishing
         self.createdAt = createdAt
     }
 
@@ -109,6 +113,7 @@ package struct SessionDocument: Codable, Sendable {
         case client, identifier, kind, configuration, generation, outstanding, completed, failed
         case cancelled
         case lastEventSequence = "last_event_sequence"
+        case isFinishing = "is_finishing"
         case createdAt = "created_at"
     }
 

@@ -159,7 +159,8 @@ import TransferTestSupport
         let kinds = try await fixture.events().filter { $0.task?.id == id }.map(\.kind)
         #expect(
             kinds == [
-                .taskCreated, .taskAuthenticationRequired, .taskResumed, .taskDownloadFinished,
+                .taskCreated, .taskAuthenticationRequired, .sessionEventsPending, .taskResumed,
+                .taskDownloadFinished,
                 .taskCompleted,
             ]
         )

@@ -144,6 +144,29 @@ import TransferWire
         }
     }
 
+    @Test func aSessionThatFinishesTakesNothingAndEndsWithItsLastTask() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let task = try await server.submit(session)
+            let answer = try await server.send("POST", "\(session)/finish")
+            #expect(answer.status == 202)
+            #expect(answer.fields["location"] == session)
+            let body = #"{"url": "http://origin.example/a"}"#
+            #expect(
+                try await server.send("POST", "\(session)/tasks", body).code == .sessionFinishing
+            )
+            let document = try await server.send("PUT", session).json(SessionDocument.self)
+            #expect(document.isFinishing)
+            try await server.send("POST", "/v1/tasks/\(task)/cancel")
+            #expect(try await server.send("POST", "\(session)/finish").code == .unknownSession)
+            #expect(try await server.send("PUT", session).status == 201)
+            #expect(try await server.send("POST", "\(session)/finish").status == 204)
+            #expect(try await server.send("PUT", session).status == 201)
+            #expect(try await server.send("POST", "\(session)/invalidate").status == 204)
+            #expect(try await server.send("GET", session).code == .unknownSession)
+        }
+    }
+
     @Test func aSubscriptionNamesItsClient() async throws {
         try await APIServer.run { server in
             func subscribe(_ fields: String) async throws -> SubscriptionDocument {

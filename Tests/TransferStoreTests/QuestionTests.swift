@@ -47,7 +47,9 @@ import TransferTestSupport
             return
         }
         #expect(task.state == .queued)
-        #expect(try await kinds(fixture) == [.taskCreated, .taskWillBegin, .taskResumed])
+        #expect(try await kinds(fixture) == [
+                .taskCreated, .taskWillBegin, .sessionEventsPending, .taskResumed,
+            ])
         try await fixture.complete(try await fixture.claim())
         try await fixture.checkInvariants()
     }
@@ -137,7 +139,10 @@ import TransferTestSupport
         #expect(task.failure?.isRetryable == false)
         #expect(
             try await kinds(fixture)
-                == [.taskCreated, .taskWillBegin, .taskFailed, .sessionEventsFinished]
+                == [
+                    .taskCreated, .taskWillBegin, .sessionEventsPending, .taskFailed,
+                    .sessionEventsFinished,
+                ]
         )
         try await fixture.checkInvariants()
     }

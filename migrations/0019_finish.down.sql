@@ -1,0 +1,1 @@
+ALTER TABLE session_progress DROP COLUMN is_finishing;

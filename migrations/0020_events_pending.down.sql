@@ -1,0 +1,2 @@
+DROP INDEX asked_by_session;
+ALTER TABLE session_progress DROP COLUMN is_pending_told;
