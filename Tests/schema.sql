@@ -379,9 +379,11 @@ CREATE TABLE session (
     total_bytes_per_second_max bigint,
     revision integer NOT NULL DEFAULT 1,
     client text NOT NULL DEFAULT 'default'::text,
+    shared_container_identifier text,
     CONSTRAINT session_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 255))),
     CONSTRAINT session_kind_check CHECK ((kind = ANY (ARRAY['background'::text, 'ephemeral'::text]))),
     CONSTRAINT session_pkey PRIMARY KEY (id),
+    CONSTRAINT session_shared_container_identifier_check CHECK (((octet_length(shared_container_identifier) >= 1) AND (octet_length(shared_container_identifier) <= 64))),
     CONSTRAINT session_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
     CONSTRAINT session_timeout_for_request_ms_check CHECK ((timeout_for_request_ms > 0)),
     CONSTRAINT session_timeout_for_resource_ms_check CHECK ((timeout_for_resource_ms > 0)),
@@ -490,6 +492,16 @@ END)),
     CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65536))
 );
 
+CREATE TABLE task_owner (
+    task_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    lease_token uuid NOT NULL,
+    owner text,
+    expires_at timestamp with time zone,
+    CONSTRAINT task_owner_owner_check CHECK (((octet_length(owner) >= 1) AND (octet_length(owner) <= 255))),
+    CONSTRAINT task_owner_pkey PRIMARY KEY (task_id)
+);
+
 CREATE TABLE tenant (
     id uuid NOT NULL,
     name text NOT NULL,
@@ -546,3 +558,4 @@ CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id,
 CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscription_id) WHERE (expires_at IS NULL);
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);
+CREATE INDEX task_owner_by_lease ON task_owner USING btree (lease_token);

@@ -91,6 +91,12 @@ extension APIContext {
         return TaskID(uuid)
     }
 
+    /// The lease that the path names.
+    func leaseToken() throws(Problem) -> LeaseToken {
+        guard let uuid = uuid() else { throw Problem(.unknownLease) }
+        return LeaseToken(uuid)
+    }
+
     /// The subscription that the path names.
     func subscriptionID() throws(Problem) -> SubscriptionID {
         guard let uuid = uuid() else { throw Problem(.unknownSubscription) }

@@ -52,6 +52,15 @@ struct QueryParameters: Sendable {
         return Int(limit)
     }
 
+    /// Whether something is wanted; not, where nothing is said.
+    func boolean(_ name: String) throws(Problem) -> Bool {
+        switch values[name] {
+        case nil, "false": return false
+        case "true": return true
+        default: throw Self.invalid(name, "Must be `true` or `false`.")
+        }
+    }
+
     /// A number that is not negative, in decimal digits only.
     func integer(_ name: String) throws(Problem) -> Int64? {
         guard let text = values[name] else { return nil }

@@ -148,6 +148,16 @@ extension SessionConfigurationRequest {
             at: pointer,
             into: &errors
         )
+        if let container = sharedContainerIdentifier, ClientID(container) == nil {
+            errors.append(
+                FieldError(
+                    pointer: "\(pointer)/shared_container_identifier",
+                    .invalidIdentifier,
+                    ClientRule.name
+                )
+            )
+        }
+        configuration.sharedContainerIdentifier = sharedContainerIdentifier
         configuration.additionalHeaders = HeaderRules.validate(
             additionalHeaders ?? [:],
             at: "\(pointer)/additional_headers",

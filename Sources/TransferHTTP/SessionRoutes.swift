@@ -18,8 +18,13 @@ struct SessionRoutes: Sendable {
             return try await list(query, tenant: context.requireTenant())
         }
         router.put("/v1/sessions/{identifier}") { request, context in
-            let session = try context.session(request)
-            return try await put(session, request.jsonBody())
+            let query = try QueryParameters(
+                request,
+                allowed: [QueryParameters.client, "reconnect"]
+            )
+            let session = try context.session(query)
+            let isReconnecting = try query.boolean("reconnect")
+            return try await put(session, request.jsonBody(), reconnecting: isReconnecting)
         }
         router.get("/v1/sessions/{identifier}") { request, context in
             try await get(context.session(request))
@@ -62,7 +67,11 @@ struct SessionRoutes: Sendable {
         )
     }
 
-    func put(_ address: SessionAddress, _ body: [UInt8]) async throws -> Answer {
+    func put(
+        _ address: SessionAddress,
+        _ body: [UInt8],
+        reconnecting isReconnecting: Bool
+    ) async throws -> Answer {
         let request = body.isEmpty ? nil : try decoded(SessionRequest.self, from: body)
         let configuration =
             try request?.configuration?.configuration() ?? SessionConfiguration()
@@ -77,7 +86,7 @@ struct SessionRoutes: Sendable {
         switch result {
         case .created(let session):
             return try .json(
-                SessionDocument(session),
+                await document(of: session, reconnecting: isReconnecting),
                 status: .created,
                 location: address.path
             )
@@ -90,16 +99,50 @@ struct SessionRoutes: Sendable {
             }
             // Running tasks follow limits that have changed.
             wake()
-            return try .json(SessionDocument(session), location: address.path)
+            return try .json(
+                await document(of: session, reconnecting: isReconnecting),
+                location: address.path
+            )
         case .unknownClient: throw Problem.unknownClient
+        case .sharedContainerRequired: throw Self.sharedContainerRequired
         }
     }
+
+    private func document(
+        of session: Session,
+        reconnecting isReconnecting: Bool
+    ) async throws -> SessionDocument {
+        var document = SessionDocument(session)
+        if isReconnecting {
+            document.reconnection = try await ReconnectionDocument(
+                reconnecting: session,
+                ReconnectSettings(),
+                in: store
+            )
+        }
+        return document
+    }
+
+    private static let sharedContainerRequired = Problem([
+        FieldError(
+            pointer: "/configuration/shared_container_identifier",
+            .sharedContainerRequired,
+            "A session of an extension names the container that it shares with its app."
+        )
+    ])
 
     func change(_ address: SessionAddress, _ body: [UInt8]) async throws -> Answer {
         let patch = try decoded(JSONValue.self, from: body)
         for _ in 0..<Self.triesMax {
             let session = try await session(address)
             let configuration = try session.configuration(changedBy: patch)
+            if session.configuration.sharedContainerIdentifier != nil,
+                configuration.sharedContainerIdentifier == nil,
+                let client = try await store.client(tenant: address.tenant, id: address.client),
+                client.kind == .extension
+            {
+                throw Self.sharedContainerRequired
+            }
             guard try await store.changeSession(session, to: configuration) else { continue }
             wake()
             return try await get(address)
@@ -229,6 +272,7 @@ extension SessionDocument {
                     uniquingKeysWith: { first, _ in first }
                 ),
                 totalBytesPerSecondMax: configuration.totalBytesPerSecondMax,
+                sharedContainerIdentifier: configuration.sharedContainerIdentifier,
                 options: OptionsDocument(options)
             ),
             generation: session.progress.generation,

@@ -89,6 +89,7 @@ package struct TransferAPI: Sendable {
         let router = Router(context: APIContext.self)
         ClientRoutes(store: store, wake: wake).add(to: router)
         SessionRoutes(store: store, wake: wake).add(to: router)
+        ReconnectRoutes(store: store).add(to: router)
         TaskRoutes(store: store, watch: watch.tasks, wake: wake).add(to: router)
         AnswerRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
         CredentialRoutes(store: store, secrets: secrets, wake: wake).add(to: router)

@@ -65,6 +65,8 @@ package struct SessionConfiguration: Equatable, Sendable {
     package var options = TransferOptions()
     /// The most bytes in a second of all its running tasks together; nil for any.
     package var totalBytesPerSecondMax: Int64?
+    /// What an extension shares with its app; `sharedContainerIdentifier`.
+    package var sharedContainerIdentifier: String?
 
     package static let timeoutForRequestDefault: Duration = .seconds(60)
     package static let timeoutForResourceDefault: Duration = .seconds(7 * 24 * 3600)
@@ -74,13 +76,15 @@ package struct SessionConfiguration: Equatable, Sendable {
         timeoutForResource: Duration = timeoutForResourceDefault,
         additionalHeaders: [HTTPHeader] = [],
         options: TransferOptions = TransferOptions(),
-        totalBytesPerSecondMax: Int64? = nil
+        totalBytesPerSecondMax: Int64? = nil,
+        sharedContainerIdentifier: String? = nil
     ) {
         self.timeoutForRequest = timeoutForRequest
         self.timeoutForResource = timeoutForResource
         self.additionalHeaders = additionalHeaders
         self.options = options
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
+        self.sharedContainerIdentifier = sharedContainerIdentifier
     }
 }
 

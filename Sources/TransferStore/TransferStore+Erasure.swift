@@ -59,6 +59,7 @@ extension TransferStore {
         _ = try await run([
             "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
             "DELETE FROM client_string_change WHERE task_id = ANY (\(ids))",
+            "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
             "DELETE FROM outcome WHERE task_id = ANY (\(ids))",
             "DELETE FROM task WHERE id = ANY (\(ids))",
             """

@@ -9,6 +9,8 @@ package enum PutSessionResult: Sendable {
     case updated(Session)
     /// The tenant has no such client; nothing was stored.
     case unknownClient
+    /// The client is an extension, whose sessions name a container; nothing was stored.
+    case sharedContainerRequired
 }
 
 extension TransferStore {
@@ -34,7 +36,8 @@ extension TransferStore {
         // 4. Give a new session its counters.
         let rows = try await run([
             """
-            SELECT 1 FROM client WHERE tenant_id = \(tenant.uuid) AND identifier = \(client.name)
+            SELECT kind FROM client
+            WHERE tenant_id = \(tenant.uuid) AND identifier = \(client.name)
             FOR SHARE
             """,
             """
@@ -53,15 +56,18 @@ extension TransferStore {
                 INSERT INTO session AS s (
                     id, tenant_id, client, identifier, kind, timeout_for_request_ms,
                     timeout_for_resource_ms, additional_headers, options,
-                    total_bytes_per_second_max)
+                    total_bytes_per_second_max, shared_container_identifier)
                 SELECT
                     \(id), c.tenant_id, c.identifier, \(identifier),
                     \((kind ?? .background).rawValue),
                     \(configuration.timeoutForRequest.milliseconds),
                     \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb,
-                    \(options)::text::jsonb, \(configuration.totalBytesPerSecondMax)
+                    \(options)::text::jsonb, \(configuration.totalBytesPerSecondMax),
+                    \(configuration.sharedContainerIdentifier)
                 FROM client c
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
+                    AND (c.kind = 'app'
+                        OR \(configuration.sharedContainerIdentifier != nil))
                 ON CONFLICT (tenant_id, client, identifier COLLATE "C") WHERE invalidated_at IS NULL
                 DO UPDATE SET
                     timeout_for_request_ms = excluded.timeout_for_request_ms,
@@ -69,6 +75,7 @@ extension TransferStore {
                     additional_headers = excluded.additional_headers,
                     options = excluded.options,
                     total_bytes_per_second_max = excluded.total_bytes_per_second_max,
+                    shared_container_identifier = excluded.shared_container_identifier,
                     revision = s.revision + 1
                 WHERE \(kind == nil) OR s.kind = excluded.kind
                 RETURNING s.id = \(id) AS is_created, \(Self.selectOwnLimits)
@@ -84,8 +91,12 @@ extension TransferStore {
             """,
             Self.selectSession(tenant: tenant, client: client, identifier: identifier),
         ])
-        if rows[0].isEmpty { return .unknownClient }
         return try decoding { () throws(PostgresError) in
+            guard let owner = rows[0].first else { return .unknownClient }
+            let kind = try owner.word("kind", as: Client.Kind.self)
+            guard kind == .app || configuration.sharedContainerIdentifier != nil else {
+                return .sharedContainerRequired
+            }
             guard let row = rows[4].first else {
                 throw PostgresError(decoding: "a session that was just written is not there")
             }
@@ -116,6 +127,7 @@ extension TransferStore {
                     additional_headers = \(headers)::text::jsonb,
                     options = \(options)::text::jsonb,
                     total_bytes_per_second_max = \(configuration.totalBytesPerSecondMax),
+                    shared_container_identifier = \(configuration.sharedContainerIdentifier),
                     revision = revision + 1
                 FROM old
                 WHERE s.id = old.id AND s.revision = \(session.revision)
@@ -173,7 +185,7 @@ extension TransferStore {
         SELECT
             s.id, s.tenant_id, s.client, s.identifier, s.kind, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, s.options,
-            s.total_bytes_per_second_max, s.revision,
+            s.total_bytes_per_second_max, s.shared_container_identifier, s.revision,
             s.created_at, p.is_finishing, p.generation, p.outstanding, p.completed,
             p.failed, p.cancelled, p.last_sequence
         FROM session s JOIN session_progress p ON p.session_id = s.id
@@ -253,7 +265,8 @@ extension Session {
                 timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),
                 additionalHeaders: try row.headers("additional_headers"),
                 options: try row.options("options"),
-                totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max")
+                totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
+                sharedContainerIdentifier: try row.decodeIfPresent("shared_container_identifier")
             ),
             progress: SessionProgress(
                 generation: try row.decode("generation"),

@@ -171,7 +171,7 @@ extension TransferStore {
 
     /// Reads a task and, from whichever table holds it, where it stands: one snapshot, so never
     /// between two states.
-    private static let selectTask: Query = """
+    static let selectTask: Query = """
         SELECT
             t.id, t.session_id, s.client, s.identifier, t.url, t.client_string, t.earliest_begin_at,
             t.destination_path, t.destination_overwrite, t.priority_rank, t.options,
@@ -205,7 +205,7 @@ extension UUID {
 }
 
 extension TransferTask {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    init(_ row: Row) throws(PostgresError) {
         let state = try row.word("state", as: TransferState.self)
         let bytesReceived = try row.decode("bytes_received", as: Int64.self)
         let bytesSent = try row.decode("bytes_sent", as: Int64.self)

@@ -27,6 +27,7 @@ package struct FieldError: Error, Hashable, Codable, Sendable {
         case invalidIdentifier = "invalid_identifier"
         case invalidCursor = "invalid_cursor"
         case dataNeedsEphemeralSession = "data_needs_ephemeral_session"
+        case sharedContainerRequired = "shared_container_required"
         case tooManyItems = "too_many_items"
         case noItems = "no_items"
     }

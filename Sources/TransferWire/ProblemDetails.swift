@@ -55,6 +55,8 @@ extension ProblemDetails {
         case unknownClient = "unknown_client"
         /// The client has no session of that identifier.
         case unknownSession = "unknown_session"
+        /// Nothing is held by that lease, or no longer.
+        case unknownLease = "unknown_lease"
         /// The tenant has no task of that identifier.
         case unknownTask = "unknown_task"
         /// The tenant has no subscription of that identifier.
@@ -127,7 +129,8 @@ extension ProblemDetails {
             switch self {
             case .malformedJSON, .invalidIdempotencyKey: 400
             case .unauthorized: 401
-            case .unknownRoute, .unknownClient, .unknownSession, .unknownTask, .unknownSubscription,
+            case .unknownRoute, .unknownClient, .unknownSession, .unknownLease, .unknownTask,
+                .unknownSubscription,
                 .unknownCredential, .unknownDelivery, .noCertificateAuthorities:
                 404
             case .methodNotAllowed: 405
@@ -159,6 +162,7 @@ extension ProblemDetails {
             case .unknownRoute: "There is nothing at this path"
             case .unknownClient: "There is no such client"
             case .unknownSession: "There is no such session"
+            case .unknownLease: "There is no such lease"
             case .unknownTask: "There is no such task"
             case .unknownSubscription: "There is no such subscription"
             case .unknownCredential: "There is no such credential"

@@ -23,6 +23,7 @@ package struct SessionRequest: Decodable, Sendable {
 package struct SessionConfigurationRequest: Decodable, Sendable {
     package let additionalHeaders: [String: String]?
     package let totalBytesPerSecondMax: Int64?
+    package let sharedContainerIdentifier: String?
     package let options: OptionsRequest
 
     package init(from decoder: any Decoder) throws {
@@ -38,6 +39,10 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
             Int64.self,
             forKey: .totalBytesPerSecondMax
         )
+        sharedContainerIdentifier = try container.decodeIfPresent(
+            String.self,
+            forKey: .sharedContainerIdentifier
+        )
         options = try OptionsRequest(from: decoder)
     }
 }
@@ -45,6 +50,7 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
 private enum ConfigurationKey: String, CodingKey {
     case additionalHeaders = "additional_headers"
     case totalBytesPerSecondMax = "total_bytes_per_second_max"
+    case sharedContainerIdentifier = "shared_container_identifier"
 }
 
 extension SessionRequest {
@@ -80,6 +86,8 @@ package struct SessionDocument: Codable, Sendable {
     /// Whether it takes no further tasks and ends with its last one.
     package let isFinishing: Bool
     package let createdAt: Timestamp
+    /// What `?reconnect=true` has taken over.
+    package var reconnection: ReconnectionDocument?
 
     package init(
         client: String,
@@ -111,7 +119,7 @@ package struct SessionDocument: Codable, Sendable {
 
     private enum CodingKeys: String, CodingKey {
         case client, identifier, kind, configuration, generation, outstanding, completed, failed
-        case cancelled
+        case cancelled, reconnection
         case lastEventSequence = "last_event_sequence"
         case isFinishing = "is_finishing"
         case createdAt = "created_at"
@@ -121,15 +129,18 @@ package struct SessionDocument: Codable, Sendable {
     package struct Configuration: Codable, Sendable {
         package let additionalHeaders: [String: String]
         package let totalBytesPerSecondMax: Int64?
+        package let sharedContainerIdentifier: String?
         package let options: OptionsDocument
 
         package init(
             additionalHeaders: [String: String],
             totalBytesPerSecondMax: Int64?,
+            sharedContainerIdentifier: String?,
             options: OptionsDocument
         ) {
             self.additionalHeaders = additionalHeaders
             self.totalBytesPerSecondMax = totalBytesPerSecondMax
+            self.sharedContainerIdentifier = sharedContainerIdentifier
             self.options = options
         }
 
@@ -143,6 +154,10 @@ package struct SessionDocument: Codable, Sendable {
                 Int64.self,
                 forKey: .totalBytesPerSecondMax
             )
+            sharedContainerIdentifier = try container.decodeIfPresent(
+                String.self,
+                forKey: .sharedContainerIdentifier
+            )
             options = try OptionsDocument(from: decoder)
         }
 
@@ -152,6 +167,10 @@ package struct SessionDocument: Codable, Sendable {
             try container.encodeIfPresent(
                 totalBytesPerSecondMax,
                 forKey: .totalBytesPerSecondMax
+            )
+            try container.encodeIfPresent(
+                sharedContainerIdentifier,
+                forKey: .sharedContainerIdentifier
             )
             try options.encode(to: encoder)
         }

@@ -159,8 +159,7 @@ import TransferTestSupport
         let kinds = try await fixture.events().filter { $0.task?.id == id }.map(\.kind)
         #expect(
             kinds == [
-                .taskCreated, .taskAuthenticationRequired, .sessionEventsPending, .taskResumed,
-                .taskDownloadFinished,
+                .taskCreated, .taskAuthenticationRequired, .taskResumed, .taskDownloadFinished,
                 .taskCompleted,
             ]
         )

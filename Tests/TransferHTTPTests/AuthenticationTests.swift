@@ -121,6 +121,7 @@ import TransferWire
         case ("POST", "credential"): #"{"disposition": "default"}"#
         case ("POST", "begin"): #"{"disposition": "continue"}"#
         case ("POST", "ack"): #"{"ack_token": "none"}"#
+        case ("POST", "reconnect"): "{}"
         case ("POST", "recover"): #"{"since": "2026-01-01T00:00:00Z"}"#
         default: nil
         }

@@ -39,6 +39,13 @@ import TransferWire
             document.enumeration("DeliveryState") == LoggedDelivery.State.allCases.map(\.rawValue)
         )
         #expect(document.enumeration("DeliveryForm") == DeliveryForm.allCases.map(\.rawValue))
+        #expect(
+            document.enumeration("ReconnectionError")
+                == ReconnectionError.allCases.map(\.rawValue)
+        )
+        #expect(
+            document.enumeration("ClientLifecycle") == Client.Lifecycle.allCases.map(\.rawValue)
+        )
         let webhooks = document.root["webhooks"]?.object ?? [:]
         let types =
             SessionEvent.Kind.allCases.map(\.rawValue)

@@ -47,9 +47,11 @@ import TransferTestSupport
             return
         }
         #expect(task.state == .queued)
-        #expect(try await kinds(fixture) == [
+        #expect(
+            try await kinds(fixture) == [
                 .taskCreated, .taskWillBegin, .sessionEventsPending, .taskResumed,
-            ])
+            ]
+        )
         try await fixture.complete(try await fixture.claim())
         try await fixture.checkInvariants()
     }

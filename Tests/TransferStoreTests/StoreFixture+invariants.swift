@@ -20,6 +20,10 @@ extension StoreFixture {
             """
         ),
         (
+            "whoever has taken a task over has one that is there",
+            "SELECT w.task_id FROM task_owner w LEFT JOIN task t ON t.id = w.task_id WHERE t.id IS NULL"
+        ),
+        (
             "a part file is kept, or given away, or to be removed, but only one of these",
             """
             SELECT fence FROM (

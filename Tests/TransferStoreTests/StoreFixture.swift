@@ -228,7 +228,7 @@ extension PutSessionResult {
     var session: Session? {
         switch self {
         case .created(let session), .updated(let session): session
-        case .unknownClient: nil
+        case .unknownClient, .sharedContainerRequired: nil
         }
     }
 

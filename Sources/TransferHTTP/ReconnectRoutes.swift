@@ -1,0 +1,236 @@
+import Foundation
+import Hummingbird
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// `/v1/sessions/{identifier}/reconnect`, and `/v1/leases/{id}` for what it has given out.
+struct ReconnectRoutes: Sendable {
+    let store: TransferStore
+
+    func add(to router: Router<APIContext>) {
+        router.post("/v1/sessions/{identifier}/reconnect") { request, context in
+            let session = try context.session(request)
+            return try await reconnect(session, request.jsonBody())
+        }
+        router.patch("/v1/leases/{id}") { request, context in
+            let lease = try context.leaseToken()
+            return try await renew(lease, request.jsonBody(), tenant: context.requireTenant())
+        }
+        router.delete("/v1/leases/{id}") { _, context in
+            try await release(context.leaseToken(), tenant: context.requireTenant())
+        }
+    }
+
+    func reconnect(_ address: SessionAddress, _ body: [UInt8]) async throws -> Answer {
+        let request =
+            body.isEmpty ? ReconnectRequest() : try decoded(ReconnectRequest.self, from: body)
+        let settings = try request.settings()
+        let session = try await session(address, adopted: settings.adoption)
+        return try .json(
+            await ReconnectionDocument(reconnecting: session, settings, in: store)
+        )
+    }
+
+    /// The session that is meant: the client's own, or an extension's that it adopts.
+    private func session(
+        _ address: SessionAddress,
+        adopted adoption: ReconnectSettings.Adoption?
+    ) async throws -> Session {
+        var owner = address
+        if let adoption {
+            let clients = [
+                try await store.client(tenant: address.tenant, id: address.client),
+                try await store.client(tenant: address.tenant, id: adoption.client),
+            ]
+            guard let adopter = clients[0], let adopted = clients[1] else {
+                throw Problem.unknownClient
+            }
+            guard adopter.kind == .app, adopted.kind == .extension else {
+                throw Problem([
+                    FieldError(
+                        pointer: "/creation_info/client",
+                        .invalidValue,
+                        "An app adopts sessions of extensions."
+                    )
+                ])
+            }
+            owner = SessionAddress(
+                tenant: address.tenant,
+                client: adoption.client,
+                identifier: address.identifier
+            )
+        }
+        let session = try await store.session(
+            tenant: owner.tenant,
+            client: owner.client,
+            identifier: owner.identifier
+        )
+        guard let session else { throw try await store.noSession(at: owner) }
+        let container = session.configuration.sharedContainerIdentifier
+        if let adoption, container != adoption.container {
+            throw Problem([
+                FieldError(
+                    pointer: "/creation_info/shared_container_identifier",
+                    .invalidValue,
+                    "The session has another container."
+                )
+            ])
+        }
+        return session
+    }
+
+    func renew(_ lease: LeaseToken, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
+        let request = try decoded(LeaseRequest.self, from: body)
+        var errors: [FieldError] = []
+        let time = LeaseTime(request.leaseSeconds, into: &errors)
+        guard errors.isEmpty else { throw Problem(errors) }
+        guard let renewed = try await store.renewLease(tenant: tenant, lease, for: time) else {
+            throw Problem(.unknownLease)
+        }
+        return try .json(
+            LeaseDocument(
+                leaseToken: lease.description,
+                leaseExpiresAt: renewed.expiresAt.map(Timestamp.init),
+                tasks: renewed.tasks
+            )
+        )
+    }
+
+    func release(_ lease: LeaseToken, tenant: TenantID) async throws -> Answer {
+        guard try await store.releaseLease(tenant: tenant, lease) else {
+            throw Problem(.unknownLease)
+        }
+        return Answer(status: .noContent)
+    }
+}
+
+/// What a client wants taken over, and how.
+struct ReconnectSettings: Sendable {
+    var owner: String?
+    var time = LeaseTime.seconds(LeaseTime.secondsDefault)
+    var limit = Reconnection.limitDefault
+    var after: TaskID?
+    var format: PersistedFormat?
+    var adoption: Adoption?
+
+    /// Whose session it is, and as what it was created.
+    struct Adoption: Sendable {
+        let client: ClientID
+        let container: String
+    }
+}
+
+extension ReconnectionDocument {
+    /// Takes over a part of a session's tasks.
+    init(
+        reconnecting session: Session,
+        _ settings: ReconnectSettings,
+        in store: TransferStore
+    ) async throws {
+        let reconnection = try await store.reconnect(
+            session.id,
+            owner: settings.owner,
+            time: settings.time,
+            after: settings.after,
+            limit: settings.limit
+        )
+        let isEmpty = reconnection.items.isEmpty
+        self.init(
+            items: reconnection.items.map { item in
+                switch item.result(in: settings.format) {
+                case .success(let task): Item(TaskDocument(task))
+                case .failure(let error):
+                    Item(
+                        Failure(
+                            taskID: item.id.description,
+                            kind: error.rawValue,
+                            message: error.message
+                        )
+                    )
+                }
+            },
+            leaseToken: isEmpty ? nil : reconnection.lease.description,
+            leaseExpiresAt: reconnection.expiresAt.map(Timestamp.init),
+            nextCursor: reconnection.next.map { Cursor.task($0).serialized }
+        )
+    }
+}
+
+extension LeaseTime {
+    /// The time that a client names; what is wrong with it goes to `errors`.
+    fileprivate init(_ seconds: Int64??, into errors: inout [FieldError]) {
+        switch seconds {
+        case .none: self = .seconds(Self.secondsDefault)
+        case .some(.none): self = .forGood
+        case .some(.some(let seconds)):
+            if !Self.secondsRange.contains(seconds) {
+                let range = Self.secondsRange
+                errors.append(
+                    FieldError(
+                        pointer: "/lease_seconds",
+                        .invalidValue,
+                        "Must be from \(range.lowerBound) to \(range.upperBound), or null."
+                    )
+                )
+            }
+            self = .seconds(seconds)
+        }
+    }
+}
+
+extension ReconnectRequest {
+    /// What this asks for.
+    fileprivate func settings() throws(Problem) -> ReconnectSettings {
+        var errors: [FieldError] = []
+        func refuse(_ pointer: String, _ detail: String) {
+            errors.append(FieldError(pointer: pointer, .invalidValue, detail))
+        }
+        var settings = ReconnectSettings()
+        settings.time = LeaseTime(leaseSeconds, into: &errors)
+        if let owner {
+            let most = Reconnection.ownerBytesMax
+            if !(1...most).contains(owner.utf8.count) || owner.utf8.contains(0) {
+                refuse("/owner", "Must have 1 to \(most) bytes of UTF-8 and no NUL.")
+            }
+            settings.owner = owner
+        }
+        if let limit {
+            if !(1...Reconnection.limitMax).contains(limit) {
+                refuse("/limit", "Must be from 1 to \(Reconnection.limitMax).")
+            }
+            settings.limit = limit
+        }
+        if let cursor {
+            if case .task(let id) = Cursor(cursor) {
+                settings.after = id
+            } else {
+                refuse("/cursor", "Must be the `next_cursor` of an earlier reconnection.")
+            }
+        }
+        if let persistedFormat {
+            if !(1...PersistedFormat.kindsMax).contains(persistedFormat.kinds.count) {
+                refuse(
+                    "/persisted_format/kinds",
+                    "Must name 1 to \(PersistedFormat.kindsMax) kinds."
+                )
+            }
+            settings.format = PersistedFormat(
+                version: persistedFormat.version,
+                kinds: Set(persistedFormat.kinds)
+            )
+        }
+        if let creationInfo {
+            if let client = ClientID(creationInfo.client) {
+                settings.adoption = ReconnectSettings.Adoption(
+                    client: client,
+                    container: creationInfo.sharedContainerIdentifier
+                )
+            } else {
+                refuse("/creation_info/client", ClientRule.name)
+            }
+        }
+        guard errors.isEmpty else { throw Problem(errors) }
+        return settings
+    }
+}

@@ -1,0 +1,144 @@
+package import Foundation
+import Postgres
+package import TransferModel
+
+/// A lease as it is after a renewal.
+package struct RenewedLease: Sendable {
+    /// How many tasks it still holds.
+    package let tasks: Int
+    /// Nil when it does not end.
+    package let expiresAt: Date?
+}
+
+extension TransferStore {
+    /// Pages that are looked through for one with a task that nobody holds.
+    private static let reconnectionPagesMax = 20
+
+    /// Takes over tasks of a session, ended or not, that nobody holds.
+    ///
+    /// Of calls at the same time each task is one's: both may choose it, and the primary key of its
+    /// owner lets one have it. A lease that has ended is as none. Goes on `after` where an earlier
+    /// call has ended.
+    package func reconnect(
+        _ session: SessionID,
+        owner: String?,
+        time: LeaseTime,
+        after: TaskID?,
+        limit: Int
+    ) async throws(StoreError) -> Reconnection {
+        let lease = LeaseToken(UUID())
+        var place = after
+        for page in 1... {
+            let part = try await take(session, lease, owner, time, after: place, limit: limit)
+            let isLast = part.next == nil || page == Self.reconnectionPagesMax
+            if !part.items.isEmpty || isLast { return part }
+            place = part.next
+        }
+        throw .defect(PostgresError(decoding: "no page was looked through"))
+    }
+
+    private func take(
+        _ session: SessionID,
+        _ lease: LeaseToken,
+        _ owner: String?,
+        _ time: LeaseTime,
+        after: TaskID?,
+        limit: Int
+    ) async throws(StoreError) -> Reconnection {
+        let rows = try await run([
+            """
+            WITH candidate AS MATERIALIZED (
+                SELECT t.id, t.tenant_id FROM task t
+                WHERE t.session_id = \(session.uuid) AND t.id > \(after?.uuid ?? UUID.zero)
+                    AND NOT EXISTS (
+                        SELECT 1 FROM task_owner w WHERE w.task_id = t.id
+                            AND coalesce(w.expires_at > clock_timestamp(), true))
+                ORDER BY t.id LIMIT \(limit)
+            ),
+            taken AS (
+                INSERT INTO task_owner (task_id, tenant_id, lease_token, owner, expires_at)
+                SELECT c.id, c.tenant_id, \(lease.uuid), \(owner), \(Self.expiry(time))
+                FROM candidate c ORDER BY c.id
+                ON CONFLICT (task_id) DO UPDATE SET
+                    lease_token = excluded.lease_token, owner = excluded.owner,
+                    expires_at = excluded.expires_at
+                WHERE task_owner.expires_at <= clock_timestamp()
+            )
+            SELECT (SELECT count(*) FROM candidate) AS candidates,
+                (SELECT id FROM candidate ORDER BY id DESC LIMIT 1) AS last
+            """,
+            """
+            SELECT r.*, w.expires_at
+            FROM task_owner w
+            CROSS JOIN LATERAL (\(Self.selectTask) WHERE t.id = w.task_id) r
+            WHERE w.lease_token = \(lease.uuid)
+            ORDER BY w.task_id
+            """,
+            // The client is there: whatever begins to wait for it from now on is told.
+            """
+            UPDATE session_progress SET is_pending_told = false
+            WHERE session_id = \(session.uuid) AND is_pending_told
+            """,
+        ])
+        return try decoding { () throws(PostgresError) in
+            let candidates = try rows[0].first?.decode("candidates", as: Int64.self) ?? 0
+            let last = try rows[0].first?.decodeIfPresent("last", as: UUID.self)
+            return Reconnection(
+                lease: lease,
+                expiresAt: try rows[1].first?.decodeIfPresent("expires_at"),
+                items: try rows[1].map { row throws(PostgresError) in
+                    // One task that cannot be read is no reason to withhold the others.
+                    Reconnection.Item(id: try row.task("id"), task: try? TransferTask(row))
+                },
+                next: candidates == Int64(limit) ? last.map { TaskID($0) } : nil
+            )
+        }
+    }
+
+    private static func expiry(_ time: LeaseTime) -> Query {
+        switch time {
+        case .seconds(let seconds): "clock_timestamp() + \(seconds) * interval '1 s'"
+        case .forGood: "NULL::timestamptz"
+        }
+    }
+
+    /// Holds what a reconnection has taken for longer, or shorter.
+    ///
+    /// - Returns: nil when nothing of it is held any more.
+    package func renewLease(
+        tenant: TenantID,
+        _ lease: LeaseToken,
+        for time: LeaseTime
+    ) async throws(StoreError) -> RenewedLease? {
+        let rows = try await run(
+            """
+            UPDATE task_owner SET expires_at = \(Self.expiry(time))
+            WHERE lease_token = \(lease.uuid) AND tenant_id = \(tenant.uuid)
+                AND coalesce(expires_at > clock_timestamp(), true)
+            RETURNING expires_at
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return RenewedLease(
+                tasks: rows.count,
+                expiresAt: try row.decodeIfPresent("expires_at")
+            )
+        }
+    }
+
+    /// Gives back what a reconnection has taken.
+    ///
+    /// - Returns: false when nothing of it is held any more.
+    package func releaseLease(
+        tenant: TenantID,
+        _ lease: LeaseToken
+    ) async throws(StoreError) -> Bool {
+        try await run(
+            """
+            DELETE FROM task_owner
+            WHERE lease_token = \(lease.uuid) AND tenant_id = \(tenant.uuid)
+            """
+        ).affectedCount > 0
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Who gets which task when clients come back.
+@Suite(.postgresSchema) struct ReconnectionStoreTests {
+    private func reconnect(
+        _ fixture: StoreFixture,
+        time: LeaseTime = .seconds(60),
+        after: TaskID? = nil,
+        limit: Int = 1000
+    ) async throws -> Reconnection {
+        try await fixture.store.reconnect(
+            try await fixture.session().id,
+            owner: "worker-1",
+            time: time,
+            after: after,
+            limit: limit
+        )
+    }
+
+    private func endLeases(_ fixture: StoreFixture) async throws {
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE task_owner SET expires_at = clock_timestamp() - interval '1 s'
+            WHERE expires_at IS NOT NULL
+            """
+        )
+    }
+
+    @Test func givesWhatIsRunningAndWhatHasEndedToOneCaller() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(4) { task, number in
+            task.clientString = ClientString("task \(number)")
+        }
+        let claims = try await fixture.claim()
+        try await fixture.complete([claims[0]])
+        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        let taken = try await reconnect(fixture)
+        #expect(taken.items.map(\.id) == ids)
+        #expect(
+            taken.items.map { $0.task?.state } == [.completed, .failed, .running, .running]
+        )
+        // A late caller gets the whole result.
+        #expect(taken.items[0].task?.result?.etag == StoreFixture.result.etag)
+        #expect(taken.items[1].task?.failure?.code == StoreFixture.failure.code)
+        #expect(taken.items.map { $0.task?.clientString?.string }.first == "task 0")
+        #expect(taken.next == nil)
+        #expect(try await reconnect(fixture).items.isEmpty)
+        let more = try await fixture.submit()
+        #expect(try await reconnect(fixture).items.map(\.id) == more)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func pagesGoOnWhereTheLastOneEnded() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(7)
+        var found: [TaskID] = []
+        var place: TaskID?
+        repeat {
+            let page = try await reconnect(fixture, after: place, limit: 3)
+            found += page.items.map(\.id)
+            place = page.next
+        } while place != nil
+        #expect(found == ids)
+    }
+
+    /// Callers at the same time get disjoint parts, and together all.
+    @Test func noTaskIsGivenToTwoAndNoneIsForgotten() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        let ids = try await fixture.submit(600)
+        let parts = try await withThrowingTaskGroup(of: [TaskID].self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    var mine: [TaskID] = []
+                    var place: TaskID?
+                    repeat {
+                        let page = try await reconnect(fixture, after: place, limit: 25)
+                        mine += page.items.map(\.id)
+                        place = page.next
+                    } while place != nil
+                    return mine
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(parts.map(\.count).reduce(0, +) == ids.count)
+        #expect(Set(parts.flatMap { $0 }) == Set(ids))
+    }
+
+    /// The same when leases have ended: an owner is replaced once.
+    @Test func anEndedLeaseIsTakenByOne() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        let ids = try await fixture.submit(200)
+        for _ in 0..<5 {
+            let old = try await reconnect(fixture)
+            try await endLeases(fixture)
+            let parts = try await withThrowingTaskGroup(of: [TaskID].self) { group in
+                for _ in 0..<6 {
+                    group.addTask { try await reconnect(fixture).items.map(\.id) }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(parts.flatMap { $0 }.count == ids.count)
+            #expect(Set(parts.flatMap { $0 }) == Set(ids))
+            // The one before has nothing to renew any more.
+            let store = fixture.store
+            #expect(
+                try await store.renewLease(tenant: fixture.tenant, old.lease, for: .forGood) == nil
+            )
+            try await endLeases(fixture)
+        }
+    }
+
+    @Test func aLeaseIsRenewedReleasedAndKeptForGood() async throws {
+        let fixture = try await StoreFixture()
+        let store = fixture.store
+        let ids = try await fixture.submit(3)
+        let taken = try await reconnect(fixture)
+        let renewed = try await store.renewLease(
+            tenant: fixture.tenant,
+            taken.lease,
+            for: .seconds(3600)
+        )
+        #expect(renewed?.tasks == 3)
+        #expect(try #require(renewed?.expiresAt) > Date() + 3000)
+        let stranger = TenantID(UUID())
+        #expect(try await !store.releaseLease(tenant: stranger, taken.lease))
+        #expect(try await store.renewLease(tenant: stranger, taken.lease, for: .forGood) == nil)
+        #expect(try await store.releaseLease(tenant: fixture.tenant, taken.lease))
+        #expect(try await !store.releaseLease(tenant: fixture.tenant, taken.lease))
+        let again = try await reconnect(fixture, time: .forGood)
+        #expect(again.items.map(\.id) == ids)
+        #expect(again.expiresAt == nil)
+        try await endLeases(fixture)
+        #expect(try await reconnect(fixture).items.isEmpty)
+    }
+
+    @Test func anEndedLeaseCannotBeRenewed() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit()
+        let taken = try await reconnect(fixture)
+        try await endLeases(fixture)
+        let store = fixture.store
+        #expect(
+            try await store.renewLease(tenant: fixture.tenant, taken.lease, for: .forGood) == nil
+        )
+        #expect(try await reconnect(fixture).items.count == 1)
+    }
+
+    @Test func oneTaskThatCannotBeReadChangesNoOther() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(3) { task, _ in task.clientString = ClientString("a") }
+        let claims = try await fixture.claim()
+        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        // As a later release would write it.
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE outcome SET failure = '{"code": "of_the_future", "message": "?"}'
+            """
+        )
+        let items = try await reconnect(fixture).items
+        #expect(items.map(\.id) == ids)
+        #expect(items.map { $0.task == nil } == [false, true, false])
+        guard case .failure(.unknown) = items[1].result(in: nil) else {
+            Issue.record("\(items[1])")
+            return
+        }
+    }
+
+    @Test func whoeverReconnectsIsToldAnewOfWhatWaits() async throws {
+        let fixture = try await StoreFixture()
+        func ask() async throws {
+            try await fixture.submit { submission, _ in
+                submission.earliestBeginAt = Date().addingTimeInterval(3600)
+                submission.options.asksToBegin = true
+            }
+            _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
+            _ = try await fixture.store.promoteDue()
+        }
+        func told() async throws -> Int {
+            try await fixture.events().count { $0.kind == .sessionEventsPending }
+        }
+        try await ask()
+        try await ask()
+        #expect(try await told() == 1)
+        _ = try await reconnect(fixture)
+        try await ask()
+        #expect(try await told() == 2)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func anOwnerIsErasedWithItsTask() async throws {
+        let fixture = try await StoreFixture()
+        let hidden = try await fixture.putSession("hidden", kind: .ephemeral)
+        let id = try await fixture.submit(1, to: "hidden")[0]
+        _ = try await fixture.store.reconnect(
+            hidden.id,
+            owner: nil,
+            time: .forGood,
+            after: nil,
+            limit: 10
+        )
+        _ = try await fixture.store.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: "hidden"
+        )
+        #expect(try await fixture.store.tasksToErase().map(\.task) == [id])
+        try await fixture.store.erase([id])
+        #expect(try await fixture.count("SELECT count(*) AS count FROM task_owner") == 0)
+        try await fixture.checkInvariants()
+    }
+}
