@@ -72,14 +72,11 @@ extension TransferStore {
             _ = try await run([
                 Self.boundedLocks,
                 Self.retentionLock,
-                // A statement that defines something takes no parameters; both are digits.
-                Query(
-                    stringLiteral: """
-                        CREATE TABLE IF NOT EXISTS \(Query.quoted(identifier: partition.name))
-                        PARTITION OF event FOR VALUES FROM ('\(partition.begin) 00:00:00+00')
-                        TO ('\(partition.end) 00:00:00+00')
-                        """
-                ),
+                """
+                CREATE TABLE IF NOT EXISTS \(identifier: partition.name)
+                PARTITION OF event FOR VALUES FROM \(Self.bound(partition.begin))
+                TO \(Self.bound(partition.end))
+                """,
             ])
             return true
         } catch .defect(let error) where error.sqlState == "23514" {
@@ -117,7 +114,7 @@ extension TransferStore {
         _ = try await run([
             Self.boundedLocks,
             Self.retentionLock,
-            Query(stringLiteral: "DROP TABLE IF EXISTS \(Query.quoted(identifier: name))"),
+            "DROP TABLE IF EXISTS \(identifier: name)",
         ])
     }
 
@@ -213,6 +210,12 @@ extension TransferStore {
                 DeliveryID(try row.decode("id", as: UUID.self))
             }
         }
+    }
+
+    /// The midnight of a day: digits that the database has written, for a statement that defines
+    /// something takes no parameters.
+    private static func bound(_ day: String) -> Query {
+        Query(stringLiteral: "('\(day) 00:00:00+00')")
     }
 
     private static let boundedLocks: Query = """

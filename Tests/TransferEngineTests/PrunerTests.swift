@@ -1,0 +1,98 @@
+import Foundation
+import Logging
+import Postgres
+import ServiceLifecycle
+import Testing
+import TransferEngine
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct PrunerTests {
+    private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private func migratedStore(_ connection: Connection) async throws -> TransferStore {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(components: "..", "..", "migrations").standardized.path
+        try await Migrator(folder: folder, logger: logger).migrate(connection)
+        return TransferStore(pool: TestDatabase.current.pool())
+    }
+
+    /// Runs the pruner while `body` runs, and then shuts it down gracefully to its end.
+    private func withPruner(
+        _ store: TransferStore,
+        _ body: @Sendable (Pruner) async throws -> Void
+    ) async throws {
+        let pruner = Pruner(
+            store: store,
+            retention: .seconds(30 * 24 * 3600),
+            logger: logger
+        )
+        let group = ServiceGroup(services: [pruner], logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            try await body(pruner)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    private static func partitions(_ connection: Connection) async throws -> [String] {
+        try await connection.execute(
+            """
+            SELECT c.relname::text AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+            WHERE i.inhparent = 'event'::regclass ORDER BY 1
+            """
+        ).map { try $0.decode("name") }
+    }
+
+    @Test func makesRoomAndRemovesWhatIsTooOldAlthoughTheTableIsInUse() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let store = try await migratedStore(connection)
+        let other = try await TestDatabase.current.connection()
+        try await connection.executeScript(
+            """
+            CREATE TABLE event_20200106 PARTITION OF event
+            FOR VALUES FROM ('2020-01-06 00:00:00+00') TO ('2020-01-13 00:00:00+00');
+            INSERT INTO event (session_id, sequence, kind, generation, occurred_at)
+            SELECT gen_random_uuid(), 1, 'session.invalidated', 0, moment
+            FROM unnest(ARRAY[timestamptz '2020-01-07', '2021-01-01', now()]) moment;
+            INSERT INTO client_string_change VALUES (gen_random_uuid(), 1)
+            """
+        )
+        try await other.executeScript("BEGIN; LOCK TABLE event IN ROW EXCLUSIVE MODE")
+        try await withPruner(store) { _ in
+            // It waits for whoever uses the table, and never for ever.
+            try await eventually("it has tried") {
+                try await connection.execute(
+                    "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                ).isEmpty == false
+            }
+            #expect(try await Self.partitions(connection).contains("event_20200106"))
+            try await other.executeScript("COMMIT")
+            try await eventually("it has done its work") {
+                let left = try await connection.execute("SELECT 1 FROM event")
+                let strings = try await connection.execute("SELECT 1 FROM client_string_change")
+                return left.count == 1 && strings.isEmpty
+            }
+        }
+        let names = try await Self.partitions(connection)
+        #expect(!names.contains("event_20200106"))
+        // This week's events lay in the default partition when its partition was to be made.
+        #expect(names.count == 3)
+        #expect(names.last == "event_default")
+    }
+
+    @Test func makesNothingTwice() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let store = try await migratedStore(connection)
+        let pruner = Pruner(
+            store: store,
+            retention: .seconds(30 * 24 * 3600),
+            logger: logger
+        )
+        for _ in 0..<2 {
+            try await pruner.makePartitions()
+            #expect(try await Self.partitions(connection).count == 4)
+        }
+    }
+}
