@@ -69,7 +69,11 @@ struct EventRun: Sendable {
         if isRetry {
             // In the form in which it was tried before, whatever the subscription says now.
             let through = batchThrough
-            let tried = rest.prefix { item in through.map { item.event.sequence <= $0 } ?? false }
+            let tried = rest.prefix { item in
+                // One that is asked for only since then is alone all the same.
+                item.event.kind != .sessionEventsFinished
+                    && (through.map { item.event.sequence <= $0 } ?? false)
+            }
             if let parcel = Parcel(batch: tried.map(\.event), of: subscription) {
                 parcels.append(parcel)
                 rest = rest.dropFirst(tried.count)

@@ -91,7 +91,8 @@ extension WebhookDispatcher {
 extension ReplayClaim {
     /// What a batch holds; a message of one event is sent again whatever is asked for now.
     fileprivate func wants(_ kind: SessionEvent.Kind) -> Bool {
-        batchFirst == nil || (filter?.contains(kind) ?? kind.isSentUnasked)
+        guard batchFirst != nil else { return true }
+        return kind != .sessionEventsFinished && (filter?.contains(kind) ?? kind.isSentUnasked)
     }
 
     /// Nil when the events are not kept any more.

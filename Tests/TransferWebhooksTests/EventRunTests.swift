@@ -96,6 +96,11 @@ import TransferModel
             parcels(filled(run(.single, tries: 1, batchThrough: 3), events))
                 == ["[1 2 3]", "4", "5"]
         )
+        // The end of a generation was not asked for then, and is now.
+        #expect(
+            parcels(filled(run(tries: 1, batchThrough: 3), self.events(1...5, finishedAt: [2])))
+                == ["[1]", "2", "[3 4 5]"]
+        )
         // It was taken since, or given up.
         #expect(parcels(filled(run(batchThrough: 3), events)) == ["[1 2 3 4 5]"])
     }
