@@ -159,10 +159,10 @@ struct WebhookBatchTests {
                     limit: 10
                 ) ?? []
             #expect(dead.map(\.sequence) == [2, 1])
+            try await fixture.execute("DELETE FROM event WHERE sequence = 1")
             try await fixture.execute(
                 "UPDATE delivery_log SET replay_due_at = now() WHERE sequence = 1"
             )
-            try await fixture.execute("DELETE FROM event WHERE sequence = 1")
             let none = try await fixture.store.replay(tenant: fixture.tenant, id: dead[1].id)
             #expect(none == nil)
             _ = try await fixture.store.replay(tenant: fixture.tenant, id: dead[0].id)
