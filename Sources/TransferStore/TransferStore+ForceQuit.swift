@@ -66,17 +66,27 @@ extension TransferStore {
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
     package func launch(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
-        guard let before = try await client(tenant: tenant, id: id)?.lifecycle else { return nil }
-        // What was outstanding when it was force-quit does not come back with it.
-        if before == .forceQuit {
-            try await cancelAll(of: PendingForceQuit(tenant: tenant, client: id))
+        for _ in 0..<Self.forceQuitTriesMax {
+            guard let before = try await client(tenant: tenant, id: id) else { return nil }
+            // What was outstanding when it was force-quit does not come back with it.
+            if before.lifecycle == .forceQuit {
+                try await cancelAll(of: PendingForceQuit(tenant: tenant, client: id))
+            }
+            if let launched = try await launch(before, tenant) { return launched }
         }
+        throw .unavailable(PostgresError(decoding: "a client's lifecycle changes all the time"))
+    }
+
+    /// - Returns: nil when the client is no longer as it was before.
+    private func launch(_ before: Client, _ tenant: TenantID) async throws(StoreError) -> Client? {
+        let id = before.id
         let rows = try await run([
             """
             WITH launched AS (
                 UPDATE client c SET lifecycle = 'active', lifecycle_changed_at = CASE
                     c.lifecycle WHEN 'active' THEN c.lifecycle_changed_at ELSE now() END
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)
+                    AND c.lifecycle = \(before.lifecycle.rawValue)
                 RETURNING \(Self.clientColumns), c.tenant_id
             ),
             pending AS (
@@ -86,28 +96,42 @@ extension TransferStore {
             SELECT * FROM launched
             """,
             """
-            WITH \(Self.lockSessions(of: id, tenant, where: "p.is_force_quit"))
+            WITH \(Self.lockSessions(of: id, tenant, where: "p.is_force_quit AND \(Self.isActive)"))
             UPDATE session_progress p SET is_force_quit = false
             FROM locked l WHERE p.session_id = l.session_id
             """,
-            before.isRunning ? "SELECT 1" : Self.tellPending(of: id, tenant),
+            before.lifecycle.isRunning ? "SELECT 1" : Self.tellPending(of: id, tenant),
+            // What waits for another reason keeps to its schedule, however often a client launches.
+            before.lifecycle == .forceQuit ? Self.makeDue(of: id, tenant) : "SELECT 1",
         ])
         guard let client = try first(rows[0]) else { return nil }
-        // On its own, so that it waits for a claim that has seen the client as it was and undoes
-        // what that has set to wait: hence also what is due. An end that was not acknowledged is told
-        // again, for whoever worked on it is gone.
-        _ = try await run(
-            """
-            UPDATE delivery d SET due_at = clock_timestamp()
-            FROM session s, subscription b
-            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(id.name)
-                AND b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-                AND d.subscription_id = b.id AND d.session_id = s.id
-                AND d.due_at IS NOT NULL AND d.fence IS NULL
-            """
-        )
+        // Once more on its own, so that it waits for a claim that has seen the client as it was and
+        // undoes what that has set to wait.
+        if before.lifecycle == .forceQuit { _ = try await run(Self.makeDue(of: id, tenant)) }
         return client
     }
+
+    /// Makes due what waits of a client's sessions; also what is due, for a claim may be setting it
+    /// to wait just now.
+    ///
+    /// An end that was not acknowledged is told again, for whoever worked on it is gone.
+    private static func makeDue(of client: ClientID, _ tenant: TenantID) -> Query {
+        """
+        UPDATE delivery d SET due_at = clock_timestamp()
+        FROM session s, subscription b
+        WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(isActive)
+            AND b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
+            AND d.subscription_id = b.id AND d.session_id = s.id
+            AND d.due_at IS NOT NULL AND d.fence IS NULL
+        """
+    }
+
+    /// Whether the client of a session `s` is active, as the transaction has made it, or not.
+    private static let isActive: Query = """
+        EXISTS (
+            SELECT 1 FROM client c WHERE c.tenant_id = s.tenant_id AND c.identifier = s.client
+                AND c.lifecycle = 'active')
+        """
 
     /// Locks the counters of a client's sessions in the order that everybody keeps; offers `locked`.
     private static func lockSessions(

@@ -31,13 +31,17 @@ extension TransferStore {
         """
     }
 
-    /// Tells a client that comes back which of its sessions' tasks need it, once for each session.
+    /// Tells a client that this transaction has launched which of its sessions' tasks need it, once
+    /// for each session.
     static func tellPending(of client: ClientID, _ tenant: TenantID) -> Query {
         """
         WITH locked AS MATERIALIZED (
             SELECT p.session_id FROM session s JOIN session_progress p ON p.session_id = s.id
             WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
                 AND EXISTS (SELECT 1 FROM asked q WHERE q.session_id = s.id)
+                AND EXISTS (
+                    SELECT 1 FROM client x WHERE x.tenant_id = s.tenant_id
+                        AND x.identifier = s.client AND x.lifecycle_changed_at = now())
             ORDER BY p.session_id FOR UPDATE OF p
         ),
         counter AS (

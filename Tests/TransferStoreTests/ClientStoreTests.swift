@@ -13,7 +13,7 @@ import TransferTestSupport
         _ = try await fixture.store.putClient(
             tenant: fixture.tenant,
             id: Self.share,
-            kind: .extension
+            kind: .app
         )
         return fixture
     }
@@ -40,10 +40,10 @@ import TransferTestSupport
         let (client, isCreated) = try await fixture.store.putClient(
             tenant: fixture.tenant,
             id: Self.share,
-            kind: .app
+            kind: .extension
         )
         #expect(!isCreated)
-        #expect(client.kind == .extension)
+        #expect(client.kind == .app)
         let page = try await fixture.store.clients(
             tenant: fixture.tenant,
             after: Self.share,

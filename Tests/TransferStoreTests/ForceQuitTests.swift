@@ -208,6 +208,41 @@ import TransferTestSupport
         #expect(try await isAccepted(fixture))
     }
 
+    /// A client that starts again every minute is no reason to use up the tries of a message.
+    @Test func aLaunchWithoutAForceQuitKeepsToTheSchedule() async throws {
+        let fixture = try await fixture()
+        try await fixture.subscribe()
+        try await fixture.submit(1, of: Self.share)
+        let claim = try #require(try await fixture.claimDeliveries().first)
+        _ = try await fixture.fail(claim, retryAfter: .seconds(300))
+        try await launch(fixture)
+        _ = try await fixture.aside.execute("UPDATE client SET lifecycle = 'terminated'")
+        try await launch(fixture)
+        #expect(try await fixture.claimDeliveries().isEmpty)
+    }
+
+    @Test func launchesAtTheSameTimeTellOnce() async throws {
+        let fixture = try await fixture()
+        try await fixture.submit(1, of: Self.share) { submission, _ in
+            submission.earliestBeginAt = Date().addingTimeInterval(3600)
+            submission.options.asksToBegin = true
+        }
+        _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
+        _ = try await fixture.store.promoteDue()
+        for round in 1...10 {
+            _ = try await fixture.aside.execute("UPDATE client SET lifecycle = 'suspended'")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 { group.addTask { try await launch(fixture) } }
+                try await group.waitForAll()
+            }
+            let told = try await fixture.events(of: Self.share).count {
+                $0.kind == .sessionEventsPending
+            }
+            #expect(told == round + 1)
+        }
+        try await fixture.checkInvariants()
+    }
+
     @Test func nothingIsLeftWaitingWhenAClaimMeetsTheLaunch() async throws {
         let fixture = try await fixture(connectionsMax: 8)
         try await fixture.subscribe()
