@@ -196,7 +196,8 @@ extension TransferStore {
             WHERE f.tenant_id = \(pending.tenant.uuid) AND f.client = \(pending.client.name)
                 AND NOT EXISTS (
                     SELECT 1 FROM session s JOIN session_progress p ON p.session_id = s.id
-                    WHERE s.tenant_id = f.tenant_id AND s.client = f.client AND p.outstanding > 0)
+                    WHERE s.tenant_id = f.tenant_id AND s.client = f.client AND p.is_force_quit
+                        AND p.outstanding > 0)
             """
         )
     }
