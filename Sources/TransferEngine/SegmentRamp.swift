@@ -1,8 +1,8 @@
 /// Finds how many connections a download is worth, by trying; decides, and does nothing itself.
 ///
-/// Connections are doubled as long as that pays: those that were added stay only if together they
-/// bring at least half of their fair share of what all brought before. A download that one
-/// connection fills the line for so costs its origin one more, for a moment.
+/// Connections are quadrupled as long as that pays, and at last doubled: those that were added stay
+/// only if together they bring at least half of their fair share of what all brought before. A
+/// download that one connection fills the line for so costs its origin three more, for a moment.
 struct SegmentRamp {
     typealias Instant = ContinuousClock.Instant
 
@@ -12,13 +12,21 @@ struct SegmentRamp {
         let time: Instant
     }
 
+    /// More connections than `from`, which brought `rate`.
+    private struct Trial {
+        let from: Int
+        let rate: Double
+        /// How many times as many.
+        let factor: Int
+    }
+
     private enum State {
         /// What the connections bring is measured from the mark on.
         case measuring(Mark)
-        /// More connections than `from`, which brought `rate`, have been asked for since then.
-        case joining(from: Int, rate: Double, since: Instant)
+        /// More connections have been asked for since then.
+        case joining(Trial, since: Instant)
         /// What they bring is measured, for the first or second time.
-        case trying(from: Int, rate: Double, Mark, isSecond: Bool)
+        case trying(Trial, Mark, isSecond: Bool)
         /// The number has been found.
         case settled
     }
@@ -27,6 +35,8 @@ struct SegmentRamp {
     static let sampleIntervalDefault: Duration = .milliseconds(100)
     /// Sample intervals that added connections have to bring their first bytes.
     private static let patience = 20
+    private static let factorMax = 4
+    private static let factorMin = 2
     /// What all must gain by more connections, however many there are already.
     private static let gainMin = 0.05
 
@@ -57,44 +67,50 @@ struct SegmentRamp {
         switch state {
         case .measuring(let start):
             guard let rate = rate(since: start, mark) else { return }
-            grow(from: max(1, flowing), rate: rate, at: now)
-        case .joining(let from, let rate, let since):
+            grow(from: max(1, flowing), rate: rate, by: Self.factorMax, at: now)
+        case .joining(let trial, let since):
             guard flowing < target else {
-                state = .trying(from: from, rate: rate, mark, isSecond: false)
+                state = .trying(trial, mark, isSecond: false)
                 return
             }
             guard now - since >= sampleInterval * Self.patience else { return }
             // Where none has come there was no slot for it, or nothing left to fetch.
-            state =
-                flowing > from
-                ? .trying(from: from, rate: rate, mark, isSecond: false) : .measuring(mark)
-        case .trying(let from, let rateBefore, let start, let isSecond):
+            state = flowing > trial.from ? .trying(trial, mark, isSecond: false) : .measuring(mark)
+        case .trying(let trial, let start, let isSecond):
             guard let rate = rate(since: start, mark) else { return }
-            guard flowing > from else {
+            guard flowing > trial.from else {
                 state = .measuring(mark)
                 return
             }
-            let share = Double(flowing - from) / Double(from)
-            if rate >= rateBefore * (1 + max(Self.gainMin, share / 2)) {
-                grow(from: flowing, rate: rate, at: now)
-            } else if isSecond {
-                target = min(from, connectionsMax)
-                state = .settled
+            let share = Double(flowing - trial.from) / Double(trial.from)
+            if rate >= trial.rate * (1 + max(Self.gainMin, share / 2)) {
+                grow(from: flowing, rate: rate, by: Self.factorMax, at: now)
+            } else if !isSecond {
+                state = .trying(trial, mark, isSecond: true)
+            } else if trial.factor > Self.factorMin, flowing > Self.factorMin * trial.from {
+                // All of them are too many; half of them may not be.
+                grow(from: trial.from, rate: trial.rate, by: Self.factorMin, at: now)
             } else {
-                state = .trying(from: from, rate: rateBefore, mark, isSecond: true)
+                target = min(trial.from, connectionsMax)
+                state = .settled
             }
         case .settled: break
         }
     }
 
-    private mutating func grow(from connections: Int, rate: Double, at now: Instant) {
+    private mutating func grow(
+        from connections: Int,
+        rate: Double,
+        by factor: Int,
+        at now: Instant
+    ) {
         guard connections < connectionsMax else {
             target = connectionsMax
             state = .settled
             return
         }
-        target = min(2 * connections, connectionsMax)
-        state = .joining(from: connections, rate: rate, since: now)
+        target = min(factor * connections, connectionsMax)
+        state = .joining(Trial(from: connections, rate: rate, factor: factor), since: now)
     }
 
     /// There will be no more than these connections, for more have failed or were refused.

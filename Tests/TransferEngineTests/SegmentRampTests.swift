@@ -38,20 +38,22 @@ import Testing
     @Test func aFullLineKeepsOne() {
         let found = Self.found { _ in 1e8 }
         #expect(found.target == 1)
-        #expect(found.peak == 2)
+        #expect(found.peak == 4)
     }
 
     @Test func itStopsWhereTheLineIsFull() {
+        // Full with two: four bring less than half of their share, two all of it.
+        #expect(Self.found { min(Double($0), 2) * 1e6 }.target == 2)
         // Full with four: eight bring nothing more.
         #expect(Self.found { min(Double($0), 4) * 1e6 }.target == 4)
-        // Full with six: eight bring half of their share.
+        // Full with six: sixteen bring too little, eight half of their share.
         #expect(Self.found { min(Double($0), 6) * 1e6 }.target == 8)
         #expect(Self.found { min(Double($0), 5) * 1e6 }.target == 4)
     }
 
     @Test func whatHasNoSlotIsTriedAgainAndNotBlamed() {
         // Without a second connection nothing can be learnt, and the wish stays.
-        #expect(Self.found(slots: 1) { Double($0) * 1e6 }.target == 2)
+        #expect(Self.found(slots: 1) { Double($0) * 1e6 }.target == 4)
     }
 
     @Test func aDownloadOfOneConnectionAsksForNone() {
@@ -66,7 +68,7 @@ import Testing
             at: Self.start
         )
         ramp.note(bytes: 1000, flowing: 1, at: Self.start + Self.interval)
-        #expect(ramp.target == 2)
+        #expect(ramp.target == 4)
         ramp.limit(to: 1)
         #expect(ramp.target == 1)
         for step in 2...20 {
