@@ -23,7 +23,8 @@ final class APIClient: Sendable {
     func send(
         _ method: String,
         _ path: String,
-        _ body: String? = nil
+        _ body: String? = nil,
+        idempotencyKey: String? = nil
     ) async throws -> (status: Int, head: ResponseHead, body: [UInt8]) {
         var request = CurlRequest(
             url: address + path,
@@ -33,6 +34,7 @@ final class APIClient: Sendable {
             egress: EgressGuard { _ in true }
         )
         request.isReplayable = false
+        if let idempotencyKey { request.headers.append(("Idempotency-Key", idempotencyKey)) }
         let response = try await curl.fetch(request, bodyMax: Self.bodyMax)
         return (response.head.status, response.head, response.body)
     }

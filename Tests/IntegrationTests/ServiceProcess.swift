@@ -52,6 +52,11 @@ final class ServiceProcess: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
     }
 
+    /// Stops it without its knowledge, until ``thaw()``.
+    func freeze() { process.signal(SIGSTOP) }
+
+    func thaw() { process.signal(SIGCONT) }
+
     /// Ends it without warning.
     func killNow() async -> Int32 {
         process.signal(SIGKILL)

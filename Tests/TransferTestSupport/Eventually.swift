@@ -14,6 +14,7 @@ package struct NeverHappened: Error, CustomStringConvertible {
 package func eventually(
     _ what: String,
     within limit: Duration = .seconds(30),
+    isolation: isolated (any Actor)? = #isolation,
     _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit

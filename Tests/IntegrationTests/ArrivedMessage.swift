@@ -1,0 +1,32 @@
+import Foundation
+import TransferTestSupport
+import TransferWire
+
+/// A message as it reached a subscriber, with what it tells.
+struct ArrivedMessage: Sendable {
+    let id: String
+    let headers: [(name: String, value: String)]
+    let body: [UInt8]
+    /// In order; none when the body cannot be read.
+    let events: [EventMessage]
+    let isBatch: Bool
+    /// Whether it was answered with 2xx, as far as the subscriber knows.
+    let isTaken: Bool
+
+    init(_ request: OriginRequest, _ answer: Storm.Answer) {
+        id = request["webhook-id"] ?? ""
+        headers = request.headers
+        body = request.body
+        isTaken = answer == .taken || answer == .takenLate
+        let data = Data(body)
+        if let batch = try? JSONDecoder().decode(BatchMessage.self, from: data) {
+            isBatch = true
+            events = batch.data.events
+        } else {
+            isBatch = false
+            events = (try? JSONDecoder().decode(EventMessage.self, from: data)).map { [$0] } ?? []
+        }
+    }
+
+    var session: String { events.first?.data.sessionIdentifier ?? "" }
+}
