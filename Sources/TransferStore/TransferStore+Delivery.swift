@@ -26,7 +26,9 @@ extension TransferStore {
         lease: Duration,
         health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> DueDeliveries {
-        let rows = try await run(
+        // Webhooks do not wait for the disk here: a claim that is lost with the database's uptime is
+        // made again, and what was sent under it comes a second time, as after a crash of ours.
+        let rows = try await runUnsynced(
             """
             WITH alive AS MATERIALIZED (
                 SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
