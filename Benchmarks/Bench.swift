@@ -42,6 +42,12 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Webhooks a round, delivered beside a receiver that never answers.")
     var webhooks = 20_000
 
+    @Option(help: "Downloads one by one whose webhooks are timed; 0 for none.")
+    var downloads = 300
+
+    @Option(help: "Subscriptions without events beside which those are timed again; 0 for none.")
+    var subscriptions = 10_000
+
     @Option(help: "Slow transfers at once, whose memory is told first; 0 for none.")
     var slow = 0
 
@@ -54,6 +60,9 @@ struct Bench: AsyncParsableCommand {
         }
         guard slow >= 0, slow % Submission.batchMax == 0 else {
             throw ValidationError("--slow is a multiple of \(Submission.batchMax), or 0.")
+        }
+        guard downloads >= 0, subscriptions >= 0 else {
+            throw ValidationError("--downloads and --subscriptions are counts, from 0 on.")
         }
         guard files > 0, files % Submission.batchMax == 0, rounds > 0 else {
             throw ValidationError("--files is a multiple of \(Submission.batchMax), from it on.")
@@ -78,6 +87,15 @@ struct Bench: AsyncParsableCommand {
                 count: slow
             ).measure()
         }
+        var table = Table()
+        if downloads > 0, only.isEmpty || "at rest".contains(only) {
+            try await AtRest(
+                program: transferd,
+                folder: folder,
+                downloads: downloads,
+                subscriptions: subscriptions
+            ).measure(into: &table)
+        }
         let service = try await Service(
             program: transferd,
             folder: folder,
@@ -88,7 +106,6 @@ struct Bench: AsyncParsableCommand {
         defer { aria2.stop() }
         let curl = CurlCommand(folder: folder, parallel: parallel)
 
-        var table = Table()
         for round in 1...rounds {
             print("round \(round) of \(rounds)")
             let small = origin.smallURLs(count: files)
@@ -125,7 +142,8 @@ struct Bench: AsyncParsableCommand {
                 guard only.isEmpty || name.contains(only) else { continue }
                 // What one left unwritten, the next must not be made to wait for.
                 sync()
-                table.add(name, try await measure())
+                let isWebhooks = name.hasPrefix("\(webhooks) webhooks")
+                table.add(name, try await measure(), for: isWebhooks ? webhooks : nil)
             }
         }
         table.print(

@@ -53,8 +53,23 @@ struct Program {
 
     /// A port that was free a moment ago, for programs that cannot choose one themselves.
     static func freePort() throws -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
+        let (descriptor, port) = try bound()
+        close(descriptor)
+        return port
+    }
+
+    /// A socket of 127.0.0.1 that accepts connections, and its port.
+    static func listener() throws -> (descriptor: Int32, port: UInt16) {
+        let (descriptor, port) = try bound()
+        guard listen(descriptor, 128) == 0 else {
+            close(descriptor)
+            throw Failure(description: "nothing to listen on")
+        }
+        return (descriptor, port)
+    }
+
+    private static func bound() throws -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = inet_addr("127.0.0.1")
@@ -65,7 +80,10 @@ struct Program {
                     ? getsockname(descriptor, generic, &length) : -1
             }
         }
-        guard code == 0 else { throw Failure(description: "no free port") }
-        return UInt16(bigEndian: address.sin_port)
+        guard code == 0 else {
+            close(descriptor)
+            throw Failure(description: "no free port")
+        }
+        return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 }

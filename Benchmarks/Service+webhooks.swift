@@ -41,7 +41,8 @@ extension Service {
         return seconds
     }
 
-    private func subscribe(_ body: String) async throws -> String {
+    /// Makes a subscription and gives back its identifier.
+    func subscribe(_ body: String) async throws -> String {
         let answer = try await send("POST", "/v1/subscriptions", body)
         return try JSONDecoder().decode(Created.self, from: answer).id
     }

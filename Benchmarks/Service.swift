@@ -10,6 +10,8 @@ enum Submission {
 /// transferd on its private PostgreSQL, with the settings a user would have but for the caps.
 struct Service {
     private let process: Process
+    /// Its data directory.
+    let data: String
     private let base: String
     private let key: String
 
@@ -26,7 +28,7 @@ struct Service {
     private static let connectionsPerHostMax = 1000
 
     init(program: String, folder: Folder, parallel: Int) async throws {
-        let data = try folder.directory("service")
+        data = try folder.directory("service")
         let pipe = Pipe()
         process = try Program.start(
             program,

@@ -1,27 +1,52 @@
-/// Seconds by contender, round by round.
+/// Figures by what was measured, round by round; mostly the seconds of a contender.
 struct Table {
-    private var order: [String] = []
-    private var seconds: [String: [Double]] = [:]
+    enum Unit: String {
+        case seconds = "s"
+        case milliseconds = "ms"
+        case percent = "% of a core"
+        case perSecond = "a second"
+    }
 
-    mutating func add(_ name: String, _ value: Double) {
-        if seconds[name] == nil { order.append(name) }
-        seconds[name, default: []].append(value)
-        Swift.print("  \(name): \(Self.format(value)) s")
+    private var order: [String] = []
+    private var values: [String: [Double]] = [:]
+    private var units: [String: Unit] = [:]
+    private var counts: [String: Int] = [:]
+
+    /// Takes note of a figure; a further one of the same name belongs to another round.
+    ///
+    /// - Parameters:
+    ///   - name: whose figure it is.
+    ///   - value: the figure.
+    ///   - unit: what it counts.
+    ///   - count: how much was done in that time, where the rate is of interest.
+    mutating func add(
+        _ name: String,
+        _ value: Double,
+        in unit: Unit = .seconds,
+        for count: Int? = nil
+    ) {
+        if values[name] == nil { order.append(name) }
+        values[name, default: []].append(value)
+        units[name] = unit
+        counts[name] = count
+        Swift.print("  \(name): \(Self.format(value)) \(unit.rawValue)")
     }
 
     /// Prints the medians, and how many times as fast the first of each pair is as the second.
     func print(comparing pairs: [(String, String)]) {
-        Swift.print("\nmedian seconds")
+        Swift.print("\nmedians")
         for name in order {
-            let values = seconds[name] ?? []
+            let values = values[name] ?? []
+            let median = Self.median(values)
+            let rate = counts[name].map { ", \(Int(Double($0) / median)) a second" } ?? ""
             Swift.print(
-                "  \(Self.format(Self.median(values)))  \(name)",
-                "  (\(Self.format(values.min() ?? 0))…\(Self.format(values.max() ?? 0)))"
+                "  \(Self.format(median)) \(units[name, default: .seconds].rawValue)  \(name)",
+                "  (\(Self.format(values.min() ?? 0))…\(Self.format(values.max() ?? 0)))\(rate)"
             )
         }
         Swift.print("\nratios of speed, round by round")
-        for (first, second) in pairs where seconds[first] != nil && seconds[second] != nil {
-            let ratios = zip(seconds[first] ?? [], seconds[second] ?? []).map { $1 / $0 }
+        for (first, second) in pairs where values[first] != nil && values[second] != nil {
+            let ratios = zip(values[first] ?? [], values[second] ?? []).map { $1 / $0 }
             Swift.print("  \(Self.format(Self.median(ratios))) x  \(first)  to  \(second)")
         }
     }
