@@ -65,9 +65,11 @@ struct Storm: Sendable {
         steps = blows.map { blow in
             Step(
                 session: .random(in: Self.sessions.indices, using: &random),
-                downloads: (0..<Int.random(in: 2...7, using: &random)).map { _ in
-                    Download.allCases[.random(in: Download.allCases.indices, using: &random)]
-                },
+                // One at least is under way whatever the blow.
+                downloads: [.late]
+                    + (0..<Int.random(in: 1...6, using: &random)).map { _ in
+                        Download.allCases[.random(in: Download.allCases.indices, using: &random)]
+                    },
                 messages: .random(in: 0...12, using: &random),
                 blow: blow,
                 isReceiverAway: .random(in: 0..<4, using: &random) == 0
