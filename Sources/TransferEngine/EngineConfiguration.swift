@@ -28,7 +28,9 @@ package struct EngineConfiguration: Sendable {
     /// `URLSessionConfiguration.httpMaximumConnectionsPerHost` on a phone; as polite on a server.
     package static let connectionsPerHostDefault = 6
     package static let heartbeatIntervalDefault: Duration = .seconds(3)
-    package static let leaseDefault: Duration = .seconds(12)
+    package static let leaseDefault: Duration = .seconds(10)
+    /// How long before its end a lease is no longer trusted: clocks differ, and answers take time.
+    static let leaseMargin: Duration = .seconds(2)
     package static let fileBytesMaxDefault: Int64 = 1 << 40
     /// Connections of one download at most, where the host's cap leaves room for them.
     static let segmentsMaxDefault = 8

@@ -55,11 +55,18 @@ package struct LeaseKeeper: Service {
 
     /// A worker that was declared dead begins a new life.
     private func beatOnce() async throws(StoreError) {
-        guard try await !store.heartbeat(incarnation: identity.incarnation) else { return }
+        // Counted from before the database is asked, so that the lease ends later than trust in it.
+        let trustedUntil =
+            ContinuousClock.now + configuration.lease - EngineConfiguration.leaseMargin
+        guard try await !store.heartbeat(incarnation: identity.incarnation) else {
+            identity.trust(until: trustedUntil)
+            return
+        }
         logger.warning("this worker was declared dead and registers anew")
         onDeclaredDead()
         identity.adopt(
             incarnation: try await store.registerWorker(name: configuration.workerName)
         )
+        identity.trust(until: trustedUntil)
     }
 }

@@ -15,6 +15,9 @@ package struct Fence: Hashable, Sendable, CustomStringConvertible {
         rawValue = Int64(incarnation) << 40 | counter
     }
 
+    /// The worker that it was given to.
+    package var incarnation: Int32 { Int32(truncatingIfNeeded: rawValue >> 40) }
+
     /// Sixteen hexadecimal digits, as in part file names.
     package var description: String {
         let digits = String(UInt64(bitPattern: rawValue), radix: 16)

@@ -14,6 +14,8 @@ extension WebhookDispatcher {
             return state.claimableAt
         }
         if let pausedUntil, pausedUntil > .now { return }
+        // What it would be given it could not keep.
+        guard worker.isTrusted(at: .now) else { return }
         while true {
             let limit = state.withLock { $0.slots.freeCount }
             guard limit > 0, !Task.isCancelled else { return }

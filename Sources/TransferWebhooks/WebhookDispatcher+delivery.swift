@@ -55,7 +55,7 @@ extension WebhookDispatcher {
     private func deliver(_ run: EventRun, _ held: inout HeldClaim) async -> Bool {
         for parcel in run.parcels {
             await keepPace(of: held.claim)
-            guard !isDraining, held.isTrusted(at: .now) else {
+            guard !isDraining, isTrusted(held) else {
                 if await settle(&held) { await release(held) }
                 return false
             }
@@ -134,6 +134,13 @@ extension WebhookDispatcher {
             if !Task.isCancelled { watch.failed(error) }
             return nil
         }
+    }
+
+    /// Whether nobody else can deliver this pair yet; a worker that others take for dead loses its
+    /// pairs long before their own lease is over.
+    private func isTrusted(_ held: HeldClaim) -> Bool {
+        let now = ContinuousClock.now
+        return held.isTrusted(at: now) && worker.isTrusted(held.claim.fence, at: now)
     }
 
     /// Waits until the subscription's rate limit lets another message out.

@@ -40,4 +40,21 @@ import TransferModel
         #expect(new.first == Fence(incarnation: 4, counter: 0))
         #expect(new.first != old.first)
     }
+
+    @Test func isTrustedForAsLongAsItsLastSignOfLifeHasWon() {
+        let identity = WorkerIdentity(incarnation: 3)
+        let fence = identity.reserve(1).first
+        let now = ContinuousClock.now
+        #expect(identity.isTrusted(fence, at: now))
+        identity.trust(until: now + .seconds(8))
+        #expect(identity.isTrusted(fence, at: now + .seconds(7)))
+        #expect(!identity.isTrusted(fence, at: now + .seconds(8)))
+        #expect(!identity.isTrusted(at: now + .seconds(8)))
+        // What was claimed in the life before stays lost, whatever is won now.
+        identity.adopt(incarnation: 4)
+        identity.trust(until: now + .seconds(100))
+        #expect(identity.isTrusted(at: now))
+        #expect(!identity.isTrusted(fence, at: now))
+        #expect(Fence(incarnation: 0x7F_FFFF, counter: 0xFF_FFFF_FFFF).incarnation == 0x7F_FFFF)
+    }
 }

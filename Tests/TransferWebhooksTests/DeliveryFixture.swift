@@ -15,7 +15,7 @@ final class DeliveryFixture: Sendable {
     let store: TransferStore
     let tenant: TenantID
     let secret = SigningSecret.random()
-    private let worker: WorkerIdentity
+    let worker: WorkerIdentity
     private let curl: CurlLoop
     let log = RecordingLog()
 

@@ -46,6 +46,24 @@ struct WebhookDispatcherTests {
         }
     }
 
+    @Test func sendsNothingMoreOnceOthersMayTakeItForDead() async throws {
+        let fixture = try await DeliveryFixture()
+        let gate = OriginGate()
+        try await fixture.subscribe(answers: [.hold(gate)])
+        try await fixture.happen(3)
+        try await fixture.withDispatcher { _ in
+            _ = try await fixture.receiver.messages(1)
+            // As after a pause of the process that no lease has survived.
+            fixture.worker.trust(until: .now)
+            gate.open()
+            let delivery = try await fixture.delivery { $0.fence == nil }
+            #expect(delivery.acknowledgedSequence == 1)
+            #expect(fixture.receiver.received().count == 1)
+            fixture.worker.trust(until: .now + .seconds(3600))
+            _ = try await fixture.receiver.messages(3)
+        }
+    }
+
     @Test func losesNoSignalThatComesDuringADelivery() async throws {
         let fixture = try await DeliveryFixture()
         let gate = OriginGate()
