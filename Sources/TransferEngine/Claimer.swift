@@ -20,7 +20,7 @@ struct Claimer {
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
     private let reachability: Reachability
-    private let wakeSignal = WakeSignal()
+    private let work: WakeSignal
 
     /// How long freed slots are gathered, so that a claim is worth its transaction.
     private static let gatherInterval: Duration = .milliseconds(4)
@@ -39,6 +39,7 @@ struct Claimer {
         credentials: CredentialKeeper,
         configuration: EngineConfiguration,
         logger: Logger,
+        work: WakeSignal,
         onCheckpoint: @escaping @Sendable () -> Void
     ) {
         self.store = store
@@ -53,17 +54,18 @@ struct Claimer {
         self.configuration = configuration
         self.logger = logger
         self.onCheckpoint = onCheckpoint
+        self.work = work
         reachability = Reachability(configuration.connectivity)
     }
 
     /// Looks for runnable tasks now.
-    func wake() { wakeSignal.signal() }
+    func wake() { work.signal() }
 
     /// Claims until cancelled.
     func run() async {
         var position = Lane(key: .min)
         while !Task.isCancelled {
-            await wakeSignal.wait()
+            await work.wait()
             if active.count > 0 {
                 do { try await Task.sleep(for: Self.gatherInterval) } catch { return }
             }

@@ -11,6 +11,8 @@ package struct EngineConfiguration: Sendable {
     package var heartbeatInterval = heartbeatIntervalDefault
     /// Silence after which others take a worker's attempts over; several heartbeats.
     package var lease = leaseDefault
+    /// The poll that finds work which no signal told of.
+    package var pollInterval = pollIntervalDefault
     /// The largest file, in bytes.
     package var fileBytesMax = fileBytesMaxDefault
     /// What follows a failed attempt.
@@ -31,6 +33,7 @@ package struct EngineConfiguration: Sendable {
     package static let leaseDefault: Duration = .seconds(10)
     /// How long before its end a lease is no longer trusted: clocks differ, and answers take time.
     static let leaseMargin: Duration = .seconds(2)
+    package static let pollIntervalDefault: Duration = .seconds(1)
     package static let fileBytesMaxDefault: Int64 = 1 << 40
     /// Connections of one download at most, where the host's cap leaves room for them.
     static let segmentsMaxDefault = 8
@@ -40,8 +43,6 @@ package struct EngineConfiguration: Sendable {
     static let claimsMax = 5
     /// How often progress is stored and revocations are looked for, at the latest.
     static let tickInterval: Duration = .milliseconds(500)
-    /// The poll that finds work which no signal told of.
-    static let pollInterval: Duration = .seconds(1)
     /// Attempts ended but not yet stored, beyond which no further task is claimed.
     static let backlogMax = 4096
 

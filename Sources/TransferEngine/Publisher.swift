@@ -25,7 +25,7 @@ actor Publisher {
     let store: TransferStore
     private let container: Container
     let logger: Logger
-    private let onConcluded: @Sendable () -> Void
+    private let onConcluded: @Sendable (_ isAnyBackInQueue: Bool) -> Void
     private nonisolated let inbox = Inbox<Entry>()
     private nonisolated let ends = Inbox<End>()
     private nonisolated let unfinished = Atomic(0)
@@ -54,7 +54,7 @@ actor Publisher {
         store: TransferStore,
         container: Container,
         logger: Logger,
-        onConcluded: @escaping @Sendable () -> Void
+        onConcluded: @escaping @Sendable (_ isAnyBackInQueue: Bool) -> Void
     ) {
         self.loop = loop
         self.store = store
@@ -322,7 +322,7 @@ actor Publisher {
                 metadata: ["count": "\(ends.count - concluded.count)"]
             )
         }
-        onConcluded()
+        onConcluded(ends.contains { $0.conclusion.verdict.isBackInQueue })
         var stale: [PartFile] = []
         var unwanted: [PartFile] = []
         for end in ends {

@@ -21,12 +21,14 @@ package struct TransferEngine: Service {
     let active: ActiveAttempts
     private let bandwidth: Bandwidth
     let onEvents: @Sendable () -> Void
+    private let onWork: @Sendable () -> Void
     private let controls: WakeSignal
 
     /// Puts the parts together; nothing runs yet.
     ///
     /// `identity` is registered, `curl` is used for nothing else, `secrets` opens credentials, and
-    /// `onEvents` is called after events were committed, to wake their delivery.
+    /// `onEvents` is called after events were committed, to wake their delivery, and `onWork` after
+    /// tasks became runnable, which other workers may have room for.
     package init(
         store: TransferStore,
         identity: WorkerIdentity,
@@ -35,23 +37,32 @@ package struct TransferEngine: Service {
         secrets: SecretBox? = nil,
         configuration: EngineConfiguration,
         logger: Logger,
-        onEvents: @escaping @Sendable () -> Void
+        onEvents: @escaping @Sendable () -> Void,
+        onWork: @escaping @Sendable () -> Void = {}
     ) throws {
         self.store = store
         self.identity = identity
         self.configuration = configuration
         self.logger = logger
         self.onEvents = onEvents
+        self.onWork = onWork
         active = ActiveAttempts(
             connectionsMax: configuration.concurrency,
             perHost: configuration.connectionsPerHost
         )
+        let work = WakeSignal()
         publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
             store: store,
             container: container,
             logger: logger,
-            onConcluded: onEvents
+            onConcluded: { isAnyBackInQueue in
+                if isAnyBackInQueue {
+                    work.signal()
+                    onWork()
+                }
+                onEvents()
+            }
         )
         let controls = WakeSignal()
         self.controls = controls
@@ -74,14 +85,20 @@ package struct TransferEngine: Service {
             ),
             configuration: configuration,
             logger: logger,
+            work: work,
             onCheckpoint: { controls.signal() }
         )
     }
 
     /// Looks for new work and for cancellations now rather than with the next poll.
     package func wake() {
-        claimer.wake()
-        controls.signal()
+        wake(for: [.work, .control])
+    }
+
+    /// Looks for what the signals tell of.
+    package func wake(for signals: Set<Signal>) {
+        if signals.contains(.work) { claimer.wake() }
+        if signals.contains(.control) { controls.signal() }
     }
 
     /// Drops every running attempt, because they belong to others now.
@@ -98,7 +115,7 @@ package struct TransferEngine: Service {
                 loops.addTask { await rescue() }
                 loops.addTask { await promote() }
                 loops.addTask { await watchControls() }
-                loops.addTask { await repeatedly(EngineConfiguration.pollInterval) { wake() } }
+                loops.addTask { await repeatedly(configuration.pollInterval) { wake() } }
                 await untilShutdown()
                 loops.cancelAll()
             }
@@ -135,7 +152,10 @@ package struct TransferEngine: Service {
             do {
                 try await Task.sleep(for: wait)
                 let promotion = try await store.promoteDue()
-                if promotion.promoted > 0 { claimer.wake() }
+                if promotion.promoted > 0 {
+                    claimer.wake()
+                    onWork()
+                }
                 if promotion.asked > 0 { onEvents() }
                 wait = min(
                     promotion.next ?? EngineConfiguration.tickInterval,
@@ -144,7 +164,7 @@ package struct TransferEngine: Service {
             } catch is CancellationError {
                 return
             } catch {
-                wait = EngineConfiguration.pollInterval
+                wait = EngineConfiguration.pollIntervalDefault
             }
         }
     }

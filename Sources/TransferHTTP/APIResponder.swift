@@ -18,7 +18,8 @@ package struct APIResponder: HTTPResponder {
 
     let routes: RouterResponder<APIContext>
     let table: RouteTable
-    let authenticator: Authenticator
+    /// Nil on an instance that does not offer the API.
+    let authenticator: Authenticator?
     let logger: Logger
 
     package func respond(to request: Request, context: APIContext) async throws -> Response {
@@ -51,6 +52,9 @@ package struct APIResponder: HTTPResponder {
         let path = request.uri.path
         var context = context
         if !OperationRoutes.paths.contains(path) {
+            guard let authenticator else {
+                throw Problem(.unavailable, "This instance does not answer clients; others do.")
+            }
             context.tenant = try await authenticator.tenant(of: request.headers)
         }
         guard let methods = table.methods(of: path) else { throw Problem(.unknownRoute) }

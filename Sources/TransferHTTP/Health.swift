@@ -1,3 +1,4 @@
+package import TransferModel
 package import TransferWire
 
 /// Whether the service can take work now.
@@ -7,12 +8,24 @@ package enum Readiness: Equatable, Sendable {
     case notReady(reason: String)
 }
 
+/// Whether this instance hears at once what others do.
+package enum SignalStatus: String, CaseIterable, Sendable {
+    case heard = "pass"
+    /// The connection is away; polls find everything.
+    case away = "fail"
+    /// Its operator wants polls alone.
+    case off
+}
+
 /// What monitors are told.
 package struct HealthReport: Sendable {
     /// Of the program.
     package let version: String
     package let libcurl: HealthDocument.Library
+    /// What the instance does.
+    package let roles: Set<InstanceRole>
     package let isDatabaseUp: Bool
+    package let signals: SignalStatus
     /// Registered and alive; nil while the database does not tell.
     package let workers: Int?
     package let uptime: Duration
@@ -20,13 +33,17 @@ package struct HealthReport: Sendable {
     package init(
         version: String,
         libcurl: HealthDocument.Library,
+        roles: Set<InstanceRole>,
         isDatabaseUp: Bool,
+        signals: SignalStatus,
         workers: Int?,
         uptime: Duration
     ) {
         self.version = version
         self.libcurl = libcurl
+        self.roles = roles
         self.isDatabaseUp = isDatabaseUp
+        self.signals = signals
         self.workers = workers
         self.uptime = uptime
     }

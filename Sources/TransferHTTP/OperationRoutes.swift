@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import TransferModel
 import TransferWire
 
 /// `/livez`, `/readyz`, `/health` and `/openapi.yaml`: for machines that have no key.
@@ -9,13 +10,16 @@ struct OperationRoutes: Sendable {
     static let paths: Set<String> = ["/livez", "/readyz", "/health", "/openapi.yaml"]
 
     let health: HealthSource
-    let openAPIDocument: [UInt8]
+    /// Nil on an instance without the API that it describes.
+    let openAPIDocument: [UInt8]?
 
     func add(to router: Router<APIContext>) {
         router.get("/livez") { _, _ in try Answer.json(ProbeDocument(status: "pass")) }
         router.get("/readyz") { _, _ in try await readiness() }
         router.get("/health") { _, _ in try await report() }
-        router.get("/openapi.yaml") { _, _ in document() }
+        if let openAPIDocument {
+            router.get("/openapi.yaml") { _, _ in Self.answer(openAPIDocument) }
+        }
     }
 
     func readiness() async throws -> Answer {
@@ -36,18 +40,20 @@ struct OperationRoutes: Sendable {
             status: status,
             version: report.version,
             libcurl: report.libcurl,
+            roles: InstanceRole.allCases.filter(report.roles.contains).map(\.rawValue),
             database: HealthDocument.Component(status: status),
+            signals: HealthDocument.Component(status: report.signals.rawValue),
             workers: report.workers,
             uptimeSeconds: Int(report.uptime.components.seconds)
         )
         return try .json(document, status: report.isDatabaseUp ? .ok : .serviceUnavailable)
     }
 
-    private func document() -> Response {
+    private static func answer(_ document: [UInt8]) -> Response {
         Response(
             status: .ok,
             headers: [.contentType: "application/yaml"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: openAPIDocument))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: document))
         )
     }
 }

@@ -1,5 +1,4 @@
 package import Hummingbird
-import HummingbirdCore
 package import Logging
 package import NIOCore
 import NIOPosix
@@ -140,31 +139,6 @@ package struct TransferAPI: Sendable {
         port: Int,
         onServerRunning: @escaping @Sendable (Int) async -> Void
     ) -> some ApplicationProtocol {
-        Application(
-            responder: responder(),
-            server: .http1(
-                configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [ContinueHandler()],
-                    idleTimeout: Self.idleTimeout,
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: Self.headerBytesMax,
-                        maxHeaderListSize: Self.headerBytesMax,
-                        maxHeaderFieldCount: Self.headerCountMax
-                    )
-                )
-            ),
-            configuration: ApplicationConfiguration(
-                address: .hostname(host, port: port),
-                backlog: Self.backlog,
-                availableConnectionsDelegate: MaximumAvailableConnections(
-                    Self.connectionsMax,
-                    logger: logger
-                )
-            ),
-            onServerRunning: { channel in
-                await onServerRunning(channel.localAddress?.port ?? port)
-            },
-            logger: logger
-        )
+        responder().application(host: host, port: port, onServerRunning: onServerRunning)
     }
 }

@@ -216,6 +216,15 @@ package struct Conclusion: Sendable {
         /// Back to the queue because the worker died with it; the attempt counts.
         case requeued
 
+        /// Whether the task is runnable again, for whichever worker has room.
+        package var isBackInQueue: Bool {
+            switch self {
+            case .released, .requeued: true
+            case .completed, .answered, .failed, .retry, .waitForConnectivity, .askForCredential:
+                false
+            }
+        }
+
         /// Whether another attempt goes on where this one ended.
         package var isFollowedByAnother: Bool {
             switch self {

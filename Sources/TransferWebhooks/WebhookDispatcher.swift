@@ -32,7 +32,7 @@ package final class WebhookDispatcher: Service {
 
     let store: TransferStore
     let worker: WorkerIdentity
-    let sender: WebhookSender
+    package let sender: WebhookSender
     let schedule: DeliverySchedule
     let health: DeliveryHealth
     let bounds: DeliveryBounds
@@ -84,7 +84,7 @@ package final class WebhookDispatcher: Service {
         sender = WebhookSender(
             curl: curl,
             egress: egress,
-            userAgent: "transferd/\(version)",
+            version: version,
             bounds: bounds,
             now: now
         )

@@ -1,5 +1,5 @@
-import Curl
-import Foundation
+package import Curl
+package import Foundation
 import TransferModel
 
 /// Sends one message once.
@@ -10,6 +10,26 @@ package struct WebhookSender: Sendable {
     let bounds: DeliveryBounds
     /// The time of day, for timestamps and for dates in answers.
     let now: @Sendable () -> Date
+
+    /// - Parameters:
+    ///   - curl: a loop that is used for subscribers only.
+    ///   - egress: decides which addresses subscribers may have, at every try.
+    ///   - version: of this program, for the `user-agent`.
+    ///   - bounds: how long a try may take, and how much of an answer is read.
+    ///   - now: the time of day.
+    package init(
+        curl: CurlLoop,
+        egress: EgressGuard,
+        version: String,
+        bounds: DeliveryBounds = DeliveryBounds(),
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) {
+        self.curl = curl
+        self.egress = egress
+        userAgent = "transferd/\(version)"
+        self.bounds = bounds
+        self.now = now
+    }
 
     /// Whether a field is the service's own in every message, so that no owner of a subscription
     /// may set it; `name` in lower case.

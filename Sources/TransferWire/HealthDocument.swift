@@ -4,7 +4,11 @@ package struct HealthDocument: Codable, Sendable {
     package let status: String
     package let version: String
     package let libcurl: Library
+    /// What this instance does: `api`, `worker`, `webhooks`.
+    package let roles: [String]
     package let database: Component
+    /// Whether other instances are heard at once: `pass`, `fail` or `off`.
+    package let signals: Component
     package let workers: Int?
     package let uptimeSeconds: Int
 
@@ -12,20 +16,24 @@ package struct HealthDocument: Codable, Sendable {
         status: String,
         version: String,
         libcurl: Library,
+        roles: [String],
         database: Component,
+        signals: Component,
         workers: Int?,
         uptimeSeconds: Int
     ) {
         self.status = status
         self.version = version
         self.libcurl = libcurl
+        self.roles = roles
         self.database = database
+        self.signals = signals
         self.workers = workers
         self.uptimeSeconds = uptimeSeconds
     }
 
     private enum CodingKeys: String, CodingKey {
-        case status, version, libcurl, database, workers
+        case status, version, libcurl, roles, database, signals, workers
         case uptimeSeconds = "uptime_seconds"
     }
 
@@ -64,7 +72,7 @@ package struct HealthDocument: Codable, Sendable {
 
     /// One thing the service needs.
     package struct Component: Codable, Sendable {
-        /// `pass` or `fail`.
+        /// `pass`, `fail`, or `off` for what is not wanted.
         package let status: String
 
         package init(status: String) { self.status = status }

@@ -48,6 +48,21 @@ struct Database: Sendable {
     /// Whether it is the private cluster in the data directory.
     var isPrivate: Bool { cluster != nil }
 
+    /// How the connection is opened on which instances tell each other what they did.
+    ///
+    /// - Parameter url: leads past a pooler that the other connections go through; nil to go as they do.
+    /// - Returns: settings for a connection that is mostly idle.
+    func signalConfiguration(_ url: String?) -> ConnectionConfiguration {
+        var configuration = configuration
+        if let url { configuration = ConnectionConfiguration(url: url) }
+        configuration.applicationName = "transferd signals"
+        // A `NOTIFY` has a transaction that is flushed to the disk otherwise, for nothing.
+        configuration.serverSettings = ["synchronous_commit": "off"]
+        configuration.statementTimeout = .seconds(5)
+        configuration.queryDeadline = .seconds(10)
+        return configuration
+    }
+
     /// Stops the private cluster, unless another process uses it too.
     func close() async { await cluster?.stop() }
 

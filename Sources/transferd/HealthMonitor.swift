@@ -2,6 +2,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 import TransferHTTP
+import TransferModel
 import TransferStore
 import TransferWire
 
@@ -45,13 +46,23 @@ final class HealthMonitor: Service {
         }
     }
 
-    func report(version: String, libcurl: HealthDocument.Library) -> HealthReport {
+    /// From now on the instance says that it is not ready.
+    func drain() { state.withLock { $0.isDraining = true } }
+
+    func report(
+        version: String,
+        libcurl: HealthDocument.Library,
+        roles: Set<InstanceRole>,
+        signals: SignalStatus
+    ) -> HealthReport {
         state.withLock { state in
             let isDatabaseUp = Self.isFresh(state)
             return HealthReport(
                 version: version,
                 libcurl: libcurl,
+                roles: roles,
                 isDatabaseUp: isDatabaseUp,
+                signals: signals,
                 workers: isDatabaseUp ? state.workers : nil,
                 uptime: .now - startedAt
             )
@@ -59,11 +70,7 @@ final class HealthMonitor: Service {
     }
 
     func run() async throws {
-        await withGracefulShutdownHandler {
-            await cancelWhenGracefulShutdown { await self.watch() }
-        } onGracefulShutdown: {
-            self.state.withLock { $0.isDraining = true }
-        }
+        await cancelWhenGracefulShutdown { await self.watch() }
     }
 
     private func watch() async {

@@ -73,56 +73,102 @@ struct Serve: AsyncParsableCommand {
             // It is tried again while the service runs, which can do without them.
             logger.warning("no partitions of events made", metadata: ["error": "\(error)"])
         }
-        let watch = NewsWatch(store: store)
-        let parts = try await Parts(
+        let roles = configuration.roles
+        let signals = InstanceSignals()
+        let relay =
+            configuration.listen == .on
+            ? relay(configuration, database, signals, logger) : nil
+        let container =
+            roles.contains(.api) || roles.contains(.worker)
+            ? try Container(directory: configuration.database.containers) : nil
+        let instance = try await Instance(
             configuration,
             store: store,
-            watch: watch,
+            container: container,
             secrets: secrets,
+            pruner: pruner,
+            signals: signals,
             logger: logger
         )
-        let location = database.location
-        let api = TransferAPI(
-            store: store,
-            container: parts.container,
-            secrets: secrets,
-            uploadBytesMax: configuration.fileBytesMax,
-            baseURL: configuration.publicURL,
-            egress: configuration.egress,
-            health: HealthSource(
-                readiness: { monitor.readiness },
-                report: {
-                    monitor.report(
-                        version: Version.current,
-                        libcurl: HealthDocument.Library(CurlLoop.libraryVersion)
-                    )
-                }
-            ),
-            watch: watch,
-            wake: { parts.wake() },
-            sendTest: { await parts.dispatcher.sendTest(of: $0, to: $1) },
-            openAPIDocument: Array(
-                try Data(contentsOf: URL(fileURLWithPath: location.openAPIDocument))
-            ),
-            logger: logger
+        let health = HealthSource(
+            readiness: { monitor.readiness },
+            report: {
+                monitor.report(
+                    version: Version.current,
+                    libcurl: HealthDocument.Library(CurlLoop.libraryVersion),
+                    roles: roles,
+                    signals: relay.map { $0.isConnected ? .heard : .away } ?? .off
+                )
+            }
         )
         let host = configuration.host
-        let application = api.application(host: host, port: configuration.port) { port in
+        let port = configuration.port
+        let announce: @Sendable (Int) async -> Void = { port in
             Announcement(host: host, port: port).print()
         }
+        // Stopped from the last to the first: requests, transfers, webhooks, then the lease and the
+        // connections that they stand on.
+        var services: [any Service] = [PoolService(pool: pool)]
+        if let relay { services.append(RelayService(relay: relay)) }
+        if roles.contains(.api), let container {
+            let watch = NewsWatch(store: store)
+            signals.add { if $0.contains(.events) { watch.signal() } }
+            let api = TransferAPI(
+                store: store,
+                container: container,
+                secrets: secrets,
+                uploadBytesMax: configuration.fileBytesMax,
+                baseURL: configuration.publicURL,
+                egress: configuration.egress,
+                health: health,
+                watch: watch,
+                wake: { signals.tell(Set(Signal.allCases)) },
+                sendTest: { await instance.sender.sendTest(of: $0, to: $1) },
+                openAPIDocument: Array(
+                    try Data(contentsOf: URL(fileURLWithPath: database.location.openAPIDocument))
+                ),
+                logger: logger
+            )
+            services += instance.services
+            services += [
+                monitor, api.application(host: host, port: port, onServerRunning: announce),
+            ]
+        } else {
+            let probes = ProbeAPI(health: health, logger: logger)
+            // Here they answer to the end, so that it can be watched how the instance stops.
+            services += [
+                probes.application(host: host, port: port, onServerRunning: announce), monitor,
+            ]
+            services += instance.services
+        }
+        services.append(DrainService(monitor: monitor))
         var group = ServiceGroupConfiguration(
-            // Stopped from the last to the first: requests, transfers, webhooks, then the lease
-            // and the connections that they stand on.
-            services: [
-                PoolService(pool: pool), parts.leaseKeeper, pruner, parts.dispatcher, parts.engine,
-                monitor, application,
-            ],
+            services: services,
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )
         group.maximumGracefulShutdownDuration = ServerConfiguration.shutdownGrace
         group.maximumCancellationDuration = .seconds(5)
         try await ServiceGroup(configuration: group).run()
+    }
+
+    /// Tells the others what the parts of this instance tell each other, and the other way round.
+    private func relay(
+        _ configuration: ServerConfiguration,
+        _ database: Database,
+        _ signals: InstanceSignals,
+        _ logger: Logger
+    ) -> SignalRelay {
+        let connection = database.signalConfiguration(configuration.listenDatabaseURL)
+        let relay = SignalRelay(
+            logger: logger,
+            connect: { () async throws(PostgresError) in
+                try await Connection.open(connection, on: database.loop)
+            },
+            onSignals: { signals.hear($0) }
+        )
+        signals.add(relay)
+        return relay
     }
 
     /// Makes a key at the first start of a private cluster, where nobody could have made one.
@@ -141,72 +187,14 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// The parts that run tasks and tell of them.
-private struct Parts: Sendable {
-    let engine: TransferEngine
-    let dispatcher: WebhookDispatcher
-    let leaseKeeper: LeaseKeeper
-    let container: Container
-    private let watch: NewsWatch
+/// Says at the first moment of a shutdown that the instance takes nothing more.
+private struct DrainService: Service {
+    let monitor: HealthMonitor
 
-    init(
-        _ configuration: ServerConfiguration,
-        store: TransferStore,
-        watch: NewsWatch,
-        secrets: SecretBox?,
-        logger: Logger
-    ) async throws {
-        let policy = configuration.egress
-        let egress = EgressGuard { policy.allows($0.bytes) }
-        var settings = EngineConfiguration(egress: egress)
-        settings.concurrency = configuration.concurrency
-        settings.connectionsPerHost = configuration.connectionsPerHost
-        settings.fileBytesMax = configuration.fileBytesMax
-        settings.workerName = "\(ProcessInfo.processInfo.hostName):\(getpid())"
-        let identity = WorkerIdentity(
-            incarnation: try await store.registerWorker(name: settings.workerName)
-        )
-        // Origins and subscribers never share connections.
-        let dispatcher = WebhookDispatcher(
-            store: store,
-            worker: identity,
-            curl: try CurlLoop(name: "webhooks"),
-            egress: egress,
-            linkBase: configuration.publicURL,
-            version: Version.current,
-            logger: logger
-        )
-        self.dispatcher = dispatcher
-        self.watch = watch
-        container = try Container(directory: configuration.database.containers)
-        let engine = try TransferEngine(
-            store: store,
-            identity: identity,
-            container: container,
-            // Room for transfers that are ending while others take their slots.
-            curl: CurlLoop(name: "transfers", connectionsMax: 2 * configuration.concurrency),
-            secrets: secrets,
-            configuration: settings,
-            logger: logger,
-            onEvents: {
-                dispatcher.signal()
-                watch.signal()
-            }
-        )
-        self.engine = engine
-        leaseKeeper = LeaseKeeper(
-            store: store,
-            identity: identity,
-            configuration: settings,
-            logger: logger,
-            onDeclaredDead: { engine.dropAttempts() }
-        )
-    }
-
-    func wake() {
-        engine.wake()
-        dispatcher.signal()
-        watch.signal()
+    func run() async throws {
+        // Ends by cancellation too, which is no less a shutdown.
+        try? await gracefulShutdown()
+        monitor.drain()
     }
 }
 

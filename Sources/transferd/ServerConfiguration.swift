@@ -12,6 +12,14 @@ struct ServerConfiguration: Sendable {
     static let shutdownGrace: Duration = .seconds(15)
 
     let database: DatabaseLocation
+    /// What this instance does.
+    let roles: Set<InstanceRole>
+    /// Whether it tells other instances at once what it did, and hears them.
+    let listen: ListenMode
+    /// Past a pooler; nil for the database's own; may hold a password and is never logged.
+    let listenDatabaseURL: String?
+    /// How often it looks for what no signal told of.
+    let pollInterval: Duration
     let host: String
     let port: Int
     let publicURL: String?
@@ -33,6 +41,24 @@ struct ServerConfiguration: Sendable {
     ) throws(ConfigurationError) {
         var reader = SettingsReader(environment: environment)
         self.database = DatabaseLocation(database, &reader)
+        roles = reader.words(
+            service.roles,
+            "TRANSFERD_ROLES",
+            default: Set(InstanceRole.allCases)
+        )
+        listen = reader.word(service.listen, "TRANSFERD_LISTEN", default: .on)
+        listenDatabaseURL = reader.text(
+            service.listenDatabaseURL,
+            "TRANSFERD_LISTEN_DATABASE_URL"
+        )
+        pollInterval = .seconds(
+            reader.number(
+                service.pollInterval,
+                "TRANSFERD_POLL_INTERVAL",
+                in: 1...3600,
+                default: EngineConfiguration.pollIntervalDefault.components.seconds
+            )
+        )
         host = reader.text(service.host, "TRANSFERD_HOST") ?? Self.hostDefault
         port = reader.number(
             service.port,
@@ -77,6 +103,13 @@ struct ServerConfiguration: Sendable {
         logLevel = reader.word(service.logLevel, "TRANSFERD_LOG_LEVEL", default: .info)
         if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
     }
+}
+
+/// How an instance learns what others did.
+enum ListenMode: String, CaseIterable {
+    case on
+    /// By its polls alone.
+    case off
 }
 
 /// Where the database and the files are.

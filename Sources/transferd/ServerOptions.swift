@@ -30,6 +30,38 @@ struct DatabaseOptions: ParsableArguments {
 
 /// Options of `transferd serve` beyond the database's.
 struct ServiceOptions: ParsableArguments {
+    @Option(
+        help: """
+            What this instance does, separated by commas: api answers clients, worker transfers, \
+            webhooks delivers events; all of it by default. [TRANSFERD_ROLES]
+            """
+    )
+    var roles: String?
+
+    @Option(
+        help: """
+            on, or off to find what other instances did by polls alone; on. [TRANSFERD_LISTEN]
+            """
+    )
+    var listen: String?
+
+    @Option(
+        name: .customLong("listen-database-url"),
+        help: """
+            Leads directly to PostgreSQL for LISTEN, when the database's URL leads to a pooler that \
+            shares connections between transactions. [TRANSFERD_LISTEN_DATABASE_URL]
+            """
+    )
+    var listenDatabaseURL: String?
+
+    @Option(
+        help: """
+            Seconds between two looks for what nobody told of, 1 to 3,600; 1. \
+            [TRANSFERD_POLL_INTERVAL]
+            """
+    )
+    var pollInterval: Int64?
+
     @Option(help: "The address to listen on; 127.0.0.1. [TRANSFERD_HOST]")
     var host: String?
 

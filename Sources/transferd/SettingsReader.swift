@@ -42,6 +42,25 @@ struct SettingsReader {
         return value
     }
 
+    /// Several words, separated by commas.
+    mutating func words<Value: RawRepresentable<String> & CaseIterable & Hashable>(
+        _ option: String?,
+        _ variable: String,
+        default values: Set<Value>
+    ) -> Set<Value> {
+        guard let list = text(option, variable) else { return values }
+        let texts = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        if texts.isEmpty { problems.append("\(variable): names none of \(known)") }
+        return Set(
+            texts.compactMap { text in
+                let word = Value(rawValue: text)
+                if word == nil { problems.append("\(variable): \(text) is none of \(known)") }
+                return word
+            }
+        )
+    }
+
     mutating func network(_ text: String) -> EgressPolicy.Network? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let address = parts.first.flatMap { Self.address(String($0)) }

@@ -50,6 +50,32 @@ final class DataDirectory: Sendable {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    /// Where the next process writes what it logs.
+    func log() throws -> String {
+        let folder = "\(path)-log"
+        try FileManager.default.createDirectory(
+            atPath: folder,
+            withIntermediateDirectories: true
+        )
+        return "\(folder)/\(UUID().uuidString.lowercased())"
+    }
+
+    /// The finished files beneath the containers, by path: their inode and when they were changed.
+    func results() throws -> [String: [String]] {
+        let files = FileManager.default
+        let root = "\(path)/containers"
+        let all = files.enumerator(atPath: root)?.allObjects ?? []
+        var found: [String: [String]] = [:]
+        for case let name as String in all where !name.hasSuffix(".part") {
+            let attributes = try files.attributesOfItem(atPath: "\(root)/\(name)")
+            guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
+            found[name] = [
+                "\(attributes[.systemFileNumber] ?? "")", "\(attributes[.modificationDate] ?? "")",
+            ]
+        }
+        return found
+    }
+
     /// Part files beneath the containers.
     func parts() -> [String] {
         let all = FileManager.default.enumerator(atPath: "\(path)/containers")?.allObjects ?? []

@@ -28,7 +28,7 @@ final class ServiceProcess: Sendable {
         _ options: [String] = [],
         nameServer: NameServer? = nil
     ) async throws {
-        let log = "\(directory.path)-log"
+        let log = try directory.log()
         process = try Program.start(
             ["serve", "--port", "0", "--allow-network", "127.0.0.0/8"] + directory.options
                 + options,
@@ -52,10 +52,10 @@ final class ServiceProcess: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
     }
 
-    /// Stops it without its knowledge, until ``thaw()``.
-    func freeze() { process.signal(SIGSTOP) }
+    /// Has it do nothing at all, as on a machine that was suspended, until ``resume()``.
+    func pause() { process.signal(SIGSTOP) }
 
-    func thaw() { process.signal(SIGCONT) }
+    func resume() { process.signal(SIGCONT) }
 
     /// Ends it without warning.
     func killNow() async -> Int32 {

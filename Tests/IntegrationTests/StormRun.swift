@@ -208,13 +208,13 @@ actor StormRun {
             #expect(await service.terminate() == 0)
             try await start()
         case .freeze:
-            service.freeze()
+            service.pause()
             // What it finds when it goes on: files that have come, answers, and broken connections.
             gate.open()
             receiver.giveLateAnswers()
             receiver.leave()
             try await receiver.comeBack()
-            service.thaw()
+            service.resume()
         }
     }
 

@@ -27,7 +27,7 @@ struct PublisherTests {
             store: fixture.store,
             container: try Container(directory: fixture.directory),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            onConcluded: {}
+            onConcluded: { _ in }
         )
         for (index, claim) in claims.enumerated() {
             // PostgreSQL's jsonb cannot hold NUL.

@@ -98,8 +98,19 @@ struct APIServer: Sendable {
         _ api: TransferAPI,
         _ body: @Sendable (Int) async throws -> Void
     ) async throws {
+        try await serving(
+            by: { api.application(host: "127.0.0.1", port: 0, onServerRunning: $0) },
+            body
+        )
+    }
+
+    /// Runs `body` while the server listens that `make` gives.
+    static func serving<Server: ApplicationProtocol>(
+        by make: (@escaping @Sendable (Int) async -> Void) -> Server,
+        _ body: @Sendable (Int) async throws -> Void
+    ) async throws {
         let (ports, port) = AsyncStream<Int>.makeStream()
-        let application = api.application(host: "127.0.0.1", port: 0) { port.yield($0) }
+        let application = make { port.yield($0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await application.run() }
             guard let port = await ports.first(where: { _ in true }) else { return }
@@ -306,7 +317,9 @@ extension HealthSource {
                         isHTTP2Sound: false,
                         http2For: ["message"]
                     ),
+                    roles: [.api, .worker],
                     isDatabaseUp: isDatabaseUp,
+                    signals: .heard,
                     workers: isDatabaseUp ? 1 : nil,
                     uptime: .seconds(3)
                 )

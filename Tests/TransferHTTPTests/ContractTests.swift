@@ -46,6 +46,8 @@ import TransferWire
         #expect(
             document.enumeration("ClientLifecycle") == Client.Lifecycle.allCases.map(\.rawValue)
         )
+        #expect(document.enumeration("InstanceRole") == InstanceRole.allCases.map(\.rawValue))
+        #expect(document.enumeration("SignalStatus") == SignalStatus.allCases.map(\.rawValue))
         let webhooks = document.root["webhooks"]?.object ?? [:]
         let types =
             SessionEvent.Kind.allCases.map(\.rawValue)

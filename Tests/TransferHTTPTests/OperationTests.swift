@@ -50,9 +50,36 @@ import TransferWire
             let health = try await server.sendPlain("GET", "/health").json(HealthDocument.self)
             #expect(health.status == "pass")
             #expect(health.uptimeSeconds == 3)
+            #expect(health.roles == ["api", "worker"])
+            #expect(health.signals.status == "pass")
             let document = try await server.sendPlain("GET", "/openapi.yaml")
             #expect(document.text == "openapi: 3.1.0\n")
             #expect(document.fields["content-type"] == "application/yaml")
+        }
+    }
+
+    @Test func anInstanceWithoutTheAPIAnswersWhoeverWatchesItAndNobodyElse() async throws {
+        let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+        let probes = ProbeAPI(health: .fixture(), logger: logger)
+        try await APIServer.serving(
+            by: { probes.application(host: "127.0.0.1", port: 0, onServerRunning: $0) }
+        ) { port in
+            let client = HTTPClient(port: port)
+            func get(_ path: String) async throws -> HTTPClient.Answer {
+                try await client.exchange(
+                    HTTPClient.request("GET", path, fields: [], body: nil)
+                )
+            }
+            for path in ["/livez", "/readyz", "/health"] {
+                #expect(try await get(path).status == 200)
+            }
+            #expect(try await get("/openapi.yaml").status == 404)
+            for path in ["/v1/sessions", "/v1/nonsense", "/"] {
+                let answer = try await get(path)
+                #expect(answer.status == 503)
+                #expect(answer.code == .unavailable)
+                #expect(answer.text.contains("does not answer clients"))
+            }
         }
     }
 

@@ -113,11 +113,11 @@ struct WebhookReplayTests {
             try await fixture.store.endpoint(tenant: fixture.tenant, subscription: id)
         )
         try await fixture.withDispatcher { dispatcher in
-            let refused = await dispatcher.sendTest(of: id, to: endpoint)
+            let refused = await dispatcher.sender.sendTest(of: id, to: endpoint)
             #expect(refused.status == 418)
             #expect(refused.reason == "http_status")
             #expect(refused.answer == "teapot")
-            let taken = await dispatcher.sendTest(of: id, to: endpoint)
+            let taken = await dispatcher.sender.sendTest(of: id, to: endpoint)
             #expect(taken.status == 200)
             #expect(taken.reason == nil)
         }

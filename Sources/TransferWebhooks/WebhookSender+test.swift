@@ -1,7 +1,7 @@
 package import TransferModel
 import TransferWire
 
-extension WebhookDispatcher {
+extension WebhookSender {
     /// Sends a signed message that tells of no event, once, outside all order and without a trace.
     ///
     /// - Returns: how it went.
@@ -9,9 +9,9 @@ extension WebhookDispatcher {
         of subscription: SubscriptionID,
         to endpoint: Endpoint
     ) async -> DeliveryAttempt {
-        guard let message = WebhookMessage(testing: subscription, at: sender.now()) else {
+        guard let message = WebhookMessage(testing: subscription, at: now()) else {
             return SentMessage.notSent.attempt()
         }
-        return await sender.send(message, to: endpoint).attempt()
+        return await send(message, to: endpoint).attempt()
     }
 }

@@ -1,0 +1,111 @@
+import Curl
+import Foundation
+import Logging
+import ServiceLifecycle
+import TransferContainer
+import TransferEngine
+import TransferModel
+import TransferSecrets
+import TransferStore
+import TransferWebhooks
+
+/// The parts that run tasks and tell of them, as far as the roles of this instance ask for them.
+struct Instance: Sendable {
+    /// In the order in which they are to be started, and stopped the other way round.
+    let services: [any Service]
+    /// Sends messages that tell of no event; origins and subscribers never share connections.
+    let sender: WebhookSender
+
+    /// Puts the parts together, and registers the instance if it is to hold tasks or deliveries.
+    ///
+    /// `container` is used by workers only; `signals` is told what the parts have committed, and tells
+    /// them what others have.
+    init(
+        _ configuration: ServerConfiguration,
+        store: TransferStore,
+        container: Container?,
+        secrets: SecretBox?,
+        pruner: Pruner,
+        signals: InstanceSignals,
+        logger: Logger
+    ) async throws {
+        let policy = configuration.egress
+        let egress = EgressGuard { policy.allows($0.bytes) }
+        let subscribers = try CurlLoop(name: "webhooks")
+        sender = WebhookSender(curl: subscribers, egress: egress, version: Version.current)
+        let roles = configuration.roles
+        guard roles.contains(.worker) || roles.contains(.webhooks) else {
+            services = []
+            return
+        }
+        let settings = EngineConfiguration(configuration, egress: egress)
+        let identity = WorkerIdentity(
+            incarnation: try await store.registerWorker(name: settings.workerName)
+        )
+        var parts: [any Service] = []
+        if roles.contains(.webhooks) {
+            var bounds = DeliveryBounds()
+            bounds.pollInterval = configuration.pollInterval
+            let dispatcher = WebhookDispatcher(
+                store: store,
+                worker: identity,
+                curl: subscribers,
+                egress: egress,
+                bounds: bounds,
+                linkBase: configuration.publicURL,
+                version: Version.current,
+                logger: logger
+            )
+            signals.add { if $0.contains(.deliveries) { dispatcher.signal() } }
+            parts.append(DispatchService(dispatcher: dispatcher, signals: signals))
+        }
+        var engine: TransferEngine?
+        if roles.contains(.worker), let container {
+            let worker = try TransferEngine(
+                store: store,
+                identity: identity,
+                container: container,
+                // Room for transfers that are ending while others take their slots.
+                curl: CurlLoop(name: "transfers", connectionsMax: 2 * configuration.concurrency),
+                secrets: secrets,
+                configuration: settings,
+                logger: logger,
+                onEvents: { signals.tell([.deliveries, .events]) },
+                onWork: { signals.tell([.work]) }
+            )
+            signals.add { worker.wake(for: $0) }
+            parts += [pruner, worker]
+            engine = worker
+        }
+        let leaseKeeper = LeaseKeeper(
+            store: store,
+            identity: identity,
+            configuration: settings,
+            logger: logger,
+            onDeclaredDead: { [engine] in engine?.dropAttempts() }
+        )
+        services = [leaseKeeper] + parts
+    }
+}
+
+/// Delivers, and tells the others when what was left over has been given back.
+private struct DispatchService: Service {
+    let dispatcher: WebhookDispatcher
+    let signals: InstanceSignals
+
+    func run() async throws {
+        await dispatcher.run()
+        signals.tell([.deliveries])
+    }
+}
+
+extension EngineConfiguration {
+    fileprivate init(_ configuration: ServerConfiguration, egress: EgressGuard) {
+        self.init(egress: egress)
+        concurrency = configuration.concurrency
+        connectionsPerHost = configuration.connectionsPerHost
+        fileBytesMax = configuration.fileBytesMax
+        pollInterval = configuration.pollInterval
+        workerName = "\(ProcessInfo.processInfo.hostName):\(getpid())"
+    }
+}

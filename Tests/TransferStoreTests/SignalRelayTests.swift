@@ -1,0 +1,165 @@
+import Logging
+import Postgres
+import Synchronization
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct SignalRelayTests {
+    /// An instance that writes down what it hears.
+    private final class Instance: Sendable {
+        private let all = Mutex<[Set<Signal>]>([])
+        private let connects = Mutex(0)
+
+        var heard: [Set<Signal>] { all.withLock { $0 } }
+        var connectCount: Int { connects.withLock { $0 } }
+        func hear(_ signals: Set<Signal>) { all.withLock { $0.append(signals) } }
+        func forget() { all.withLock { $0 = [] } }
+
+        func relay(
+            _ connect: @escaping @Sendable () async throws(PostgresError) -> Connection
+        ) -> SignalRelay {
+            SignalRelay(
+                channel: TestDatabase.current.schema,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                connect: { [self] () async throws(PostgresError) in
+                    connects.withLock { $0 += 1 }
+                    return try await connect()
+                },
+                onSignals: { [self] in hear($0) }
+            )
+        }
+    }
+
+    /// Runs two connected relays while `body` runs, which is to begin with empty ears.
+    private func withTwo(
+        _ body: (_ first: (SignalRelay, Instance), _ second: (SignalRelay, Instance)) async throws
+            -> Void
+    ) async throws {
+        let (first, second) = (Instance(), Instance())
+        let database = TestDatabase.current
+        let connect: @Sendable () async throws(PostgresError) -> Connection = {
+            () async throws(PostgresError) in
+            try await database.connection()
+        }
+        let relays = [first, second].map { $0.relay(connect) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for relay in relays { group.addTask { await relay.run() } }
+            try await eventually("both are connected") {
+                relays.allSatisfy(\.isConnected) && first.heard.count == 1
+                    && second.heard.count == 1
+            }
+            first.forget()
+            second.forget()
+            try await body((relays[0], first), (relays[1], second))
+            group.cancelAll()
+        }
+        #expect(!relays.contains { $0.isConnected })
+    }
+
+    @Test func tellsTheOthersAndNotItself() async throws {
+        try await withTwo { first, second in
+            first.0.send([.work])
+            try await eventually("the other hears") { second.1.heard == [[.work]] }
+            second.0.send([.events, .control])
+            try await eventually("the other hears") {
+                Set(first.1.heard) == [[.events], [.control]]
+            }
+            #expect(second.1.heard == [[.work]])
+        }
+    }
+
+    @Test func aBurstIsFewMessages() async throws {
+        try await withTwo { first, second in
+            for _ in 0..<1000 { first.0.send(Set(Signal.allCases)) }
+            first.0.send([.work])
+            try await eventually("all kinds are heard") {
+                Set(second.1.heard).count == Signal.allCases.count
+            }
+            // Two rounds, or three when the first was sent in the middle of the burst.
+            #expect(second.1.heard.count <= 3 * Signal.allCases.count)
+        }
+    }
+
+    @Test func comesBackWhenItsConnectionIsCutAndLooksAtEverything() async throws {
+        try await withTwo { first, second in
+            let admin = try await TestDatabase.current.connection()
+            _ = try await admin.execute(
+                """
+                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE query LIKE 'LISTEN%' AND query LIKE \("%\(TestDatabase.current.schema)%")
+                """
+            )
+            try await eventually("both connect again") {
+                first.1.connectCount == 2 && second.1.connectCount == 2
+                    && first.0.isConnected && second.0.isConnected
+            }
+            #expect(first.1.heard == [Set(Signal.allCases)])
+            first.0.send([.deliveries])
+            try await eventually("the other hears") { second.1.heard.last == [.deliveries] }
+        }
+    }
+
+    @Test func whatIsToldWhileTheConnectionIsAwayIsSentLater() async throws {
+        let (first, second) = (Instance(), Instance())
+        let gate = Gate()
+        let database = TestDatabase.current
+        let relays = [
+            first.relay { () async throws(PostgresError) in
+                if gate.isClosed {
+                    return try await Connection.open(
+                        ConnectionConfiguration(url: "postgres://nobody@127.0.0.1:1/none"),
+                        on: database.loop
+                    )
+                }
+                return try await database.connection()
+            },
+            second.relay { () async throws(PostgresError) in try await database.connection() },
+        ]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for relay in relays { group.addTask { await relay.run() } }
+            try await eventually("one is connected, one has tried again") {
+                relays[1].isConnected && first.connectCount > 1
+            }
+            #expect(!relays[0].isConnected)
+            second.forget()
+            relays[0].send([.work])
+            gate.open()
+            try await eventually("the other hears") { second.heard == [[.work]] }
+            group.cancelAll()
+        }
+    }
+
+    @Test func whatIsToldLastIsSentBeforeItStops() async throws {
+        let (first, second) = (Instance(), Instance())
+        let database = TestDatabase.current
+        let relays = [first, second].map {
+            $0.relay { () async throws(PostgresError) in try await database.connection() }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await relays[1].run() }
+            try await withThrowingTaskGroup(of: Void.self) { stopped in
+                stopped.addTask { await relays[0].run() }
+                try await eventually("both are connected") { relays.allSatisfy(\.isConnected) }
+                // Within the time in which a second message would wait for its turn.
+                relays[0].send([.work])
+                try await eventually("the first is on its way") {
+                    second.heard.contains([.work])
+                }
+                relays[0].send([.deliveries])
+                stopped.cancelAll()
+            }
+            try await eventually("the last is heard") { second.heard.contains([.deliveries]) }
+            group.cancelAll()
+        }
+    }
+
+    /// Lets nothing through until it is opened.
+    private final class Gate: Sendable {
+        private let state = Mutex(true)
+
+        var isClosed: Bool { state.withLock { $0 } }
+        func open() { state.withLock { $0 = false } }
+    }
+}
