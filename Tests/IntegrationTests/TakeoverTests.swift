@@ -1,0 +1,245 @@
+import Curl
+import FaultProxy
+import Foundation
+import Glibc
+import Testing
+import TransferTestSupport
+import TransferWire
+
+/// What several instances on one database do for each other when one of them ends or sleeps.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct TakeoverTests {
+    private static let terminal: Set = ["task.completed", "task.failed", "task.cancelled"]
+    /// Within which others go on: a lease, the time between two looks for dead ones, and what a
+    /// busy machine adds.
+    private static let patience: Duration = .seconds(60)
+
+    /// A session with downloads that an API instance has taken.
+    private struct Work {
+        let client: APIClient
+        let ids: [String]
+        let bodies: [OriginBody]
+        let receiver: WebhookReceiver
+
+        /// Each task has one end and the right bytes, its session one end, the events no gap, and
+        /// the subscriber all of them, for the first time in order.
+        func check(_ directory: DataDirectory) async throws {
+            try await eventually("all tasks have ended", within: patience) {
+                // Nothing is answered while the database is away.
+                (try? await client.events(of: "s"))?.last?.type == "session.events_finished"
+            }
+            for (id, body) in zip(ids, bodies) {
+                let content = try await client.send("GET", "/v1/tasks/\(id)/content")
+                #expect(content.status == 200)
+                #expect(OriginBody.sha256(of: content.body) == body.sha256)
+            }
+            let events = try await client.events(of: "s")
+            let ends = events.filter { terminal.contains($0.type) }
+            #expect(ends.compactMap { $0.data.task?.id }.sorted() == ids.sorted())
+            #expect(events.count { $0.type == "session.events_finished" } == 1)
+            #expect(events.map(\.data.sequence) == (1...Int64(events.count)).map { $0 })
+            try await eventually("the subscriber has all", within: patience) {
+                Set(receiver.received().map(\.id)).count == events.count
+            }
+            var newest: Int64 = 0
+            for message in receiver.received() {
+                let sequence = try message.event().sequence
+                #expect(sequence <= newest + 1)
+                newest = max(newest, sequence)
+            }
+            try await eventually("no part is left", within: patience) {
+                directory.parts().isEmpty
+            }
+        }
+    }
+
+    /// Submits downloads that stop at `kept` bytes until the gate opens.
+    private func submit(
+        _ count: Int,
+        size: Int,
+        kept: Int,
+        _ origin: LoopbackOrigin,
+        _ gate: OriginGate,
+        over client: APIClient
+    ) async throws -> Work {
+        let receiver = try WebhookReceiver()
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let hook = #"{"url":"\#(receiver.open())"}"#
+        #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
+        let bodies = (0..<count).map { OriginBody.random(seed: UInt64($0), size: size) }
+        for (index, body) in bodies.enumerated() {
+            origin.when("/\(index)") { request in
+                .file(body, etag: "\"\(index)\"", for: request, pause: (kept, gate))
+            }
+        }
+        let ids = try await client.submit(bodies.indices.map { origin.url("/\($0)") }, to: "s")
+        return Work(client: client, ids: ids, bodies: bodies, receiver: receiver)
+    }
+
+    private func progress(_ work: Work, _ bytes: Int) async throws {
+        for id in work.ids {
+            try await eventually("progress is told") {
+                try await work.client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+                    .countOfBytesReceived == Int64(bytes)
+            }
+        }
+    }
+
+    @Test func anotherGoesOnWhereAKilledWorkerWas() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        let front = try await ServiceProcess(in: directory, ["--roles", "api"])
+        let first = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
+        let client = try APIClient(front, key: directory.apiKey())
+        let work = try await submit(6, size: 4_000_000, kept: 3_000_000, origin, gate, over: client)
+        try await progress(work, 3_000_000)
+        let second = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
+        #expect(await first.killNow() == 128 + SIGKILL)
+        gate.open()
+        try await work.check(directory)
+        for (index, id) in work.ids.enumerated() {
+            let requests = origin.log.now.requests(at: "/\(index)")
+            #expect(requests.map { $0["Range"] } == [nil, "bytes=3000000-"])
+            let attempts = try await client.get("/v1/tasks/\(id)/attempts", as: AttemptList.self)
+            #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
+        }
+        for service in [second, front] { #expect(await service.terminate() == 0) }
+    }
+
+    @Test func aWorkerThatOnlySleptPublishesNothing() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        let front = try await ServiceProcess(in: directory, ["--roles", "api"])
+        let sleeper = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
+        let client = try APIClient(front, key: directory.apiKey())
+        let work = try await submit(6, size: 400_000, kept: 300_000, origin, gate, over: client)
+        for index in 0..<6 { await origin.log.arrived(1, at: "/\(index)") }
+        try await progress(work, 300_000)
+        sleeper.pause()
+        let paused = ContinuousClock.now
+        let second = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
+        // The bytes that it misses come to the sleeper too, into its own files.
+        for index in 0..<6 { await origin.log.arrived(2, at: "/\(index)") }
+        gate.open()
+        try await eventually("all tasks have ended", within: Self.patience) {
+            try await client.events(of: "s").last?.type == "session.events_finished"
+        }
+        let files = try directory.results()
+        try await eventually("three leases are over", within: Self.patience) {
+            ContinuousClock.now - paused > .seconds(31)
+        }
+        sleeper.resume()
+        // It says by its registration that it has seen what happened.
+        try await eventually("both workers live", within: Self.patience) {
+            try await client.get("/health", as: HealthDocument.self).workers == 2
+        }
+        try await work.check(directory)
+        #expect(try directory.results() == files)
+        for service in [sleeper, second, front] { #expect(await service.terminate() == 0) }
+        #expect(try directory.results() == files)
+        #expect(directory.parts().isEmpty)
+    }
+
+    @Test func aWorkerThatIsAskedToStopLeavesItsWorkToAnotherAtOnce() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        // Only a signal can tell the second worker within the time of this test: it looks for dead
+        // ones, and this one does not die.
+        let options = ["--poll-interval", "3600"]
+        let front = try await ServiceProcess(in: directory, ["--roles", "api"] + options)
+        let workers = ["--roles", "worker,webhooks"] + options
+        let first = try await ServiceProcess(in: directory, workers)
+        let client = try APIClient(front, key: directory.apiKey())
+        let probe = try APIClient(first, key: "none")
+        let work = try await submit(4, size: 4_000_000, kept: 3_000_000, origin, gate, over: client)
+        try await progress(work, 3_000_000)
+        let second = try await ServiceProcess(in: directory, workers)
+        let other = try APIClient(second, key: "none")
+        try await eventually("the second hears others") {
+            try await other.get("/health", as: HealthDocument.self).signals.status == "pass"
+        }
+        #expect(await probe.status("GET", "/readyz") == 200)
+        #expect(await first.terminate() == 0)
+        #expect(try await client.get("/health", as: HealthDocument.self).workers ?? 0 <= 2)
+        gate.open()
+        try await work.check(directory)
+        for (index, id) in work.ids.enumerated() {
+            let requests = origin.log.now.requests(at: "/\(index)")
+            #expect(requests.map { $0["Range"] } == [nil, "bytes=3000000-"])
+            let task = try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+            // Given back, and not lost.
+            #expect(task.attempt == 1)
+        }
+        for service in [second, front] { #expect(await service.terminate() == 0) }
+    }
+
+    @Test func bytesFlowOnWhenTheInstanceDiesThatTookTheTask() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        let front = try await ServiceProcess(in: directory, ["--roles", "api"])
+        let worker = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
+        var client = try APIClient(front, key: directory.apiKey())
+        var work = try await submit(6, size: 400_000, kept: 300_000, origin, gate, over: client)
+        for index in 0..<6 { await origin.log.arrived(1, at: "/\(index)") }
+        #expect(await front.killNow() == 128 + SIGKILL)
+        gate.open()
+        let next = try await ServiceProcess(in: directory, ["--roles", "api"])
+        client = try APIClient(next, key: directory.apiKey())
+        work = Work(client: client, ids: work.ids, bodies: work.bodies, receiver: work.receiver)
+        try await work.check(directory)
+        for index in 0..<6 { #expect(origin.log.now.requests(at: "/\(index)").count == 1) }
+        for service in [worker, next] { #expect(await service.terminate() == 0) }
+    }
+
+    @Test func nothingIsLostWhenTheDatabaseIsStoppedAtOnceUnderLoad() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        let options = ["--connections-per-host", "64"]
+        let front = try await ServiceProcess(in: directory, ["--roles", "api"])
+        let workers = ["--roles", "worker,webhooks"] + options
+        let first = try await ServiceProcess(in: directory, workers)
+        let second = try await ServiceProcess(in: directory, workers)
+        let client = try APIClient(front, key: directory.apiKey())
+        let work = try await submit(300, size: 40_000, kept: 40_000, origin, gate, over: client)
+        gate.open()
+        // In the middle, not before the begin.
+        try await eventually("some have ended") {
+            try await client.events(of: "s").contains { $0.type == "task.completed" }
+        }
+        let server = try #require(directory.databaseServer)
+        // An immediate shutdown (PostgreSQL manual, pg_ctl).
+        kill(server, SIGQUIT)
+        try await eventually("the server has stopped") { !directory.isAlive(server) }
+        try await eventually("the service recovers by itself", within: Self.patience) {
+            await client.status("GET", "/readyz") == 200
+        }
+        try await work.check(directory)
+        for service in [first, second, front] { #expect(await service.terminate() == 0) }
+    }
+
+    @Test func theCapOnConnectionsToAHostIsThatOfEachInstance() async throws {
+        let directory = DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        let front = try await ServiceProcess(in: directory, ["--roles", "api"])
+        let workers = ["--roles", "worker,webhooks", "--connections-per-host", "3"]
+        let first = try await ServiceProcess(in: directory, workers)
+        let second = try await ServiceProcess(in: directory, workers)
+        let client = try APIClient(front, key: directory.apiKey())
+        let work = try await submit(12, size: 40_000, kept: 20_000, origin, gate, over: client)
+        try await eventually("both are full") { origin.log.now.requests.count == 6 }
+        gate.open()
+        try await work.check(directory)
+        for service in [first, second, front] { #expect(await service.terminate() == 0) }
+    }
+}
