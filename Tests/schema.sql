@@ -225,6 +225,18 @@ CREATE TABLE event (
     CONSTRAINT event_sequence_check CHECK ((sequence > 0))
 ) PARTITION BY RANGE (occurred_at);
 
+CREATE TABLE expired_task (
+    task_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    failure_code text,
+    client_string bytea,
+    CONSTRAINT expired_task_client_string_check CHECK ((octet_length(client_string) <= 65536)),
+    CONSTRAINT expired_task_pkey PRIMARY KEY (task_id)
+);
+
 CREATE TABLE failure_streak (
     subscription_id uuid NOT NULL,
     failing_since timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
@@ -380,9 +392,11 @@ CREATE TABLE session (
     revision integer NOT NULL DEFAULT 1,
     client text NOT NULL DEFAULT 'default'::text,
     shared_container_identifier text,
+    result_retention_ms bigint,
     CONSTRAINT session_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 255))),
     CONSTRAINT session_kind_check CHECK ((kind = ANY (ARRAY['background'::text, 'ephemeral'::text]))),
     CONSTRAINT session_pkey PRIMARY KEY (id),
+    CONSTRAINT session_result_retention_ms_check CHECK ((result_retention_ms > 0)),
     CONSTRAINT session_shared_container_identifier_check CHECK (((octet_length(shared_container_identifier) >= 1) AND (octet_length(shared_container_identifier) <= 64))),
     CONSTRAINT session_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id),
     CONSTRAINT session_timeout_for_request_ms_check CHECK ((timeout_for_request_ms > 0)),
@@ -547,9 +561,12 @@ CREATE INDEX delivery_by_worker ON delivery USING btree (worker) WHERE (worker I
 CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);
 CREATE INDEX delivery_log_by_subscription ON delivery_log USING btree (subscription_id, id);
 CREATE INDEX delivery_log_replay_due ON delivery_log USING btree (replay_due_at) WHERE (replay_due_at IS NOT NULL);
+CREATE INDEX expired_task_by_generation ON expired_task USING btree (session_id, generation);
+CREATE INDEX expired_task_failed ON expired_task USING btree (session_id, generation, task_id) WHERE (failure_code IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
 CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id);
 CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
+CREATE INDEX partial_by_source ON partial USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);
 CREATE INDEX publication_by_worker ON publication USING btree (worker);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);

@@ -7,7 +7,7 @@ package import TransferModel
 /// Every path is resolved beneath it by the kernel, without symbolic links, so that no name and no
 /// planted link leads outside. All calls block and belong on a thread that may.
 package final class Container: Sendable {
-    private let root: Int32
+    let root: Int32
 
     /// Opens `directory`, and creates it when its parent exists.
     ///

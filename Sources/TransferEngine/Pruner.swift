@@ -1,8 +1,10 @@
 package import Logging
 import ServiceLifecycle
+package import TransferContainer
 package import TransferStore
 
-/// Makes room for the events to come and removes those that are too old, with what only they used.
+/// Makes room for the events to come, and removes what is too old: events, and tasks with their
+/// results. Also looks after files that nobody else would remove.
 ///
 /// Every instance has one, and each finds out what is left to do; an advisory lock lets one of them
 /// do it at a time.
@@ -16,16 +18,25 @@ package struct Pruner: Service {
     private static let triesMax = 20
     private static let triesPause: Duration = .seconds(1)
 
-    private let store: TransferStore
+    let store: TransferStore
+    let files: ContainerSweeper
+    let logger: Logger
     private let retention: Duration
-    private let logger: Logger
 
     /// - Parameters:
     ///   - store: what is pruned.
+    ///   - container: where the results are.
     ///   - retention: how long events are kept at least; they go by the week.
     ///   - logger: is told what was removed.
-    package init(store: TransferStore, retention: Duration, logger: Logger) {
+    /// - Throws: when there is no thread for it.
+    package init(
+        store: TransferStore,
+        container: Container,
+        retention: Duration,
+        logger: Logger
+    ) throws {
         self.store = store
+        files = try ContainerSweeper(container)
         self.retention = retention
         self.logger = logger
     }
@@ -33,13 +44,15 @@ package struct Pruner: Service {
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                do throws(StoreError) {
+                await tried("old events not removed") { () throws(StoreError) in
                     try await makePartitions()
                     try await prune()
-                } catch {
-                    if !Task.isCancelled {
-                        logger.warning("old events not removed", metadata: ["error": "\(error)"])
-                    }
+                }
+                await tried("old tasks not removed") { () throws(StoreError) in
+                    try await expireTasks()
+                }
+                await tried("files of nobody not removed") { () throws(StoreError) in
+                    try await sweepFiles()
                 }
                 do { try await Task.sleep(for: Self.interval.jittered) } catch { return }
             }
@@ -62,6 +75,21 @@ package struct Pruner: Service {
         }
     }
 
+    /// Does one kind of work, so that the others are done although it fails.
+    private func tried(
+        _ failure: Logger.Message,
+        _ work: () async throws(StoreError) -> Void
+    ) async {
+        do throws(StoreError) {
+            try await work()
+        } catch {
+            if !Task.isCancelled { logger.warning(failure, metadata: ["error": "\(error)"]) }
+        }
+    }
+
+    /// The last event of what waits for its subscribers is gone by then, with its week.
+    var holdMax: Duration { retention + .seconds(7 * 24 * 3600) }
+
     private func prune() async throws(StoreError) {
         for name in try await store.expiredEventPartitions(olderThan: retention) {
             try await patiently { () throws(StoreError) in
@@ -79,7 +107,7 @@ package struct Pruner: Service {
     }
 
     /// Goes through a table from the begin to the end, in batches.
-    private func sweep<Position>(
+    func sweep<Position>(
         _ next: (Position?) async throws(StoreError) -> Sweep<Position>
     ) async throws(StoreError) {
         var position: Position?

@@ -33,7 +33,7 @@ struct ContentRoutes: Sendable {
         fields: HTTPFields
     ) async throws -> Response {
         guard let task = try await store.task(tenant: tenant, id: id) else {
-            throw Problem(.unknownTask)
+            throw try await store.noTask(id, tenant: tenant)
         }
         guard task.state == .completed, let result = task.result else {
             throw Problem(.taskNotCompleted, "The task is \(task.state.rawValue).")

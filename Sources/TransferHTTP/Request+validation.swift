@@ -158,6 +158,13 @@ extension SessionConfigurationRequest {
             )
         }
         configuration.sharedContainerIdentifier = sharedContainerIdentifier
+        var check = RangeCheck(pointer: pointer)
+        configuration.resultRetention = check.seconds(
+            resultRetention,
+            SessionConfiguration.resultRetentionSeconds,
+            "result_retention"
+        )
+        errors += check.errors
         configuration.additionalHeaders = HeaderRules.validate(
             additionalHeaders ?? [:],
             at: "\(pointer)/additional_headers",

@@ -273,6 +273,7 @@ extension SessionDocument {
                 ),
                 totalBytesPerSecondMax: configuration.totalBytesPerSecondMax,
                 sharedContainerIdentifier: configuration.sharedContainerIdentifier,
+                resultRetention: configuration.resultRetention.map { $0 / .seconds(1) },
                 options: OptionsDocument(options)
             ),
             generation: session.progress.generation,

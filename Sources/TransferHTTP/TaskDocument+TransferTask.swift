@@ -56,6 +56,7 @@ extension TaskDocument {
         }
         if task.state == .completed { content = APIPath.content(of: task.id) }
         finishedAt = task.finishedAt.map(Timestamp.init)
+        expiresAt = task.expiresAt.map(Timestamp.init)
     }
 }
 

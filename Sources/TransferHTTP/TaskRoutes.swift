@@ -144,20 +144,24 @@ struct TaskRoutes: Sendable {
         tenant: TenantID
     ) async throws -> Answer {
         let task = try await store.task(tenant: tenant, id: id)
-        guard let task, let preference else { return try await document(of: task, tenant) }
+        guard let task, let preference else { return try await document(of: task, id, tenant) }
         if !task.state.isTerminal {
             let known = task.state
             _ = await watch.news(of: id, within: .seconds(preference.seconds)) { $0 != known }
         }
         let changed = try await store.task(tenant: tenant, id: id)
-        var answer = try await document(of: changed, tenant)
+        var answer = try await document(of: changed, id, tenant)
         answer.preferenceApplied = preference.applied
         return answer
     }
 
     /// The task alone: pages and events are to stay small.
-    private func document(of task: TransferTask?, _ tenant: TenantID) async throws -> Answer {
-        guard let task else { throw Problem(.unknownTask) }
+    private func document(
+        of task: TransferTask?,
+        _ id: TaskID,
+        _ tenant: TenantID
+    ) async throws -> Answer {
+        guard let task else { throw try await store.noTask(id, tenant: tenant) }
         var document = TaskDocument(task)
         if task.kind == .data, task.state == .completed {
             let body = try await store.responseBody(tenant: tenant, task: task.id) ?? []
@@ -201,14 +205,14 @@ struct TaskRoutes: Sendable {
 
     func attempts(_ id: TaskID, tenant: TenantID) async throws -> Answer {
         guard let attempts = try await store.attempts(tenant: tenant, task: id) else {
-            throw Problem(.unknownTask)
+            throw try await store.noTask(id, tenant: tenant)
         }
         return try .json(AttemptList(items: attempts.map(AttemptDocument.init)))
     }
 
     func metrics(_ id: TaskID, tenant: TenantID) async throws -> Answer {
         guard let metrics = try await store.metrics(tenant: tenant, task: id) else {
-            throw Problem(.unknownTask)
+            throw try await store.noTask(id, tenant: tenant)
         }
         return try .json(TaskMetricsDocument(metrics))
     }
@@ -262,6 +266,13 @@ extension TaskSubmission {
 }
 
 extension TransferStore {
+    /// What a request is told whose task is not there: that it was, as long as that is known.
+    func noTask(_ id: TaskID, tenant: TenantID) async throws -> Problem {
+        try await isExpired(tenant: tenant, id: id)
+            ? Problem(.taskExpired, "It ended longer ago than its session's `result_retention`.")
+            : Problem(.unknownTask)
+    }
+
     /// What the same request was answered before.
     ///
     /// - Throws: ``Problem`` when the key belongs to another request.

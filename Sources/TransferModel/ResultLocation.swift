@@ -19,6 +19,23 @@ package enum ResultLocation {
     {
         "\(path(of: task, destination: destination)).\(fence).part"
     }
+
+    /// The fence of a file with the name of a part file; nil of any other. Clients cannot name a
+    /// destination like that.
+    package static func fence(ofPart path: some StringProtocol) -> Fence? {
+        let bytes = Array(path.utf8.suffix(partSuffixBytes))
+        guard bytes.count == partSuffixBytes, bytes[0] == UInt8(ascii: "."),
+            bytes.suffix(5).elementsEqual(".part".utf8)
+        else { return nil }
+        let digits = bytes[1..<17]
+        guard digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
+            let value = UInt64(String(decoding: digits, as: UTF8.self), radix: 16)
+        else { return nil }
+        return Fence(rawValue: Int64(bitPattern: value))
+    }
+
+    /// A dot, sixteen digits and `.part`.
+    private static let partSuffixBytes = 22
 }
 
 extension ResultLocation {

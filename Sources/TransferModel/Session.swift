@@ -67,9 +67,14 @@ package struct SessionConfiguration: Equatable, Sendable {
     package var totalBytesPerSecondMax: Int64?
     /// What an extension shares with its app; `sharedContainerIdentifier`.
     package var sharedContainerIdentifier: String?
+    /// How long an ended task is kept, with its result; nil for as long as the service says.
+    package var resultRetention: Duration?
 
     package static let timeoutForRequestDefault: Duration = .seconds(60)
     package static let timeoutForResourceDefault: Duration = .seconds(7 * 24 * 3600)
+    package static let resultRetentionDefault: Duration = .seconds(7 * 24 * 3600)
+    /// A minute to ten years.
+    package static let resultRetentionSeconds: ClosedRange<Double> = 60...315_360_000
 
     package init(
         timeoutForRequest: Duration = timeoutForRequestDefault,
@@ -77,7 +82,8 @@ package struct SessionConfiguration: Equatable, Sendable {
         additionalHeaders: [HTTPHeader] = [],
         options: TransferOptions = TransferOptions(),
         totalBytesPerSecondMax: Int64? = nil,
-        sharedContainerIdentifier: String? = nil
+        sharedContainerIdentifier: String? = nil,
+        resultRetention: Duration? = nil
     ) {
         self.timeoutForRequest = timeoutForRequest
         self.timeoutForResource = timeoutForResource
@@ -85,6 +91,7 @@ package struct SessionConfiguration: Equatable, Sendable {
         self.options = options
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
         self.sharedContainerIdentifier = sharedContainerIdentifier
+        self.resultRetention = resultRetention
     }
 }
 

@@ -81,6 +81,8 @@ package struct TransferTask: Sendable {
     package let result: TransferResult?
     package let createdAt: Date
     package let finishedAt: Date?
+    /// Until when at least it is kept; nil before its end.
+    package let expiresAt: Date?
 
     package init(
         id: TaskID,
@@ -107,7 +109,8 @@ package struct TransferTask: Sendable {
         failure: TransferFailure?,
         result: TransferResult?,
         createdAt: Date,
-        finishedAt: Date?
+        finishedAt: Date?,
+        expiresAt: Date?
     ) {
         self.id = id
         self.session = session
@@ -134,6 +137,7 @@ package struct TransferTask: Sendable {
         self.result = result
         self.createdAt = createdAt
         self.finishedAt = finishedAt
+        self.expiresAt = expiresAt
     }
 }
 
@@ -193,7 +197,8 @@ package struct Destination: Hashable, Sendable {
         }
         let isReserved = bytes.split(separator: UInt8(ascii: "/"))[0]
             .elementsEqual(ResultLocation.reservedFolder.utf8)
-        guard !isReserved else { return nil }
+        // A part file has such a name, and is removed when its attempt is gone.
+        guard !isReserved, ResultLocation.fence(ofPart: path) == nil else { return nil }
         self.path = path
         self.overwrite = overwrite
     }

@@ -1,7 +1,7 @@
 import Postgres
 package import TransferModel
 
-/// What an ended task of an ephemeral session leaves in its tenant's container.
+/// What an ended task leaves in its tenant's container.
 package struct TaskRemains: Sendable {
     package let task: TaskID
     package let tenant: TenantID
@@ -85,6 +85,9 @@ extension TransferStore {
             attempt_row AS (
                 DELETE FROM delivery_attempt a USING log_row l WHERE a.delivery_id = l.id
             ),
+            expired_row AS (
+                DELETE FROM expired_task y USING empty e WHERE y.session_id = e.session_id
+            ),
             progress_row AS (
                 DELETE FROM session_progress p USING empty e WHERE p.session_id = e.session_id
             ),
@@ -121,7 +124,7 @@ extension TransferStore {
 }
 
 extension TaskRemains {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    init(_ row: Row) throws(PostgresError) {
         task = try row.task("id")
         tenant = try row.tenant("tenant_id")
         var paths: [String] = []

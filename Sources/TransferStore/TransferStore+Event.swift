@@ -88,16 +88,26 @@ extension TransferStore {
                 e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
                 e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
                 e.summary, e.details,
-                CASE WHEN c.task_id IS NULL THEN t.client_string ELSE c.client_string END
-                    AS client_string,
+                CASE
+                    WHEN c.task_id IS NOT NULL THEN c.client_string
+                    WHEN t.id IS NOT NULL THEN t.client_string
+                    -- Looked up only then: the task is kept no longer, and its events are.
+                    ELSE (SELECT y.client_string FROM expired_task y WHERE y.task_id = e.task_id)
+                END AS client_string,
                 CASE WHEN e.summary IS NOT NULL THEN coalesce((
                     SELECT jsonb_agg(jsonb_build_object(
-                        'id', f.task_id, 'code', f.failure->>'code') ORDER BY f.task_id)
+                        'id', f.task_id, 'code', f.code) ORDER BY f.task_id)
                     FROM (
-                        SELECT o.task_id, o.failure FROM outcome o
+                        (SELECT o.task_id, o.failure->>'code' AS code FROM outcome o
                         WHERE o.session_id = e.session_id AND o.state = 'failed'
                             AND o.generation = e.generation
-                        ORDER BY o.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax)
+                        ORDER BY o.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax))
+                        UNION ALL
+                        (SELECT y.task_id, y.failure_code FROM expired_task y
+                        WHERE y.session_id = e.session_id AND y.failure_code IS NOT NULL
+                            AND y.generation = e.generation
+                        ORDER BY y.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax))
+                        ORDER BY task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax)
                     ) f), '[]'::jsonb) END AS failed_tasks
             FROM event e
             LEFT JOIN session s ON s.id = e.session_id
@@ -133,6 +143,9 @@ extension TransferStore {
             """
             SELECT id, client_string FROM task
             WHERE id = ANY(\(ids)) AND client_string IS NOT NULL
+            UNION ALL
+            SELECT task_id, client_string FROM expired_task
+            WHERE task_id = ANY(\(ids)) AND client_string IS NOT NULL
             """
         )
         return try decoding { () throws(PostgresError) in

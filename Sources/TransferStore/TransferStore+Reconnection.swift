@@ -88,7 +88,10 @@ extension TransferStore {
                 expiresAt: try rows[1].first?.decodeIfPresent("expires_at"),
                 items: try rows[1].map { row throws(PostgresError) in
                     // One task that cannot be read is no reason to withhold the others.
-                    Reconnection.Item(id: try row.task("id"), task: try? TransferTask(row))
+                    Reconnection.Item(
+                        id: try row.task("id"),
+                        task: try? TransferTask(row, keptFor: settings.resultRetention)
+                    )
                 },
                 next: candidates == Int64(limit) ? last.map { TaskID($0) } : nil
             )

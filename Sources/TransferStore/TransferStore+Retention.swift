@@ -144,9 +144,11 @@ extension TransferStore {
                 SELECT c.task_id, c.through_sequence,
                     -- One look-up for each row, however many events there are.
                     (SELECT e.sequence FROM event e
-                        WHERE e.session_id = t.session_id AND e.sequence <= c.through_sequence
+                        WHERE e.session_id = coalesce(t.session_id, x.session_id)
+                            AND e.sequence <= c.through_sequence
                         LIMIT 1) IS NULL AS is_told_by_none
                 FROM client_string_change c LEFT JOIN task t ON t.id = c.task_id
+                LEFT JOIN expired_task x ON x.task_id = c.task_id
                 WHERE (\(position?.task.uuid)::uuid IS NULL OR (c.task_id, c.through_sequence)
                         > (\(position?.task.uuid), \(position?.sequence)))
                     AND \(Self.isElected)
@@ -226,7 +228,7 @@ extension TransferStore {
         SELECT pg_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema()))
         """
     /// True in one instance at a time.
-    private static let isElected: Query = """
+    static let isElected: Query = """
         (SELECT pg_try_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema())))
         """
 }

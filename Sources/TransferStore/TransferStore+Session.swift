@@ -56,14 +56,16 @@ extension TransferStore {
                 INSERT INTO session AS s (
                     id, tenant_id, client, identifier, kind, timeout_for_request_ms,
                     timeout_for_resource_ms, additional_headers, options,
-                    total_bytes_per_second_max, shared_container_identifier)
+                    total_bytes_per_second_max, shared_container_identifier,
+                    result_retention_ms)
                 SELECT
                     \(id), c.tenant_id, c.identifier, \(identifier),
                     \((kind ?? .background).rawValue),
                     \(configuration.timeoutForRequest.milliseconds),
                     \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb,
                     \(options)::text::jsonb, \(configuration.totalBytesPerSecondMax),
-                    \(configuration.sharedContainerIdentifier)
+                    \(configuration.sharedContainerIdentifier),
+                    \(configuration.resultRetention?.milliseconds)
                 FROM client c
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
                     AND (c.kind = 'app'
@@ -76,6 +78,7 @@ extension TransferStore {
                     options = excluded.options,
                     total_bytes_per_second_max = excluded.total_bytes_per_second_max,
                     shared_container_identifier = excluded.shared_container_identifier,
+                    result_retention_ms = excluded.result_retention_ms,
                     revision = s.revision + 1
                 WHERE \(kind == nil) OR s.kind = excluded.kind
                 RETURNING s.id = \(id) AS is_created, \(Self.selectOwnLimits)
@@ -128,6 +131,7 @@ extension TransferStore {
                     options = \(options)::text::jsonb,
                     total_bytes_per_second_max = \(configuration.totalBytesPerSecondMax),
                     shared_container_identifier = \(configuration.sharedContainerIdentifier),
+                    result_retention_ms = \(configuration.resultRetention?.milliseconds),
                     revision = revision + 1
                 FROM old
                 WHERE s.id = old.id AND s.revision = \(session.revision)
@@ -185,7 +189,8 @@ extension TransferStore {
         SELECT
             s.id, s.tenant_id, s.client, s.identifier, s.kind, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, s.options,
-            s.total_bytes_per_second_max, s.shared_container_identifier, s.revision,
+            s.total_bytes_per_second_max, s.shared_container_identifier,
+            s.result_retention_ms, s.revision,
             s.created_at, p.is_finishing, p.generation, p.outstanding, p.completed,
             p.failed, p.cancelled, p.last_sequence
         FROM session s JOIN session_progress p ON p.session_id = s.id
@@ -266,7 +271,9 @@ extension Session {
                 additionalHeaders: try row.headers("additional_headers"),
                 options: try row.options("options"),
                 totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
-                sharedContainerIdentifier: try row.decodeIfPresent("shared_container_identifier")
+                sharedContainerIdentifier: try row.decodeIfPresent("shared_container_identifier"),
+                resultRetention: try row.decodeIfPresent("result_retention_ms", as: Int64.self)
+                    .map { .milliseconds($0) }
             ),
             progress: SessionProgress(
                 generation: try row.decode("generation"),

@@ -13,7 +13,7 @@ extension TransferStore {
         )
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { return nil }
-            return try TransferTask(row)
+            return try TransferTask(row, keptFor: settings.resultRetention)
         }
     }
 
@@ -63,7 +63,9 @@ extension TransferStore {
             """
         )
         return try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try TransferTask(row) }
+            try rows.map { row throws(PostgresError) in
+                try TransferTask(row, keptFor: settings.resultRetention)
+            }
         }
     }
 
@@ -189,7 +191,7 @@ extension TransferStore {
             coalesce(o.failure, d.failure,
                 CASE WHEN q.question = 'authentication' THEN q.failure END) AS failure,
             o.http_status, o.content_type, o.etag, o.is_length_verified, o.suggested_file_name,
-            o.finished_at
+            o.finished_at, s.result_retention_ms
         FROM task t
         JOIN session s ON s.id = t.session_id
         \(joinPlaces)
@@ -205,7 +207,11 @@ extension UUID {
 }
 
 extension TransferTask {
-    init(_ row: Row) throws(PostgresError) {
+    /// `retention` is that of a session which does not say.
+    init(_ row: Row, keptFor retention: Duration) throws(PostgresError) {
+        let finishedAt = try row.decodeIfPresent("finished_at", as: Date.self)
+        let retentionMS =
+            try row.decodeIfPresent("result_retention_ms", as: Int64.self) ?? retention.milliseconds
         let state = try row.word("state", as: TransferState.self)
         let bytesReceived = try row.decode("bytes_received", as: Int64.self)
         let bytesSent = try row.decode("bytes_sent", as: Int64.self)
@@ -237,7 +243,8 @@ extension TransferTask {
             failure: try row.failure("failure"),
             result: try TransferResult(outcome: row, bytesReceived: bytesReceived),
             createdAt: try row.decode("created_at"),
-            finishedAt: try row.decodeIfPresent("finished_at")
+            finishedAt: finishedAt,
+            expiresAt: finishedAt.map { $0 + Double(retentionMS) / 1000 }
         )
     }
 }

@@ -7,6 +7,7 @@ import TransferModel
 /// all, and has been committed durably when it returns.
 package struct TransferStore: Sendable {
     private let pool: ConnectionPool
+    let settings: StoreSettings
     /// Tries of a transaction that the server keeps undoing.
     private static let triesMax = 5
 
@@ -20,7 +21,10 @@ package struct TransferStore: Sendable {
         "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan",
     ]
 
-    package init(pool: ConnectionPool) { self.pool = pool }
+    package init(pool: ConnectionPool, settings: StoreSettings = StoreSettings()) {
+        self.pool = pool
+        self.settings = settings
+    }
 
     /// The release of PostgreSQL that answers.
     package func serverVersion() async throws(StoreError) -> String {

@@ -99,6 +99,8 @@ extension ProblemDetails {
         case idempotencyKeyInUse = "idempotency_key_in_use"
         /// The task's file is no longer in the container.
         case contentGone = "content_gone"
+        /// The task has ended so long ago that it is kept no longer.
+        case taskExpired = "task_expired"
         /// The events after the one that was named are not kept any more; ``oldestSequence`` is there.
         case eventsExpired = "events_expired"
         /// The body is longer than the service accepts.
@@ -140,7 +142,7 @@ extension ProblemDetails {
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
                 .staleAckToken, .idempotencyKeyInUse:
                 409
-            case .contentGone, .eventsExpired: 410
+            case .contentGone, .taskExpired, .eventsExpired: 410
             case .bodyTooLarge: 413
             case .unsupportedMediaType: 415
             case .rangeNotSatisfiable: 416
@@ -186,6 +188,7 @@ extension ProblemDetails {
             case .staleAckToken: "No message waits for the token"
             case .idempotencyKeyInUse: "The idempotency key is in use"
             case .contentGone: "The content is gone"
+            case .taskExpired: "The task is kept no longer"
             case .eventsExpired: "The events are not kept any more"
             case .bodyTooLarge: "The body is too large"
             case .unsupportedMediaType: "The media type is not supported"

@@ -24,6 +24,8 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
     package let additionalHeaders: [String: String]?
     package let totalBytesPerSecondMax: Int64?
     package let sharedContainerIdentifier: String?
+    /// In seconds.
+    package let resultRetention: Double?
     package let options: OptionsRequest
 
     package init(from decoder: any Decoder) throws {
@@ -43,6 +45,7 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
             String.self,
             forKey: .sharedContainerIdentifier
         )
+        resultRetention = try container.decodeIfPresent(Double.self, forKey: .resultRetention)
         options = try OptionsRequest(from: decoder)
     }
 }
@@ -51,6 +54,7 @@ private enum ConfigurationKey: String, CodingKey {
     case additionalHeaders = "additional_headers"
     case totalBytesPerSecondMax = "total_bytes_per_second_max"
     case sharedContainerIdentifier = "shared_container_identifier"
+    case resultRetention = "result_retention"
 }
 
 extension SessionRequest {
@@ -130,17 +134,21 @@ package struct SessionDocument: Codable, Sendable {
         package let additionalHeaders: [String: String]
         package let totalBytesPerSecondMax: Int64?
         package let sharedContainerIdentifier: String?
+        /// In seconds; nil for as long as the service says.
+        package let resultRetention: Double?
         package let options: OptionsDocument
 
         package init(
             additionalHeaders: [String: String],
             totalBytesPerSecondMax: Int64?,
             sharedContainerIdentifier: String?,
+            resultRetention: Double?,
             options: OptionsDocument
         ) {
             self.additionalHeaders = additionalHeaders
             self.totalBytesPerSecondMax = totalBytesPerSecondMax
             self.sharedContainerIdentifier = sharedContainerIdentifier
+            self.resultRetention = resultRetention
             self.options = options
         }
 
@@ -158,6 +166,7 @@ package struct SessionDocument: Codable, Sendable {
                 String.self,
                 forKey: .sharedContainerIdentifier
             )
+            resultRetention = try container.decodeIfPresent(Double.self, forKey: .resultRetention)
             options = try OptionsDocument(from: decoder)
         }
 
@@ -172,6 +181,7 @@ package struct SessionDocument: Codable, Sendable {
                 sharedContainerIdentifier,
                 forKey: .sharedContainerIdentifier
             )
+            try container.encodeIfPresent(resultRetention, forKey: .resultRetention)
             try options.encode(to: encoder)
         }
     }

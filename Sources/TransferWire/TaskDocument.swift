@@ -39,6 +39,8 @@ package struct TaskDocument: Codable, Sendable {
     package var resumeData: String?
     package var createdAt: Timestamp
     package var finishedAt: Timestamp?
+    /// Until when at least the ended task is kept.
+    package var expiresAt: Timestamp?
 
     package init(
         id: String,
@@ -94,6 +96,7 @@ package struct TaskDocument: Codable, Sendable {
         case estimatedTimeRemaining = "estimated_time_remaining"
         case createdAt = "created_at"
         case finishedAt = "finished_at"
+        case expiresAt = "expires_at"
     }
 
     /// Where the result goes in the tenant's container.

@@ -18,14 +18,14 @@ struct Instance: Sendable {
 
     /// Puts the parts together, and registers the instance if it is to hold tasks or deliveries.
     ///
-    /// `container` is used by workers only; `signals` is told what the parts have committed, and tells
+    /// `container` and `pruner` are used by workers only; `signals` is told what the parts have committed, and tells
     /// them what others have.
     init(
         _ configuration: ServerConfiguration,
         store: TransferStore,
         container: Container?,
         secrets: SecretBox?,
-        pruner: Pruner,
+        pruner: Pruner?,
         signals: InstanceSignals,
         logger: Logger
     ) async throws {
@@ -60,7 +60,7 @@ struct Instance: Sendable {
             parts.append(DispatchService(dispatcher: dispatcher, signals: signals))
         }
         var engine: TransferEngine?
-        if roles.contains(.worker), let container {
+        if roles.contains(.worker), let container, let pruner {
             let worker = try TransferEngine(
                 store: store,
                 identity: identity,

@@ -60,27 +60,36 @@ struct Serve: AsyncParsableCommand {
     ) async throws {
         try await database.migrate(logger: logger)
         let pool = ConnectionPool(configuration: database.configuration, loop: database.loop)
-        let store = TransferStore(pool: pool)
+        var settings = StoreSettings()
+        settings.resultRetention = configuration.resultsRetention
+        let store = TransferStore(pool: pool, settings: settings)
+        let roles = configuration.roles
+        let container =
+            roles.contains(.api) || roles.contains(.worker)
+            ? try Container(directory: configuration.database.containers) : nil
         let monitor = HealthMonitor(store: store, logger: logger) {
             try await database.revive(logger: logger)
         }
         try await writeFirstKey(database.location, store)
         let secrets = try SecretsKeyFile(configuration).box(logger: logger)
-        let pruner = Pruner(store: store, retention: configuration.eventsRetention, logger: logger)
+        let pruner = try container.map { container in
+            try Pruner(
+                store: store,
+                container: container,
+                retention: configuration.eventsRetention,
+                logger: logger
+            )
+        }
         do {
-            try await pruner.makePartitions()
+            try await pruner?.makePartitions()
         } catch {
             // It is tried again while the service runs, which can do without them.
             logger.warning("no partitions of events made", metadata: ["error": "\(error)"])
         }
-        let roles = configuration.roles
         let signals = InstanceSignals()
         let relay =
             configuration.listen == .on
             ? relay(configuration, database, signals, logger) : nil
-        let container =
-            roles.contains(.api) || roles.contains(.worker)
-            ? try Container(directory: configuration.database.containers) : nil
         let instance = try await Instance(
             configuration,
             store: store,

@@ -8,6 +8,8 @@ import TransferModel
 struct ServerConfiguration: Sendable {
     static let hostDefault = "127.0.0.1"
     static let portDefault = 8080
+    static let resultsRetentionDefaultInDays = 7
+    static let resultsRetentionRangeInDays = 1...3650
     /// How long a stopping service waits for what is on its way.
     static let shutdownGrace: Duration = .seconds(15)
 
@@ -28,6 +30,8 @@ struct ServerConfiguration: Sendable {
     let fileBytesMax: Int64
     /// How long events are kept at least.
     let eventsRetention: Duration
+    /// How long ended tasks are kept whose session does not say.
+    let resultsRetention: Duration
     let egress: EgressPolicy
     /// Nil for the data directory's, which a private cluster makes at its first start.
     let secretsKeyFile: String?
@@ -92,6 +96,13 @@ struct ServerConfiguration: Sendable {
             default: Pruner.retentionDefaultInDays
         )
         eventsRetention = .seconds(days * 24 * 3600)
+        let resultDays = reader.number(
+            service.resultsRetention,
+            "TRANSFERD_RESULTS_RETENTION",
+            in: Self.resultsRetentionRangeInDays,
+            default: Self.resultsRetentionDefaultInDays
+        )
+        resultsRetention = .seconds(resultDays * 24 * 3600)
         let networks =
             service.allowNetwork
             + (reader.text(nil, "TRANSFERD_ALLOW_NETWORKS") ?? "")

@@ -96,6 +96,14 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            How many days ended tasks and their results are kept where a session does not say, 1 to \
+            3,650; 7. All instances need the same. [TRANSFERD_RESULTS_RETENTION]
+            """
+    )
+    var resultsRetention: Int?
+
+    @Option(
+        help: """
             A network, such as 10.0.0.0/8, that may be reached although it is not public; may be \
             repeated. [TRANSFERD_ALLOW_NETWORKS, separated by commas]
             """

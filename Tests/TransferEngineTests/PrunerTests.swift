@@ -3,6 +3,7 @@ import Logging
 import Postgres
 import ServiceLifecycle
 import Testing
+import TransferContainer
 import TransferEngine
 import TransferStore
 import TransferTestSupport
@@ -22,8 +23,9 @@ import TransferTestSupport
         _ store: TransferStore,
         _ body: @Sendable (Pruner) async throws -> Void
     ) async throws {
-        let pruner = Pruner(
+        let pruner = try Pruner(
             store: store,
+            container: Container(directory: Self.directory()),
             retention: .seconds(30 * 24 * 3600),
             logger: logger
         )
@@ -34,6 +36,10 @@ import TransferTestSupport
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
         }
+    }
+
+    private static func directory() -> String {
+        FileManager.default.temporaryDirectory.appending(path: "transferd-pruner-\(UUID())").path
     }
 
     private static func partitions(_ connection: Connection) async throws -> [String] {
@@ -85,8 +91,9 @@ import TransferTestSupport
     @Test func makesNothingTwice() async throws {
         let connection = try await TestDatabase.current.connection()
         let store = try await migratedStore(connection)
-        let pruner = Pruner(
+        let pruner = try Pruner(
             store: store,
+            container: Container(directory: Self.directory()),
             retention: .seconds(30 * 24 * 3600),
             logger: logger
         )

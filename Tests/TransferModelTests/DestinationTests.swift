@@ -6,6 +6,8 @@ import TransferModel
         "a", "a/b", "..a", "a..", "...", "a/.b", ".hidden", "with space", "é", "a\\b", "C:",
         ".transferd2/x", "x/.transferd/y", "-rf", "~", "%2e%2e", "a/\u{302}b",
         String(repeating: "a", count: 200), "dir/" + String(repeating: "b", count: 200),
+        "a.part", "a.0000010000000000.part2", "a.000001000000000.part", "a.000001000000000G.part",
+        "0000010000000000.part",
     ])
     func acceptsAFileNameBeneathTheContainer(path: String) {
         #expect(Destination(path: path, overwrite: false)?.path == path)
@@ -16,6 +18,7 @@ import TransferModel
         "a/", "//a", "a\u{0}b", "\u{0}", "a/\u{0}", "a\nb", "a\u{7F}", "\u{1B}[2J",
         ".transferd", ".transferd/x", ".transferd/results/00/x",
         String(repeating: "a", count: 201), "dir/" + String(repeating: "b", count: 201),
+        "a.0000010000000000.part", "b/a.7fffffffffffffff.part",
         // Two bytes each: 101 characters are 202 bytes.
         String(repeating: "é", count: 101),
     ])

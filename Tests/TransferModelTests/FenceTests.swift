@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Testing
 import TransferModel
@@ -7,6 +8,14 @@ import TransferModel
         #expect("\(Fence(incarnation: 1, counter: 0))" == "0000010000000000")
         #expect("\(Fence(incarnation: 0x7F_FFFF, counter: 0xFF_FFFF_FFFF))" == "7fffffffffffffff")
         #expect("\(Fence(rawValue: -1))" == "ffffffffffffffff")
+    }
+
+    @Test(arguments: [Fence(incarnation: 0x7F_FFFF, counter: 1), Fence(incarnation: 1, counter: 0)])
+    func isReadFromTheNameOfAPartFile(fence: Fence) {
+        let path = ResultLocation.partPath(of: TaskID(UUID()), destination: nil, fence: fence)
+        #expect(ResultLocation.fence(ofPart: path) == fence)
+        #expect(ResultLocation.fence(ofPart: path.dropLast()) == nil)
+        #expect(Fence(incarnation: 9, counter: 1 << 40 - 1).incarnation == 9)
     }
 
     @Test func anIncarnationsFencesAreAllItsOwn() {

@@ -78,13 +78,36 @@ extension StoreFixture {
             "counters tell what the tables hold",
             """
             SELECT p.session_id FROM session_progress p
-            LEFT JOIN task t ON t.session_id = p.session_id AND t.generation = p.generation
-            LEFT JOIN outcome o ON o.task_id = t.id
+            LEFT JOIN (
+                SELECT t.session_id, t.generation, coalesce(o.state::text, 'outstanding') AS state
+                FROM task t LEFT JOIN outcome o ON o.task_id = t.id
+                UNION ALL
+                -- Of one that is kept no longer only the failure is known.
+                SELECT session_id, generation,
+                    CASE WHEN failure_code IS NULL THEN 'expired' ELSE 'failed' END
+                FROM expired_task
+            ) t ON t.session_id = p.session_id AND t.generation = p.generation
             GROUP BY p.session_id, p.outstanding, p.completed, p.failed, p.cancelled
-            HAVING p.outstanding <> count(t.id) FILTER (WHERE o.task_id IS NULL)
-                OR p.completed <> count(*) FILTER (WHERE o.state = 'completed')
-                OR p.failed <> count(*) FILTER (WHERE o.state = 'failed')
-                OR p.cancelled <> count(*) FILTER (WHERE o.state = 'cancelled')
+            HAVING p.outstanding <> count(*) FILTER (WHERE t.state = 'outstanding')
+                OR p.completed < count(*) FILTER (WHERE t.state = 'completed')
+                OR p.failed <> count(*) FILTER (WHERE t.state = 'failed')
+                OR p.cancelled < count(*) FILTER (WHERE t.state = 'cancelled')
+                OR p.completed + p.cancelled
+                    <> count(*) FILTER (WHERE t.state IN ('completed', 'cancelled', 'expired'))
+            """
+        ),
+        (
+            "a task is there or expired",
+            "SELECT x.task_id FROM expired_task x JOIN task t ON t.id = x.task_id"
+        ),
+        (
+            "whose part file is kept or to be removed is there",
+            """
+            SELECT x.fence FROM (
+                SELECT fence, task_id FROM abandoned_part
+                UNION ALL SELECT part_fence, source_task_id FROM resume_data
+            ) x LEFT JOIN task t ON t.id = x.task_id
+            WHERE t.id IS NULL
             """
         ),
         (

@@ -1,0 +1,129 @@
+import CLinux
+import Glibc
+import TransferModel
+
+/// Goes through the files beneath a folder of a container, deep first, without following links.
+///
+/// Holds a descriptor for each level, and nothing else: folders may be as large as they like. Every
+/// call blocks; it belongs to whoever made it.
+package final class ContainerWalk {
+    /// Folders within each other at most; a destination has 512.
+    private static let depthMax = 512
+
+    private struct Level {
+        let path: String
+        let stream: OpaquePointer
+    }
+
+    /// A file as the folder lists it.
+    package struct Entry {
+        /// Relative to the container directory of all tenants.
+        package let directory: String
+        package let name: String
+    }
+
+    private let root: Int32
+    private var levels: [Level] = []
+
+    /// `root` is duplicated.
+    init(root: Int32, path: String) throws(StorageError) {
+        self.root = dup(root)
+        guard self.root >= 0 else { throw StorageError(operation: "dup", errno: errno) }
+        enter(path)
+    }
+
+    deinit {
+        for level in levels { closedir(level.stream) }
+        close(root)
+    }
+
+    /// The next entry that is no folder; nil behind the last.
+    package func next() -> Entry? {
+        while let level = levels.last {
+            guard let item = readdir(level.stream) else {
+                closedir(level.stream)
+                levels.removeLast()
+                continue
+            }
+            let name = withUnsafePointer(to: &item.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    String(validatingCString: $0)
+                }
+            }
+            // What is not UTF-8 is none of ours.
+            guard let name, name != ".", name != ".." else { continue }
+            let path = "\(level.path)/\(name)"
+            switch Int(item.pointee.d_type) {
+            case Int(DT_DIR): enter(path)
+            // Some file systems do not say; what is no folder then cannot be entered.
+            case Int(DT_UNKNOWN) where enter(path): break
+            default: return Entry(directory: level.path, name: name)
+            }
+        }
+        return nil
+    }
+
+    /// - Returns: whether it is a folder that can be read; another one is passed over.
+    @discardableResult
+    private func enter(_ path: String) -> Bool {
+        guard levels.count < Self.depthMax else { return false }
+        let descriptor = clinux_open_beneath(root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0)
+        guard descriptor >= 0 else { return false }
+        guard let stream = fdopendir(descriptor) else {
+            close(descriptor)
+            return false
+        }
+        levels.append(Level(path: path, stream: stream))
+        return true
+    }
+}
+
+extension Container {
+    /// Begins to go through what is beneath `folder`, a path beneath the directory of all tenants.
+    package func walk(_ folder: String) throws(StorageError) -> ContainerWalk {
+        try ContainerWalk(root: root, path: folder)
+    }
+
+    /// The names in the directory of all tenants.
+    package func folders() throws(StorageError) -> [String] {
+        let descriptor = clinux_open_beneath(root, ".", O_RDONLY | O_DIRECTORY, 0)
+        guard descriptor >= 0, let stream = fdopendir(descriptor) else {
+            throw StorageError(operation: "opendir", errno: errno)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let item = readdir(stream) {
+            let name = withUnsafePointer(to: &item.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    String(validatingCString: $0)
+                }
+            }
+            if let name, name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// How long ago a file was written, by this machine's clock; nil when it is no file, or gone.
+    package func age(of entry: ContainerWalk.Entry) throws(StorageError) -> Duration? {
+        let path = "\(entry.directory)/\(entry.name)"
+        let descriptor = clinux_open_beneath(
+            root,
+            path,
+            O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
+            0
+        )
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw StorageError(operation: "openat2", errno: errno) }
+            return nil
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw StorageError(operation: "fstat", errno: errno)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return .seconds(now.tv_sec - status.st_mtim.tv_sec)
+    }
+}

@@ -1,0 +1,112 @@
+import EventLoop
+import Foundation
+import TransferContainer
+import TransferModel
+import TransferStore
+
+/// Removes files of a container for those who know that nobody needs them, and finds those that
+/// look so; on a thread of its own, because directories and files block.
+actor ContainerSweeper {
+    /// Entries looked at at a time.
+    static let entriesMax = 1000
+    /// What was written later is left alone: whoever writes it may not have come to say so.
+    static let ageMin: Duration = .seconds(3600)
+
+    /// A file that may be of nobody.
+    enum Leftover: Sendable {
+        /// The part file of an attempt.
+        case part(Fence)
+        /// What a client brought for an upload.
+        case body(TaskID)
+    }
+
+    /// The files among a batch of entries that may be of nobody.
+    struct Batch: Sendable {
+        var leftovers: [(kind: Leftover, place: Container.Place)] = []
+    }
+
+    private nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    private let container: Container
+    private var walk: ContainerWalk?
+
+    /// Starts its thread.
+    init(_ container: Container) throws(EventLoopError) {
+        loop = try EventLoop(name: "sweeper")
+        self.container = container
+    }
+
+    deinit { loop.stop() }
+
+    /// The tenants that have a folder, whether they exist or not.
+    func tenants() throws(StorageError) -> [TenantID] {
+        try container.folders().compactMap { name in
+            UUID(uuidString: name).map { TenantID($0) }.flatMap { "\($0)" == name ? $0 : nil }
+        }
+    }
+
+    /// Begins to go through a tenant's files.
+    func begin(_ tenant: TenantID) throws(StorageError) {
+        walk = try container.walk(tenant.description)
+    }
+
+    /// The next batch of a tenant's files; nil behind the last.
+    func next(of tenant: TenantID) throws(StorageError) -> Batch? {
+        guard let walk else { return nil }
+        var batch = Batch()
+        for _ in 0..<Self.entriesMax {
+            guard let entry = walk.next() else {
+                self.walk = nil
+                break
+            }
+            let path = "\(entry.directory)/\(entry.name)".dropFirst(tenant.description.count + 1)
+            guard let kind = Leftover(path: path),
+                let age = try container.age(of: entry), age > Self.ageMin
+            else { continue }
+            batch.leftovers.append((kind, Container.Place(String(path), tenant: tenant)))
+        }
+        return batch
+    }
+
+    /// Removes files.
+    ///
+    /// - Returns: how many are gone.
+    func remove(_ places: [Container.Place]) -> Int {
+        places.count { isGone($0) }
+    }
+
+    /// Removes the files of ended tasks.
+    ///
+    /// - Returns: the tasks whose files are gone.
+    func remove(_ remains: [TaskRemains]) -> [TaskID] {
+        remains.filter { remains in
+            remains.paths.allSatisfy { isGone(Container.Place($0, tenant: remains.tenant)) }
+        }.map(\.task)
+    }
+
+    private func isGone(_ place: Container.Place) -> Bool {
+        do throws(StorageError) {
+            try container.removePart(at: place)
+            return true
+        } catch {
+            return false
+        }
+    }
+}
+
+extension ContainerSweeper.Leftover {
+    /// Nil of a file that is somebody's for sure, by its path in the container of its tenant.
+    init?(path: Substring) {
+        if let fence = ResultLocation.fence(ofPart: path) {
+            self = .part(fence)
+        } else if path.hasPrefix("\(ResultLocation.bodyFolder)/"),
+            let name = path.split(separator: "/").last,
+            let task = UUID(uuidString: String(name))
+        {
+            self = .body(TaskID(task))
+        } else {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Logging
+import TransferContainer
+import TransferModel
+import TransferStore
+
+extension Pruner {
+    /// Between two batches of entries, so that looking through a full container never takes more than
+    /// a small part of what its disk can do.
+    private static let sweepPause: Duration = .milliseconds(100)
+
+    /// Removes the results of tasks that are kept no longer, and then the tasks.
+    ///
+    /// The files go first: whoever is stopped in between finds the tasks again.
+    func expireTasks() async throws(StoreError) {
+        while try await store.expireResumeData() > 0 {}
+        var place: SessionID?
+        repeat {
+            let page = try await store.sessionsToExpire(after: place)
+            for session in page.sessions { try await expireTasks(of: session) }
+            place = page.position
+        } while place != nil
+        try await sweep { position throws(StoreError) in
+            try await store.pruneExpiredTasks(after: position)
+        }
+    }
+
+    private func expireTasks(of session: SessionID) async throws(StoreError) {
+        var place: TaskID?
+        repeat {
+            let page = try await store.tasksToExpire(of: session, after: place, holdMax: holdMax)
+            let gone = await files.remove(page.remains)
+            try await store.expire(gone)
+            if gone.count < page.remains.count {
+                logger.warning(
+                    "results not removed",
+                    metadata: ["count": "\(page.remains.count - gone.count)"]
+                )
+            }
+            place = page.position
+        } while place != nil && !Task.isCancelled
+    }
+
+    /// Removes the part files and bodies that no row names: a worker that was only asleep when it
+    /// was declared dead, and then was killed, leaves such.
+    ///
+    /// Only in folders of tenants that the database knows: one that was restored, or is another
+    /// one, must not cost anybody files.
+    func sweepFiles() async throws(StoreError) {
+        var removed = 0
+        do {
+            let folders = try await files.tenants()
+            let known = try await store.tenants(among: folders)
+            for tenant in folders where known.contains(tenant) {
+                try await files.begin(tenant)
+                while let batch = try await files.next(of: tenant) {
+                    removed += try await removeLeftovers(of: batch)
+                    try await Task.sleep(for: Self.sweepPause)
+                }
+            }
+        } catch let error as StoreError {
+            throw error
+        } catch let error as StorageError {
+            logger.warning("container not looked through", metadata: ["error": "\(error)"])
+        } catch {
+            // Cancelled.
+            return
+        }
+        if removed > 0 {
+            logger.info("files of nobody removed", metadata: ["count": "\(removed)"])
+        }
+    }
+
+    private func removeLeftovers(
+        of batch: ContainerSweeper.Batch
+    ) async throws(StoreError) -> Int {
+        guard !batch.leftovers.isEmpty else { return 0 }
+        var fences: [Fence] = []
+        var tasks: [TaskID] = []
+        for leftover in batch.leftovers {
+            switch leftover.kind {
+            case .part(let fence): fences.append(fence)
+            case .body(let task): tasks.append(task)
+            }
+        }
+        // A fence is given out once, and a row names it before there is a file: what no row names
+        // now none will.
+        let needed = try await store.namedParts(among: fences)
+        let living = try await store.outstandingTasks(among: tasks)
+        let places = batch.leftovers.filter { leftover in
+            switch leftover.kind {
+            case .part(let fence): !needed.contains(fence)
+            case .body(let task): !living.contains(task)
+            }
+        }.map(\.place)
+        return await files.remove(places)
+    }
+}

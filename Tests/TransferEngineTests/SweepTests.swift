@@ -1,0 +1,215 @@
+import Foundation
+import Glibc
+import Logging
+import Postgres
+import Testing
+import TransferContainer
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferEngine
+
+/// Files of nobody go, and no other.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct SweepTests {
+    /// Who needs a part file, if anybody does.
+    private enum Owner: CaseIterable {
+        case attempt, publication, partial, resumeData, revocation, abandoned
+        case nobody, nobodyYet
+    }
+
+    private func pruner(_ fixture: EngineFixture) throws -> Pruner {
+        try Pruner(
+            store: fixture.store,
+            container: Container(directory: fixture.directory),
+            retention: .seconds(30 * 24 * 3600),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    /// Makes a file that was written long ago.
+    private func place(_ path: String, _ fixture: EngineFixture, isOld: Bool = true) throws {
+        try fixture.place([1], at: path)
+        try age(fixture.directory + "/\(fixture.tenant)/" + path, isOld)
+    }
+
+    private func age(_ file: String, _ isOld: Bool) throws {
+        let time = Date() - (isOld ? 2 : 0.5) * 3600
+        try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: file)
+    }
+
+    private func name(
+        _ fence: Fence,
+        of task: TaskID,
+        _ owner: Owner,
+        _ connection: Connection
+    ) async throws {
+        let (fence, task, other) = (fence.rawValue, task.uuid, UUID())
+        let statement: Query? =
+            switch owner {
+            case .attempt:
+                """
+                INSERT INTO attempt (task_id, fence, worker, number, session_id, lane)
+                VALUES (\(task), \(fence), \(Int32(fence >> 40)), 1, \(other), 1)
+                """
+            case .publication:
+                """
+                INSERT INTO publication (task_id, fence, part_fence, worker, number, session_id,
+                    http_status, bytes_received, is_length_verified)
+                VALUES (\(task), \(fence + 1), \(fence), 1, 1, \(other), 200, 1, true)
+                """
+            case .partial:
+                """
+                INSERT INTO partial (task_id, part_fence, boot_id, bytes_durable, bytes_total,
+                    validator)
+                VALUES (\(task), \(fence), \(other), 1, 2, '"1"')
+                """
+            case .resumeData:
+                """
+                INSERT INTO resume_data (id, tenant_id, part_fence, source_task_id, boot_id,
+                    bytes_durable, bytes_total, validator)
+                VALUES (\(other), \(other), \(fence), \(task), \(other), 1, 2, '"1"')
+                """
+            case .revocation:
+                "INSERT INTO revocation (worker, fence, task_id) VALUES (1, \(fence), \(task))"
+            case .abandoned:
+                "INSERT INTO abandoned_part (fence, task_id) VALUES (\(fence), \(task))"
+            case .nobody, .nobodyYet: nil
+            }
+        if let statement { _ = try await connection.execute(statement) }
+    }
+
+    private func files(_ fixture: EngineFixture) throws -> Set<String> {
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: fixture.directory)
+        var isFolder: ObjCBool = false
+        return Set(
+            paths.filter {
+                FileManager.default.fileExists(
+                    atPath: "\(fixture.directory)/\($0)",
+                    isDirectory: &isFolder
+                ) && !isFolder.boolValue
+            }
+        )
+    }
+
+    @Test(arguments: [1, 2, 3, 4] as [UInt64])
+    func aPartFileGoesIfAndOnlyIfNoRowNamesItsFence(seed: UInt64) async throws {
+        let fixture = try await EngineFixture()
+        let connection = try await TestDatabase.current.connection()
+        var generator = SeededGenerator(state: seed)
+        var kept: Set<String> = []
+        var doomed: Set<String> = []
+        for counter in 0..<150 {
+            let owner = Owner.allCases.randomElement(using: &generator) ?? .nobody
+            // Workers that live and that do not: what counts is the row.
+            let worker = Int32.random(in: 1...5, using: &generator)
+            let fence = Fence(incarnation: worker, counter: Int64(2 * counter))
+            let task = TaskID(.version7())
+            let folder = ["a", "a/b", "x.part"].randomElement(using: &generator) ?? "a"
+            let destination =
+                Bool.random(using: &generator)
+                ? Destination(path: "\(folder)/file \(counter)", overwrite: true) : nil
+            let path = ResultLocation.partPath(of: task, destination: destination, fence: fence)
+            try await name(fence, of: task, owner, connection)
+            try place(path, fixture, isOld: owner != .nobodyYet)
+            if owner == .nobody { doomed.insert(path) } else { kept.insert(path) }
+        }
+        let results = [
+            "a/done", "a/b/movie.part", "a/b/x.0000010000000000.part.bak",
+            ResultLocation.path(of: TaskID(.version7()), destination: nil),
+        ]
+        for path in results { try place(path, fixture) }
+        kept.formUnion(results)
+        // Whose tenant is another database's.
+        let stranger = "\(TenantID(UUID()))/a.0000010000000000.part"
+        let file = "\(fixture.directory)/\(stranger)"
+        try FileManager.default.createDirectory(
+            atPath: (file as NSString).deletingLastPathComponent,
+            withIntermediateDirectories: true
+        )
+        try Data([1]).write(to: URL(filePath: file))
+        try age(file, true)
+        // A link out of the container is not followed.
+        let outside = FileManager.default.temporaryDirectory.appending(path: "outside-\(UUID())")
+        try FileManager.default.createDirectory(at: outside, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: outside) }
+        let victim = outside.appending(path: "b.0000010000000000.part")
+        try Data([1]).write(to: victim)
+        try age(victim.path, true)
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(fixture.directory)/\(fixture.tenant)/link",
+            withDestinationPath: outside.path
+        )
+        #expect(!doomed.isEmpty)
+        try await pruner(fixture).sweepFiles()
+        let left = try files(fixture)
+        for path in kept { #expect(left.contains("\(fixture.tenant)/\(path)"), "\(path)") }
+        for path in doomed { #expect(!left.contains("\(fixture.tenant)/\(path)"), "\(path)") }
+        #expect(left.contains(stranger))
+        #expect(FileManager.default.fileExists(atPath: victim.path))
+    }
+
+    @Test func bodiesGoWithTheirTask() async throws {
+        let fixture = try await EngineFixture()
+        var ids: [TaskID] = []
+        for _ in 0..<2 {
+            ids.append(
+                try await fixture.submit(fixture.origin.url("/upload")) { submission in
+                    submission.request = TransferRequest(kind: .upload, upload: .staged)
+                }
+            )
+        }
+        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: ids[1])
+        let unknown = TaskID(.version7())
+        for id in ids + [unknown] { try place(ResultLocation.bodyPath(of: id), fixture) }
+        try place(".transferd/bodies/00/readme", fixture)
+        let young = TaskID(.version7())
+        try place(ResultLocation.bodyPath(of: young), fixture, isOld: false)
+        try await pruner(fixture).sweepFiles()
+        let left = try files(fixture)
+        #expect(
+            left
+                == Set(
+                    [
+                        ResultLocation.bodyPath(of: ids[0]), ResultLocation.bodyPath(of: young),
+                        ".transferd/bodies/00/readme",
+                    ].map { "\(fixture.tenant)/\($0)" }
+                )
+        )
+    }
+
+    /// The files that are not the client's own go, and their tasks.
+    @Test func resultsGoWithTheirTasks() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file") {
+            .file(.random(seed: 7, size: 1000), etag: #""v1""#, for: $0)
+        }
+        let ids = try await fixture.withEngine { _ in
+            let own = try await fixture.submit(fixture.origin.url("/file"))
+            let named = try await fixture.submit(fixture.origin.url("/file")) { submission in
+                submission.destination = Destination(path: "a/named", overwrite: false)
+            }
+            try await fixture.expectCompletion([own, named])
+            return [own, named]
+        }
+        let before = try files(fixture)
+        #expect(before.count == 2)
+        let patient = try pruner(fixture)
+        try await patient.expireTasks()
+        #expect(try files(fixture) == before)
+        var settings = StoreSettings()
+        settings.resultRetention = .seconds(-60)
+        let eager = try Pruner(
+            store: TransferStore(pool: TestDatabase.current.pool(), settings: settings),
+            container: Container(directory: fixture.directory),
+            retention: .seconds(30 * 24 * 3600),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        try await eager.expireTasks()
+        #expect(try files(fixture) == ["\(fixture.tenant)/a/named"])
+        for id in ids {
+            #expect(try await fixture.store.task(tenant: fixture.tenant, id: id) == nil)
+            #expect(try await fixture.store.isExpired(tenant: fixture.tenant, id: id))
+        }
+    }
+}

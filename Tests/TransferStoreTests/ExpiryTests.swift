@@ -1,0 +1,236 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What becomes of ended tasks in the end.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct ExpiryTests {
+    private static let month: Duration = .seconds(30 * 24 * 3600)
+
+    /// A store for which everything that has ended did so too long ago.
+    private static func eager() -> TransferStore {
+        var settings = StoreSettings()
+        settings.resultRetention = .seconds(-60)
+        return TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+    }
+
+    private func remains(
+        _ store: TransferStore,
+        _ fixture: StoreFixture,
+        holdMax: Duration = month
+    ) async throws -> [TaskRemains] {
+        var remains: [TaskRemains] = []
+        for session in try await store.sessionsToExpire(after: nil).sessions {
+            var position: TaskID?
+            repeat {
+                let page = try await store.tasksToExpire(
+                    of: session,
+                    after: position,
+                    holdMax: holdMax
+                )
+                remains += page.remains
+                position = page.position
+            } while position != nil
+        }
+        return remains
+    }
+
+    /// One completed, one failed and one cancelled task, each with a client string.
+    private func endedTasks(_ fixture: StoreFixture) async throws -> [TaskID] {
+        let ids = try await fixture.submit(3) { submission, index in
+            submission.clientString = ClientString("string \(index)")
+        }
+        let claims = try await fixture.claim(2)
+        try await fixture.complete([claims[0]])
+        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: ids[2])
+        return ids
+    }
+
+    private func told(_ fixture: StoreFixture) async throws -> [String] {
+        try await fixture.events().map { event in
+            let failed = event.summary?.failedTasks.map {
+                "\($0.id) \($0.code) \($0.clientString?.string ?? "-")"
+            }
+            return
+                "\(event.sequence) \(event.kind) \(event.task?.clientString?.string ?? "-") \(failed ?? [])"
+        }
+    }
+
+    @Test func aTaskGoesAndItsEventsTellTheSameUntilTheyGoToo() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await endedTasks(fixture)
+        let before = try await told(fixture)
+        let session = try await fixture.session()
+        let patient = try await remains(fixture.store, fixture)
+        #expect(patient.isEmpty)
+        let eager = Self.eager()
+        let found = try await remains(eager, fixture)
+        #expect(found.map(\.task) == ids)
+        #expect(found[0].paths == [ResultLocation.path(of: ids[0], destination: nil)])
+        // Whoever is stopped before the rows go finds them again.
+        #expect(try await remains(eager, fixture).count == 3)
+        for _ in 0..<2 { try await eager.expire(ids) }
+        #expect(try await remains(eager, fixture).isEmpty)
+        for id in ids {
+            #expect(try await eager.task(tenant: fixture.tenant, id: id) == nil)
+            #expect(try await eager.isExpired(tenant: fixture.tenant, id: id))
+            #expect(try await !eager.isExpired(tenant: TenantID(UUID()), id: id))
+        }
+        for table in ["task", "outcome", "attempt_log", "task_owner"] as [Query] {
+            #expect(try await fixture.count("SELECT count(*) AS count FROM \(table)") == 0)
+        }
+        #expect(try await told(fixture) == before)
+        #expect(try await fixture.session().progress == session.progress)
+        try await fixture.checkInvariants()
+        // As long as an event tells of them.
+        #expect(try await eager.pruneExpiredTasks(after: nil).removed == 0)
+        #expect(try await told(fixture) == before)
+        _ = try await fixture.aside.execute("DELETE FROM event")
+        #expect(try await eager.pruneExpiredTasks(after: nil).removed == 3)
+        #expect(try await eager.pruneExpiredTasks(after: nil).position == nil)
+        #expect(try await !eager.isExpired(tenant: fixture.tenant, id: ids[0]))
+    }
+
+    @Test func ofAGenerationWhoseEventsAreGoneNothingIsLeft() async throws {
+        let fixture = try await StoreFixture()
+        let old = try await endedTasks(fixture)
+        let sequence = try await fixture.session().progress.lastSequence
+        let new = try await endedTasks(fixture)
+        let eager = Self.eager()
+        try await eager.expire(old + new)
+        _ = try await fixture.aside.execute("DELETE FROM event WHERE sequence <= \(sequence)")
+        #expect(try await eager.pruneExpiredTasks(after: nil).removed == 3)
+        for id in old { #expect(try await !eager.isExpired(tenant: fixture.tenant, id: id)) }
+        for id in new { #expect(try await eager.isExpired(tenant: fixture.tenant, id: id)) }
+    }
+
+    @Test func whatTheSessionSaysCounts() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.putSession(
+            StoreFixture.identifier,
+            SessionConfiguration(resultRetention: .seconds(3600))
+        )
+        let ids = try await endedTasks(fixture)
+        let task = try await fixture.task(ids[0])
+        let finished = try #require(task.finishedAt)
+        #expect(task.expiresAt == finished + 3600)
+        #expect(try await remains(Self.eager(), fixture).isEmpty)
+        try await fixture.putSession()
+        #expect(try await fixture.task(ids[0]).expiresAt == finished + 7 * 24 * 3600)
+        #expect(try await remains(Self.eager(), fixture).count == 3)
+    }
+
+    @Test func aTaskIsKeptUntilItsGenerationHasEnded() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(2)
+        let claims = try await fixture.claim()
+        try await fixture.complete([claims[0]])
+        let eager = Self.eager()
+        #expect(try await remains(eager, fixture).isEmpty)
+        // But not for longer than its own events.
+        #expect(try await remains(eager, fixture, holdMax: .seconds(-60)).map(\.task) == [ids[0]])
+        try await fixture.complete([claims[1]])
+        #expect(try await remains(eager, fixture).map(\.task) == ids)
+    }
+
+    @Test func aTaskIsKeptUntilEverySubscriberWasToldOfItsGenerationsEnd() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        let old = try await endedTasks(fixture)
+        let sequence = try await fixture.session().progress.lastSequence
+        let new = try await endedTasks(fixture)
+        let last = try await fixture.session().progress.lastSequence
+        let eager = Self.eager()
+        #expect(try await remains(eager, fixture).isEmpty)
+        let claim = try await fixture.claimDeliveries()[0]
+        // All but the end of the first generation.
+        for (through, expected) in [(sequence - 1, []), (sequence, old), (last - 1, old)] {
+            let isTold = try await eager.recordDelivered(
+                claim,
+                through: through,
+                status: 204,
+                lease: .seconds(600)
+            )
+            #expect(isTold)
+            #expect(try await remains(eager, fixture).map(\.task) == expected)
+        }
+        _ = try await eager.recordDelivered(claim, through: last, status: 204, lease: .zero)
+        #expect(try await eager.releaseDelivery(claim))
+        #expect(try await remains(eager, fixture).map(\.task) == old + new)
+    }
+
+    @Test func whoStillNeedsAFileOfTheTaskKeepsIt() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        try await fixture.store.recordProgress([
+            StoreFixture.progress(of: id, fence: claim.fence)
+        ])
+        _ = try await fixture.store.cancelTask(
+            tenant: fixture.tenant,
+            id: id,
+            producing: ResumeDataID(UUID())
+        )
+        let eager = Self.eager()
+        // 1. The worker that has to stop; 2. resume data, until it is too old; 3. its file.
+        #expect(try await remains(eager, fixture).isEmpty)
+        try await eager.removeRevocations([claim.fence])
+        #expect(try await remains(eager, fixture).isEmpty)
+        #expect(try await fixture.store.expireResumeData() == 0)
+        #expect(try await eager.expireResumeData() == 1)
+        #expect(try await eager.expireResumeData() == 0)
+        try await fixture.checkInvariants()
+        #expect(try await remains(eager, fixture).isEmpty)
+        let parts = try await eager.abandonedParts()
+        #expect(parts.map(\.fence) == [claim.fence])
+        try await eager.forgetAbandonedParts(parts.map(\.fence))
+        #expect(try await remains(eager, fixture).map(\.task) == [id])
+        try await eager.expire([id])
+        try await fixture.checkInvariants()
+    }
+
+    @Test func changedClientStringsAreToldAsTheyWereThen() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit { submission, _ in
+            submission.clientString = ClientString("old")
+        }[0]
+        var change = TaskChange()
+        change.clientString = .some(ClientString("new"))
+        _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+        try await fixture.complete(try await fixture.claim())
+        let before = try await told(fixture)
+        let eager = Self.eager()
+        try await eager.expire([id])
+        _ = try await eager.pruneClientStringChanges(after: nil)
+        #expect(try await told(fixture) == before)
+        #expect(before.contains { $0.contains("old") } && before.contains { $0.contains("new") })
+        _ = try await fixture.aside.execute("DELETE FROM event")
+        _ = try await eager.pruneExpiredTasks(after: nil)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM client_string_change") == 0)
+    }
+
+    @Test func allIsFoundInBatches() async throws {
+        let fixture = try await StoreFixture()
+        let count = TransferStore.expiryTasksMax
+        var ids: [TaskID] = []
+        for _ in 0..<2 { ids += try await fixture.submit(count / 2 + 1) }
+        _ = try await fixture.store.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: StoreFixture.identifier
+        )
+        let eager = Self.eager()
+        let found = try await remains(eager, fixture).map(\.task)
+        #expect(Set(found) == Set(ids) && found.count == ids.count)
+        for start in stride(from: 0, to: found.count, by: count) {
+            try await eager.expire(Array(found[start..<min(start + count, found.count)]))
+        }
+        try await fixture.checkInvariants()
+        _ = try await fixture.aside.execute("DELETE FROM event")
+        let first = try await eager.pruneExpiredTasks(after: nil)
+        #expect(first.removed == count)
+        #expect(try await eager.pruneExpiredTasks(after: first.position).removed == 2)
+    }
+}
