@@ -5,7 +5,7 @@ CREATE TABLE abandoned_part (
     task_id uuid NOT NULL,
     source_task_id uuid,
     CONSTRAINT abandoned_part_pkey PRIMARY KEY (fence)
-);
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE api_key (
     id text NOT NULL,
@@ -89,7 +89,7 @@ CREATE TABLE attempt_log (
     connections smallint,
     CONSTRAINT attempt_log_outcome_check CHECK ((outcome = ANY (ARRAY['completed'::text, 'failed'::text, 'retried'::text, 'released'::text, 'lost'::text, 'suspended'::text, 'cancelled'::text]))),
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence)
-);
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);
 
 CREATE TABLE client (
     tenant_id uuid NOT NULL,
@@ -174,7 +174,7 @@ CREATE TABLE delivery_attempt (
     answer text,
     CONSTRAINT delivery_attempt_answer_check CHECK ((octet_length(answer) <= 4096)),
     CONSTRAINT delivery_attempt_pkey PRIMARY KEY (delivery_id, number)
-);
+) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE delivery_log (
     id uuid NOT NULL,
@@ -195,7 +195,7 @@ CREATE TABLE delivery_log (
     CONSTRAINT delivery_log_pkey PRIMARY KEY (id),
     CONSTRAINT delivery_log_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'dead'::text]))),
     CONSTRAINT delivery_log_subscription_id_session_id_sequence_key UNIQUE (subscription_id, session_id, sequence)
-);
+) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE erasure (
     session_id uuid NOT NULL,
@@ -235,7 +235,7 @@ CREATE TABLE expired_task (
     client_string bytea,
     CONSTRAINT expired_task_client_string_check CHECK ((octet_length(client_string) <= 65536)),
     CONSTRAINT expired_task_pkey PRIMARY KEY (task_id)
-);
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);
 
 CREATE TABLE failure_streak (
     subscription_id uuid NOT NULL,
@@ -257,7 +257,7 @@ CREATE TABLE held (
     awaits_body boolean NOT NULL DEFAULT false,
     autostart boolean NOT NULL DEFAULT false,
     CONSTRAINT held_pkey PRIMARY KEY (task_id)
-);
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE idempotency_key (
     tenant_id uuid NOT NULL,
@@ -270,7 +270,7 @@ CREATE TABLE idempotency_key (
     CONSTRAINT idempotency_key_key_check CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 255))),
     CONSTRAINT idempotency_key_pkey PRIMARY KEY (tenant_id, key),
     CONSTRAINT idempotency_key_request_sha256_check CHECK ((octet_length(request_sha256) = 32))
-);
+) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE invalidation (
     session_id uuid NOT NULL,
@@ -310,7 +310,7 @@ END),
     CONSTRAINT outcome_pkey PRIMARY KEY (task_id),
     CONSTRAINT outcome_response_body_check CHECK ((octet_length(response_body) <= 262144)),
     CONSTRAINT outcome_state_check CHECK ((state = ANY (ARRAY['completed'::task_state, 'failed'::task_state, 'cancelled'::task_state])))
-);
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);
 
 CREATE TABLE partial (
     task_id uuid NOT NULL,
@@ -374,7 +374,7 @@ CREATE TABLE revocation (
     fence bigint NOT NULL,
     task_id uuid NOT NULL,
     CONSTRAINT revocation_pkey PRIMARY KEY (fence)
-);
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE session (
     id uuid NOT NULL,
@@ -504,7 +504,7 @@ CASE kind
     ELSE 0
 END)),
     CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65536))
-);
+) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);
 
 CREATE TABLE task_owner (
     task_id uuid NOT NULL,
@@ -514,7 +514,7 @@ CREATE TABLE task_owner (
     expires_at timestamp with time zone,
     CONSTRAINT task_owner_owner_check CHECK (((octet_length(owner) >= 1) AND (octet_length(owner) <= 255))),
     CONSTRAINT task_owner_pkey PRIMARY KEY (task_id)
-);
+) WITH (autovacuum_vacuum_scale_factor=0.05);
 
 CREATE TABLE tenant (
     id uuid NOT NULL,
@@ -522,8 +522,10 @@ CREATE TABLE tenant (
     created_at timestamp with time zone NOT NULL DEFAULT now(),
     certificate_authorities bytea,
     total_bytes_per_second_max bigint,
+    outstanding_tasks_max bigint,
     CONSTRAINT tenant_certificate_authorities_check CHECK (((octet_length(certificate_authorities) >= 1) AND (octet_length(certificate_authorities) <= 65536))),
     CONSTRAINT tenant_name_key UNIQUE (name),
+    CONSTRAINT tenant_outstanding_tasks_max_check CHECK ((outstanding_tasks_max > 0)),
     CONSTRAINT tenant_pkey PRIMARY KEY (id),
     CONSTRAINT tenant_total_bytes_per_second_max_check CHECK ((total_bytes_per_second_max > 0))
 );
@@ -543,7 +545,7 @@ CREATE TABLE worker (
     started_at timestamp with time zone NOT NULL DEFAULT now(),
     heartbeat_at timestamp with time zone NOT NULL DEFAULT now(),
     CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
-) WITH (fillfactor=30);
+) WITH (fillfactor=30, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE event_default PARTITION OF event DEFAULT;
 

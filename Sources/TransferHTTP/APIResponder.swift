@@ -95,6 +95,8 @@ package struct APIResponder: HTTPResponder {
             detail: problem.detail,
             errors: problem.errors,
             oldestSequence: problem.oldestSequence,
+            limit: problem.quota?.limit.rawValue,
+            maximum: problem.quota?.maximum,
             requestID: requestID
         )
         var headers = problem.headers

@@ -1,4 +1,5 @@
 import HTTPTypes
+import TransferModel
 import TransferStore
 import TransferWire
 
@@ -10,6 +11,8 @@ struct Problem: Error, Sendable {
     var headers: HTTPFields = [:]
     /// Where a client can go on that asked for events which are not kept any more.
     private(set) var oldestSequence: Int64?
+    /// What the tenant has as much of as it may.
+    private(set) var quota: Quota?
 
     init(_ code: ProblemDetails.Code, _ detail: String? = nil, errors: [FieldError] = []) {
         self.code = code
@@ -19,6 +22,7 @@ struct Problem: Error, Sendable {
         case .unauthorized: headers[.wwwAuthenticate] = "Bearer"
         case .unavailable, .idempotencyKeyInUse:
             headers[.retryAfter] = String(Self.retryAfterSeconds)
+        case .queueFull: headers[.retryAfter] = String(Self.queueRetryAfterSeconds)
         case .tooManyReaders: headers[.retryAfter] = String(Self.readerRetryAfterSeconds)
         default: break
         }
@@ -43,10 +47,21 @@ struct Problem: Error, Sendable {
         oldestSequence = oldest
     }
 
+    /// A request for more than the tenant may have.
+    init(_ quota: Quota) {
+        self.init(
+            .quotaExceeded,
+            "The limit `\(quota.limit.rawValue)` of the tenant is \(quota.maximum)."
+        )
+        self.quota = quota
+    }
+
     /// When a client that met an unavailable database should come back.
     static let retryAfterSeconds = 1
     /// When a client should come back that met as many readers as may be.
     static let readerRetryAfterSeconds = 10
+    /// When one should that met a full queue, which does not empty at once.
+    static let queueRetryAfterSeconds = 30
 }
 
 extension Problem {
@@ -57,6 +72,7 @@ extension Problem {
             self.init(.unavailable, "The database does not answer now.")
         case .idempotencyKeyInUse:
             self.init(.idempotencyKeyInUse, "The first request with this key is not done yet.")
+        case .quotaExceeded(let quota): self.init(quota)
         case .defect:
             self.init(.internalError)
         }

@@ -88,6 +88,7 @@ struct TaskRoutes: Sendable {
                 "It ends with what is outstanding; then its identifier is free for a new one."
             )
         case .clientForceQuit: throw Problem.forceQuit(session.client)
+        case .queueFull: throw Problem(.queueFull, "Submit again when some have run.")
         case .dataNeedsEphemeralSession:
             throw Problem(
                 submissions.enumerated().filter { $0.element.request.kind == .data }.map {

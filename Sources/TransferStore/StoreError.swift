@@ -1,4 +1,5 @@
 package import Postgres
+package import TransferModel
 
 /// Why a verb of the store has no answer.
 package enum StoreError: Error, Sendable {
@@ -7,6 +8,8 @@ package enum StoreError: Error, Sendable {
     case unavailable(PostgresError)
     /// A request with the same idempotency key is still being worked on.
     case idempotencyKeyInUse
+    /// The tenant has as many as it may; nothing was stored.
+    case quotaExceeded(Quota)
     /// The database refused for a reason that is a defect of this program.
     case defect(PostgresError)
 
@@ -20,6 +23,8 @@ extension StoreError: CustomStringConvertible, CustomDebugStringConvertible {
         switch self {
         case .unavailable(let error): "the database cannot serve now: \(error)"
         case .idempotencyKeyInUse: "a request with the same idempotency key is still at work"
+        case .quotaExceeded(let quota):
+            "the tenant has its \(quota.maximum) \(quota.limit.rawValue)"
         case .defect(let error): "the database refused: \(error)"
         }
     }
@@ -28,7 +33,7 @@ extension StoreError: CustomStringConvertible, CustomDebugStringConvertible {
     package var debugDescription: String {
         switch self {
         case .unavailable(let error): "the database cannot serve now: \(error.debugDescription)"
-        case .idempotencyKeyInUse: description
+        case .idempotencyKeyInUse, .quotaExceeded: description
         case .defect(let error): "the database refused: \(error.debugDescription)"
         }
     }

@@ -5,5 +5,10 @@ package struct StoreSettings: Sendable {
     /// How long an ended task is kept whose session does not say.
     package var resultRetention = SessionConfiguration.resultRetentionDefault
 
+    /// Tasks that wait for anything, of all tenants together, beyond which none is taken.
+    package var queueMax = queueMaxDefault
+
+    package static let queueMaxDefault: Int64 = 20_000_000
+
     package init() {}
 }

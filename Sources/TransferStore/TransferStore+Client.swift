@@ -11,19 +11,23 @@ extension TransferStore {
         id: ClientID,
         kind: Client.Kind
     ) async throws(StoreError) -> (client: Client, isCreated: Bool) {
+        let room = Self.hasRoom(
+            in: "SELECT 1 FROM client x WHERE x.tenant_id = \(tenant.uuid)",
+            maximum: Quota.clientsMax
+        )
         let rows = try await run([
             """
             INSERT INTO client (tenant_id, identifier, kind)
-            VALUES (\(tenant.uuid), \(id.name), \(kind.rawValue))
+            SELECT \(tenant.uuid), \(id.name), \(kind.rawValue) WHERE \(room)
             ON CONFLICT (tenant_id, identifier) DO NOTHING
             """,
             Self.selectClient(tenant, id),
         ])
+        guard let row = rows[1].first else {
+            throw .quotaExceeded(Quota(.clients, maximum: Quota.clientsMax))
+        }
         return try decoding { () throws(PostgresError) in
-            guard let row = rows[1].first else {
-                throw PostgresError(decoding: "a client that was just written is not there")
-            }
-            return (client: try Client(row), isCreated: rows[0].affectedCount == 1)
+            (client: try Client(row), isCreated: rows[0].affectedCount == 1)
         }
     }
 

@@ -37,13 +37,21 @@ extension TransferStore {
         secret: [UInt8]
     ) async throws(StoreError) -> (credential: Credential, isCreated: Bool) {
         let id = UUID.version7()
+        let room = Self.hasRoom(
+            in:
+                "SELECT 1 FROM credential x WHERE x.tenant_id = \(tenant.uuid) AND x.name IS NOT NULL",
+            maximum: Quota.credentialsMax
+        )
         let rows = try await run([
             """
             INSERT INTO credential AS c (id, tenant_id, name, kind, form, origins, secret)
-            VALUES (
+            SELECT
                 \(id), \(tenant.uuid), \(name), \(form.kind.rawValue),
-                \(try StoredJSON.text(of: form))::jsonb, \(origins.map(\.description)),
-                \(secret))
+                \(try StoredJSON.text(of: form))::text::jsonb, \(origins.map(\.description)),
+                \(secret)
+            WHERE EXISTS (SELECT 1 FROM credential x
+                    WHERE x.tenant_id = \(tenant.uuid) AND x.name = \(name) COLLATE "C")
+                OR \(room)
             ON CONFLICT (tenant_id, name COLLATE "C") WHERE name IS NOT NULL DO UPDATE SET
                 kind = excluded.kind, form = excluded.form, origins = excluded.origins,
                 secret = excluded.secret, updated_at = clock_timestamp(),
@@ -63,8 +71,11 @@ extension TransferStore {
             """,
             "\(Self.selectCredential) WHERE tenant_id = \(tenant.uuid) AND name = \(name) COLLATE \"C\"",
         ])
+        guard let created = rows[0].first else {
+            throw .quotaExceeded(Quota(.credentials, maximum: Quota.credentialsMax))
+        }
         return try decoding { () throws(PostgresError) in
-            guard let created = rows[0].first, let row = rows[2].first else {
+            guard let row = rows[2].first else {
                 throw PostgresError(decoding: "a credential that was just written is not there")
             }
             return (try Credential(row), try created.decode("is_created"))

@@ -30,6 +30,11 @@ extension TransferStore {
         let id = UUID.version7()
         let headers = try StoredJSON.text(of: configuration.additionalHeaders)
         let options = try StoredJSON.text(of: configuration.options)
+        let room = Self.hasRoom(
+            in:
+                "SELECT 1 FROM session x WHERE x.tenant_id = \(tenant.uuid) AND x.invalidated_at IS NULL",
+            maximum: Quota.sessionsMax
+        )
         // 1. Hold the client as it is, so that a session is either force-quit with it or made so.
         // 2. Wait for other changes, so that the next statement sees what it changes.
         // 3. Insert, or update the one that is there, and tell of changed limits.
@@ -70,6 +75,8 @@ extension TransferStore {
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
                     AND (c.kind = 'app'
                         OR \(configuration.sharedContainerIdentifier != nil))
+                    -- Counted only for one that is new.
+                    AND CASE WHEN EXISTS (SELECT 1 FROM old) THEN true ELSE \(room) END
                 ON CONFLICT (tenant_id, client, identifier COLLATE "C") WHERE invalidated_at IS NULL
                 DO UPDATE SET
                     timeout_for_request_ms = excluded.timeout_for_request_ms,
@@ -94,19 +101,21 @@ extension TransferStore {
             """,
             Self.selectSession(tenant: tenant, client: client, identifier: identifier),
         ])
-        return try decoding { () throws(PostgresError) in
+        let result: PutSessionResult? = try decoding { () throws(PostgresError) in
             guard let owner = rows[0].first else { return .unknownClient }
             let kind = try owner.word("kind", as: Client.Kind.self)
             guard kind == .app || configuration.sharedContainerIdentifier != nil else {
                 return .sharedContainerRequired
             }
-            guard let row = rows[4].first else {
-                throw PostgresError(decoding: "a session that was just written is not there")
-            }
+            guard let row = rows[4].first else { return nil }
             let session = try Session(row)
             return try rows[2].first?.decode("is_created") ?? false
                 ? .created(session) : .updated(session)
         }
+        guard let result else {
+            throw .quotaExceeded(Quota(.sessions, maximum: Quota.sessionsMax))
+        }
+        return result
     }
 
     /// Gives a session another configuration, unless it was changed or ended since it was read.

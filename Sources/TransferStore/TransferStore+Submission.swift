@@ -14,6 +14,8 @@ package enum SubmitResult: Sendable {
     case dataNeedsEphemeralSession
     /// Some of the resume data named is not there, or no longer; nothing was stored.
     case unknownResumeData
+    /// Too many tasks wait already, of all tenants together; nothing was stored.
+    case queueFull
     /// The request was answered before; nothing was done now.
     case replay(IdempotencyRecord.Response)
     /// The idempotency key belongs to another request.
@@ -54,6 +56,7 @@ extension TransferStore {
                 WHERE id = ANY (\(columns.resumeData.map(\.id))) AND tenant_id = \(tenant.uuid)
                 FOR UPDATE
             ),
+            \(submissionBounds(tenant, count: count)),
             counter AS (
                 UPDATE session_progress p SET
                     generation = p.generation + (p.outstanding = 0)::int,
@@ -66,6 +69,7 @@ extension TransferStore {
                 WHERE p.session_id = target.id AND NOT p.is_invalidated AND NOT p.is_finishing
                     AND NOT p.is_force_quit
                     AND target.is_fit
+                    AND NOT (SELECT is_exceeded FROM quota) AND NOT (SELECT is_full FROM queue)
                     AND (SELECT count(*) FROM token) = \(Int64(columns.resumeData.count))
                 RETURNING p.session_id, p.generation, p.last_sequence - \(count) AS base,
                     clock_timestamp() AS occurred_at
@@ -139,7 +143,9 @@ extension TransferStore {
             \(Self.wake),
             \(Self.keepAnswer(idempotency, tenant: tenant))
             SELECT (SELECT generation FROM counter) AS generation,
-                (SELECT is_fit FROM target) AS is_fit
+                (SELECT is_fit FROM target) AS is_fit,
+                (SELECT maximum FROM quota WHERE is_exceeded) AS quota_max,
+                (SELECT is_full FROM queue) AS is_full
             """,
             keeping: idempotency
         )
@@ -147,14 +153,20 @@ extension TransferStore {
             return try await keptAnswer(idempotency, tenant: tenant).map { .replay($0) }
                 ?? .idempotencyMismatch
         }
-        let (generation, isFit) = try decoding { () throws(PostgresError) in
+        let (generation, isFit, quotaMax, isFull) = try decoding { () throws(PostgresError) in
             let row = rows.first
             return (
                 try row?.decodeIfPresent("generation", as: Int64.self),
-                try row?.decodeIfPresent("is_fit", as: Bool.self)
+                try row?.decodeIfPresent("is_fit", as: Bool.self),
+                try row?.decodeIfPresent("quota_max", as: Int64.self),
+                try row?.decodeIfPresent("is_full", as: Bool.self) ?? false
             )
         }
         if let generation { return .accepted(generation: generation) }
+        if isFit ?? false, let quotaMax {
+            throw .quotaExceeded(Quota(.outstandingTasks, maximum: quotaMax))
+        }
+        if isFit ?? false, isFull { return .queueFull }
         // What was refused may cost one statement more.
         let intake = try await intake(tenant, client, sessionIdentifier)
         return switch (intake, isFit) {

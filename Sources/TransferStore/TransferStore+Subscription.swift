@@ -20,6 +20,13 @@ extension TransferStore {
     ) async throws(StoreError) -> SubscriptionResult {
         let settings = subscription.settings
         let headers = try StoredJSON.text(of: settings.headers)
+        let room = Self.hasRoom(
+            in: """
+                SELECT 1 FROM subscription x
+                WHERE x.tenant_id = \(subscription.tenant.uuid) AND x.deleted_at IS NULL
+                """,
+            maximum: Quota.subscriptionsMax
+        )
         let rows = try await runOnce(
             """
             WITH counter AS (
@@ -27,7 +34,7 @@ extension TransferStore {
                     id, tenant_id, client, session_identifier, url, event_types, description,
                     headers, concurrency, rate_limit, ack_timeout_ms, delivery_form,
                     wake_up_throttling, disabled_at, disabled_reason, created_at)
-                VALUES (
+                SELECT
                     \(subscription.id.uuid), \(subscription.tenant.uuid),
                     \(subscription.client?.name),
                     \(subscription.sessionIdentifier), \(settings.url), \(settings.filter?.terms),
@@ -37,7 +44,8 @@ extension TransferStore {
                     \(settings.ackTimeout.milliseconds), \(settings.form.rawValue),
                     \(settings.throttlesWakeUps),
                     \(subscription.disablement?.since),
-                    \(subscription.disablement?.reason.rawValue), \(subscription.createdAt))
+                    \(subscription.disablement?.reason.rawValue), \(subscription.createdAt)
+                WHERE \(room)
                 RETURNING id
             ),
             secret_row AS (
@@ -49,7 +57,12 @@ extension TransferStore {
             """,
             keeping: idempotency
         )
-        if rows != nil { return .created }
+        if let rows {
+            guard !rows.isEmpty else {
+                throw .quotaExceeded(Quota(.subscriptions, maximum: Quota.subscriptionsMax))
+            }
+            return .created
+        }
         let answer = try await keptAnswer(idempotency, tenant: subscription.tenant)
         return answer.map { .replay($0) } ?? .idempotencyMismatch
     }

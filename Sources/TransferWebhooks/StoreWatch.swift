@@ -37,7 +37,7 @@ final class StoreWatch: Sendable {
                 "webhook delivery state was refused",
                 metadata: ["error": "\(String(reflecting: cause))"]
             )
-        case .idempotencyKeyInUse:
+        case .idempotencyKeyInUse, .quotaExceeded:
             logger.error("webhook delivery state was refused")
         }
     }

@@ -10,6 +10,9 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
     package let errors: [FieldError]?
     /// Of ``Code/eventsExpired``: the oldest event that is kept, or the next one when none is.
     package let oldestSequence: Int64?
+    /// Of ``Code/quotaExceeded``: what is limited, and to how much.
+    package let limit: String?
+    package let maximum: Int64?
     /// The value of the answer's `X-Request-Id`, to find the request in the log.
     package let requestID: String
 
@@ -21,6 +24,8 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
         detail: String?,
         errors: [FieldError] = [],
         oldestSequence: Int64? = nil,
+        limit: String? = nil,
+        maximum: Int64? = nil,
         requestID: String
     ) {
         self.type = Self.typeBase + code.rawValue
@@ -30,11 +35,13 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
         self.code = code
         self.errors = errors.isEmpty ? nil : Array(errors.prefix(Self.errorsMax))
         self.oldestSequence = oldestSequence
+        self.limit = limit
+        self.maximum = maximum
         self.requestID = requestID
     }
 
     private enum CodingKeys: String, CodingKey {
-        case type, title, status, detail, code, errors
+        case type, title, status, detail, code, errors, limit, maximum
         case oldestSequence = "oldest_sequence"
         case requestID = "request_id"
     }
@@ -117,12 +124,16 @@ extension ProblemDetails {
         case idempotencyKeyReused = "idempotency_key_reused"
         /// As many requests of the tenant, or of the instance, wait for events as may.
         case tooManyReaders = "too_many_readers"
+        /// The tenant has as many as it may; ``limit`` says of what.
+        case quotaExceeded = "quota_exceeded"
         /// The service failed; the log has the cause under the request's identifier.
         case internalError = "internal_error"
         /// The service has no key to seal secrets with.
         case credentialsNotConfigured = "credentials_not_configured"
         /// The container has no space left.
         case storageFull = "storage_full"
+        /// Too many tasks wait already, of all tenants; repeat the request after `Retry-After`.
+        case queueFull = "queue_full"
         /// The service cannot answer now; repeat the request after `Retry-After`.
         case unavailable
 
@@ -147,10 +158,10 @@ extension ProblemDetails {
             case .unsupportedMediaType: 415
             case .rangeNotSatisfiable: 416
             case .validationFailed, .digestMismatch, .idempotencyKeyReused: 422
-            case .tooManyReaders: 429
+            case .tooManyReaders, .quotaExceeded: 429
             case .internalError: 500
             case .credentialsNotConfigured: 501
-            case .unavailable: 503
+            case .unavailable, .queueFull: 503
             case .storageFull: 507
             }
         }
@@ -196,6 +207,8 @@ extension ProblemDetails {
             case .validationFailed: "The request is not valid"
             case .idempotencyKeyReused: "The idempotency key was used for another request"
             case .tooManyReaders: "Too many requests wait for events"
+            case .quotaExceeded: "The tenant has as many as it may"
+            case .queueFull: "The queue is full"
             case .internalError: "The service failed"
             case .credentialsNotConfigured: "The service keeps no credentials"
             case .unavailable: "The service is not available"

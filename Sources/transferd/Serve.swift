@@ -62,6 +62,7 @@ struct Serve: AsyncParsableCommand {
         let pool = ConnectionPool(configuration: database.configuration, loop: database.loop)
         var settings = StoreSettings()
         settings.resultRetention = configuration.resultsRetention
+        settings.queueMax = configuration.queueMax
         let store = TransferStore(pool: pool, settings: settings)
         let roles = configuration.roles
         let container =

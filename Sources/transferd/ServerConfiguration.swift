@@ -3,6 +3,7 @@ import Glibc
 import Logging
 import TransferEngine
 import TransferModel
+import TransferStore
 
 /// Everything that can be set, read and checked once at the start.
 struct ServerConfiguration: Sendable {
@@ -32,6 +33,8 @@ struct ServerConfiguration: Sendable {
     let eventsRetention: Duration
     /// How long ended tasks are kept whose session does not say.
     let resultsRetention: Duration
+    /// Waiting tasks beyond which none is taken.
+    let queueMax: Int64
     let egress: EgressPolicy
     /// Nil for the data directory's, which a private cluster makes at its first start.
     let secretsKeyFile: String?
@@ -103,6 +106,12 @@ struct ServerConfiguration: Sendable {
             default: Self.resultsRetentionDefaultInDays
         )
         resultsRetention = .seconds(resultDays * 24 * 3600)
+        queueMax = reader.number(
+            service.queueMax,
+            "TRANSFERD_QUEUE_MAX",
+            in: 1...Int64.max,
+            default: StoreSettings.queueMaxDefault
+        )
         let networks =
             service.allowNetwork
             + (reader.text(nil, "TRANSFERD_ALLOW_NETWORKS") ?? "")

@@ -104,6 +104,14 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            How many tasks of all tenants together may wait; 20,000,000. Beyond it submissions are \
+            answered 503. [TRANSFERD_QUEUE_MAX]
+            """
+    )
+    var queueMax: Int64?
+
+    @Option(
+        help: """
             A network, such as 10.0.0.0/8, that may be reached although it is not public; may be \
             repeated. [TRANSFERD_ALLOW_NETWORKS, separated by commas]
             """

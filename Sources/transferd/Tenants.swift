@@ -14,10 +14,11 @@ struct Tenants: AsyncParsableCommand {
     /// `transferd tenants limit`.
     struct Limit: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Limit what all tasks of a tenant together transfer.",
+            abstract: "Limit what all tasks of a tenant together transfer, and how many they are.",
             discussion: """
                 Holds over all instances that share the database, and for what is running within \
-                about a second. A session may have a lower limit of its own.
+                about a second. A session may have a lower limit of its own. Each call sets all \
+                limits of the tenant.
                 """
         )
 
@@ -26,6 +27,9 @@ struct Tenants: AsyncParsableCommand {
 
         @Option(help: "The most bytes in a second; without it there is no limit.")
         var totalBytesPerSecondMax: Int64?
+
+        @Option(help: "The most tasks that have not ended; without it there is no limit.")
+        var outstandingTasksMax: Int64?
 
         @OptionGroup var database: DatabaseOptions
 
@@ -36,6 +40,9 @@ struct Tenants: AsyncParsableCommand {
                     "--total-bytes-per-second-max must be from \(range.lowerBound) to "
                         + "\(range.upperBound)."
                 )
+            }
+            guard outstandingTasksMax ?? 1 > 0 else {
+                throw ValidationError("--outstanding-tasks-max must be at least 1.")
             }
         }
 
@@ -48,9 +55,14 @@ struct Tenants: AsyncParsableCommand {
                     connectionsMax: 1,
                     loop: database.loop
                 )
-                let isKnown = try await TransferStore(pool: pool).limitTenant(
+                let store = TransferStore(pool: pool)
+                let isKnown = try await store.limitTenant(
                     named: tenant,
                     totalBytesPerSecondMax: totalBytesPerSecondMax
+                )
+                _ = try await store.limitTenant(
+                    named: tenant,
+                    outstandingTasksMax: outstandingTasksMax
                 )
                 await pool.close()
                 guard isKnown else {

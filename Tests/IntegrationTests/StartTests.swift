@@ -29,6 +29,9 @@ import Testing
         let limit = ["tenants", "limit", "--total-bytes-per-second-max"]
         #expect(try await Program.run(limit + ["100000"] + directory.options).status == 0)
         #expect(try await Program.run(limit + ["1"] + directory.options).status != 0)
+        let tasks = ["tenants", "limit", "--outstanding-tasks-max"]
+        #expect(try await Program.run(tasks + ["100000"] + directory.options).status == 0)
+        #expect(try await Program.run(tasks + ["0"] + directory.options).status != 0)
         let nobody = ["tenants", "limit", "--tenant", "nobody"]
         #expect(try await Program.run(nobody + directory.options).status != 0)
         #expect(await service.terminate() == 0)

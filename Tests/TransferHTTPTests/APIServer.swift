@@ -42,6 +42,7 @@ struct APIServer: Sendable {
     /// Runs `body` with a server.
     static func run(
         readers: EventReaderBounds = EventReaderBounds(),
+        settings: StoreSettings = StoreSettings(),
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -52,7 +53,8 @@ struct APIServer: Sendable {
         try await Migrator(folder: "\(root)/migrations", logger: logger).migrate(connection)
         // Longer than in service: what is tested is not how busy this machine is.
         let store = TransferStore(
-            pool: TestDatabase.current.pool(waitTimeout: .seconds(60))
+            pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
+            settings: settings
         )
         let containers = "/tmp/transferd-http-\(UUID().uuidString)"
         try FileManager.default.createDirectory(

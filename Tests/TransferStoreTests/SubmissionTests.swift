@@ -171,7 +171,8 @@ import TransferTestSupport
             switch result {
             case .accepted: accepted += 1
             case .replay(let response): bodies.insert(response.body)
-            case .sessionFinishing, .clientForceQuit, .unknownSession, .unknownResumeData,
+            case .sessionFinishing, .clientForceQuit, .queueFull, .unknownSession,
+                .unknownResumeData,
                 .dataNeedsEphemeralSession,
                 .idempotencyMismatch:
                 Issue.record("\(result)")

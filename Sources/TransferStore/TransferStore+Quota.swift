@@ -1,0 +1,56 @@
+import Postgres
+import TransferModel
+
+/// What bounds a tenant, and the service as a whole.
+///
+/// All of it is judged by what the statement sees: requests at the same time may each take the last
+/// place. That is a few too many, and nobody has to wait for anybody.
+extension TransferStore {
+    /// Sets how many tasks of a tenant may be outstanding; nil for any number.
+    ///
+    /// - Returns: false when there is no tenant of that name.
+    package func limitTenant(
+        named name: String,
+        outstandingTasksMax: Int64?
+    ) async throws(StoreError) -> Bool {
+        let rows = try await run(
+            "UPDATE tenant SET outstanding_tasks_max = \(outstandingTasksMax) WHERE name = \(name)"
+        )
+        return rows.affectedCount == 1
+    }
+
+    /// What keeps a submission of `count` tasks out: `quota(maximum, is_exceeded)` of the tenant, and
+    /// `queue(is_full)`.
+    ///
+    /// Only of a tenant with a limit the living sessions are added up. The queue's length is the
+    /// server's own count of rows added and removed, about a second old, and costs no look at them.
+    func submissionBounds(_ tenant: TenantID, count: Int64) -> Query {
+        """
+        quota AS MATERIALIZED (
+            SELECT n.outstanding_tasks_max AS maximum,
+                CASE WHEN n.outstanding_tasks_max IS NULL THEN false
+                    ELSE \(count) + coalesce((
+                        SELECT sum(p.outstanding)
+                        FROM session s CROSS JOIN LATERAL (
+                            SELECT p.outstanding FROM session_progress p
+                            WHERE p.session_id = s.id LIMIT 1
+                        ) p
+                        WHERE s.tenant_id = n.id AND s.invalidated_at IS NULL
+                    ), 0) > n.outstanding_tasks_max END AS is_exceeded
+            FROM tenant n WHERE n.id = \(tenant.uuid)
+        ),
+        queue AS MATERIALIZED (
+            SELECT pg_stat_get_live_tuples('ready'::regclass)
+                + pg_stat_get_live_tuples('delayed'::regclass)
+                + pg_stat_get_live_tuples('held'::regclass)
+                + pg_stat_get_live_tuples('asked'::regclass) + \(count)
+                > \(settings.queueMax) AS is_full
+        )
+        """
+    }
+
+    /// Whether a tenant may have one more of what `rows` selects; looks at `maximum` of them.
+    static func hasRoom(in rows: Query, maximum: Int64) -> Query {
+        "(SELECT count(*) FROM (\(rows) LIMIT \(maximum)) q) < \(maximum)"
+    }
+}

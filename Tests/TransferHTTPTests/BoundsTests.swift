@@ -1,0 +1,90 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// What clients are told of quotas, a full queue and tasks that are kept no longer.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct BoundsTests {
+    private static let task = #"{"url": "https://example.org/a"}"#
+
+    @Test func aQuotaIsNamedWithItsMaximum() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            _ = try await server.store.limitTenant(named: "first", outstandingTasksMax: 1)
+            let taken = try await server.send("POST", "\(session)/tasks", Self.task)
+            #expect(taken.status == 202)
+            let refused = try await server.send("POST", "\(session)/tasks", Self.task)
+            #expect(refused.status == 429)
+            let problem = try refused.json(ProblemDetails.self)
+            #expect(problem.code == .quotaExceeded)
+            #expect(problem.limit == "outstanding_tasks")
+            #expect(problem.maximum == 1)
+        }
+    }
+
+    @Test func aFullQueueIsToBeTriedAgain() async throws {
+        var settings = StoreSettings()
+        settings.queueMax = 1
+        try await APIServer.run(settings: settings) { server in
+            let session = try await server.session()
+            let batch = "[\(Self.task), \(Self.task)]"
+            let refused = try await server.send("POST", "\(session)/tasks", batch)
+            #expect(refused.status == 503)
+            #expect(refused.code == .queueFull)
+            #expect(refused.fields["retry-after"] == "30")
+        }
+    }
+
+    @Test func aTaskSaysUntilWhenItIsKeptAndIsThenGone() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let body = #"{"configuration": {"result_retention": 3600}}"#
+            let patched = try await server.send("PATCH", session, body).json(SessionDocument.self)
+            #expect(patched.configuration.resultRetention == 3600)
+            let receipt = try await server.send("POST", "\(session)/tasks", Self.task)
+                .json(TaskReceipt.self)
+            let path = receipt.location
+            let task = try await server.send("POST", "\(path)/cancel").json(TaskDocument.self)
+            let finished = try #require(task.finishedAt)
+            #expect(task.expiresAt == Timestamp(finished.date + 3600))
+            let cleared = #"{"configuration": {"result_retention": null}}"#
+            let session2 = try await server.send("PATCH", session, cleared)
+                .json(SessionDocument.self)
+            #expect(session2.configuration.resultRetention == nil)
+            let week = try await server.send("GET", path).json(TaskDocument.self)
+            #expect(week.expiresAt == Timestamp(finished.date + 7 * 24 * 3600))
+            try await server.store.expire([TaskID(try #require(UUID(uuidString: receipt.id)))])
+            for suffix in ["", "/content", "/attempts", "/metrics"] {
+                let gone = try await server.send("GET", path + suffix)
+                #expect(gone.status == 410 && gone.code == .taskExpired)
+            }
+            #expect(try await server.send("POST", "\(path)/cancel").code == .unknownTask)
+            // To others it never was.
+            let other = try await server.send("GET", path, as: server.second)
+            #expect(other.code == .unknownTask)
+            let events = try await server.send("GET", "\(session)/events").json(EventPage.self)
+            #expect(events.items.last?.type == "session.events_finished")
+        }
+    }
+
+    @Test(arguments: ["59", "315360001", "-1"])
+    func aRetentionIsWithinBounds(seconds: String) async throws {
+        try await APIServer.run { server in
+            let answer = try await server.send(
+                "PUT",
+                "/v1/sessions/a",
+                #"{"configuration": {"result_retention": \#(seconds)}}"#
+            )
+            #expect(answer.status == 422)
+            #expect(
+                try answer.json(ProblemDetails.self).errors?.first?.pointer
+                    == "/configuration/result_retention"
+            )
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct QuotaTests {
+    /// The quota that `body` meets; nil when it meets none.
+    private func quota(_ body: () async throws -> Void) async throws -> Quota? {
+        do {
+            try await body()
+            return nil
+        } catch StoreError.quotaExceeded(let quota) {
+            return quota
+        }
+    }
+
+    private func limit(_ maximum: Int64?, _ fixture: StoreFixture) async throws {
+        let isKnown = try await fixture.store.limitTenant(
+            named: "test",
+            outstandingTasksMax: maximum
+        )
+        #expect(isKnown)
+    }
+
+    @Test func aTenantHasAsManyOutstandingTasksAsItMayOverAllItsSessions() async throws {
+        let fixture = try await StoreFixture()
+        let full = Quota(.outstandingTasks, maximum: 3)
+        try await fixture.putSession("other")
+        try await limit(3, fixture)
+        let ids = try await fixture.submit(2)
+        #expect(try await quota { try await fixture.submit(2, to: "other") } == full)
+        try await fixture.submit(1, to: "other")
+        #expect(try await quota { try await fixture.submit() } == full)
+        #expect(try await fixture.session().progress.outstanding == 2)
+        #expect(try await fixture.session().progress.lastSequence == 2)
+        // What has ended counts no longer, nor does what ends with its session.
+        try await fixture.complete(try await fixture.claim(1))
+        try await fixture.submit()
+        #expect(try await quota { try await fixture.submit() } == full)
+        _ = try await fixture.store.invalidateSession(tenant: fixture.tenant, identifier: "other")
+        try await fixture.submit()
+        #expect(try await quota { try await fixture.submit() } == full)
+        try await limit(nil, fixture)
+        try await fixture.submit(1000)
+        #expect(ids.count == 2)
+        try await fixture.checkInvariants()
+        let isKnown = try await fixture.store.limitTenant(named: "?", outstandingTasksMax: 1)
+        #expect(!isKnown)
+    }
+
+    @Test func anotherTenantsTasksDoNotCount() async throws {
+        let fixture = try await StoreFixture()
+        let other = try await fixture.store.createAPIKey(
+            id: "other",
+            tenantName: "other",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "other"
+        )
+        _ = try await fixture.store.putSession(
+            tenant: other,
+            identifier: "theirs",
+            configuration: SessionConfiguration()
+        )
+        try await limit(1, fixture)
+        let result = try await fixture.store.submit(
+            StoreFixture.submissions(5),
+            tenant: other,
+            sessionIdentifier: "theirs"
+        )
+        guard case .accepted = result else {
+            Issue.record("not accepted: \(result)")
+            return
+        }
+        try await fixture.submit()
+    }
+
+    /// What there is may be put again all the same.
+    @Test func aTenantHasAsManySessionsAsItMay() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO session (id, tenant_id, identifier, timeout_for_request_ms,
+                timeout_for_resource_ms, additional_headers, invalidated_at)
+            SELECT gen_random_uuid(), \(fixture.tenant.uuid), n::text, 1, 1, '[]',
+                CASE WHEN n > \(Quota.sessionsMax - 2) THEN now() END
+            FROM generate_series(1, \(Quota.sessionsMax)) n
+            """
+        )
+        try await fixture.putSession("last")
+        let full = Quota(.sessions, maximum: Quota.sessionsMax)
+        #expect(try await quota { try await fixture.putSession("one more") } == full)
+        try await fixture.putSession("last")
+        _ = try await fixture.store.invalidateSession(tenant: fixture.tenant, identifier: "last")
+        try await fixture.putSession("one more")
+    }
+
+    @Test func aTenantHasAsManyClientsAsItMay() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO client (tenant_id, identifier, kind)
+            SELECT \(fixture.tenant.uuid), n::text, 'app'
+            FROM generate_series(1, \(Quota.clientsMax - 2)) n
+            """
+        )
+        func put(_ name: String) async throws -> Bool {
+            try await fixture.store.putClient(
+                tenant: fixture.tenant,
+                id: try #require(ClientID(name)),
+                kind: .app
+            ).isCreated
+        }
+        #expect(try await put("last"))
+        let met = try await quota { _ = try await put("more") }
+        #expect(met == Quota(.clients, maximum: Quota.clientsMax))
+        #expect(try await !put("last"))
+    }
+
+    @Test func aTenantHasAsManyCredentialsAsItMay() async throws {
+        let fixture = try await StoreFixture()
+        func put(_ name: String) async throws -> Bool {
+            try await fixture.store.putCredential(
+                tenant: fixture.tenant,
+                name: name,
+                form: .bearer,
+                origins: [],
+                secret: [1]
+            ).isCreated
+        }
+        #expect(try await put("first"))
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO credential (id, tenant_id, name, kind, form, origins, secret)
+            SELECT gen_random_uuid(), tenant_id, n::text, kind, form, origins, secret
+            FROM credential, generate_series(1, \(Quota.credentialsMax - 1)) n
+            """
+        )
+        let met = try await quota { _ = try await put("more") }
+        #expect(met == Quota(.credentials, maximum: Quota.credentialsMax))
+        #expect(try await !put("first"))
+    }
+
+    @Test func aTenantHasAsManySubscriptionsAsItMay() async throws {
+        let fixture = try await StoreFixture()
+        let first = try await fixture.subscribe()
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO subscription (id, tenant_id, url)
+            SELECT gen_random_uuid(), tenant_id, url
+            FROM subscription, generate_series(1, \(Quota.subscriptionsMax - 1))
+            """
+        )
+        let full = Quota(.subscriptions, maximum: Quota.subscriptionsMax)
+        #expect(try await quota { try await fixture.subscribe() } == full)
+        _ = try await fixture.store.deleteSubscription(tenant: fixture.tenant, id: first)
+        try await fixture.subscribe()
+    }
+
+    @Test func aFullQueueTakesNothingUntilItIsShorter() async throws {
+        let fixture = try await StoreFixture()
+        var settings = StoreSettings()
+        settings.queueMax = 4
+        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        func submit(_ count: Int) async throws -> SubmitResult {
+            try await store.submit(
+                StoreFixture.submissions(count),
+                tenant: fixture.tenant,
+                sessionIdentifier: StoreFixture.identifier
+            )
+        }
+        guard case .queueFull = try await submit(5) else {
+            Issue.record("more than the queue holds were taken")
+            return
+        }
+        try await eventually("the queue is full") {
+            if case .queueFull = try await submit(2) { true } else { false }
+        }
+        // As many as were taken before the server's count told of them.
+        while try await !fixture.claim(1000).isEmpty {}
+        try await eventually("there is room") {
+            if case .accepted = try await submit(1) { true } else { false }
+        }
+        try await fixture.checkInvariants()
+    }
+}
