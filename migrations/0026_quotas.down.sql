@@ -1,1 +1,2 @@
+DROP INDEX session_living;
 ALTER TABLE tenant DROP COLUMN outstanding_tasks_max;

@@ -103,25 +103,18 @@ extension Container {
         return names
     }
 
-    /// How long ago a file was written, by this machine's clock; nil when it is no file, or gone.
-    package func age(of entry: ContainerWalk.Entry) throws(StorageError) -> Duration? {
+    /// How long ago a file was written, by this machine's clock; nil when it is no file, is gone, or
+    /// cannot be opened: what is not a plain file of this service was planted.
+    package func age(of entry: ContainerWalk.Entry) -> Duration? {
         let path = "\(entry.directory)/\(entry.name)"
-        let descriptor = clinux_open_beneath(
-            root,
-            path,
-            O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
-            0
-        )
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw StorageError(operation: "openat2", errno: errno) }
-            return nil
-        }
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = clinux_open_beneath(root, path, flags, 0)
+        guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw StorageError(operation: "fstat", errno: errno)
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { return nil }
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return .seconds(now.tv_sec - status.st_mtim.tv_sec)

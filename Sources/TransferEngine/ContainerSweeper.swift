@@ -52,7 +52,7 @@ actor ContainerSweeper {
     }
 
     /// The next batch of a tenant's files; nil behind the last.
-    func next(of tenant: TenantID) throws(StorageError) -> Batch? {
+    func next(of tenant: TenantID) -> Batch? {
         guard let walk else { return nil }
         var batch = Batch()
         for _ in 0..<Self.entriesMax {
@@ -62,7 +62,7 @@ actor ContainerSweeper {
             }
             let path = "\(entry.directory)/\(entry.name)".dropFirst(tenant.description.count + 1)
             guard let kind = Leftover(path: path),
-                let age = try container.age(of: entry), age > Self.ageMin
+                let age = container.age(of: entry), age > Self.ageMin
             else { continue }
             batch.leftovers.append((kind, Container.Place(String(path), tenant: tenant)))
         }

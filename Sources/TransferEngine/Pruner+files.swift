@@ -52,7 +52,7 @@ extension Pruner {
             let known = try await store.tenants(among: folders)
             for tenant in folders where known.contains(tenant) {
                 try await files.begin(tenant)
-                while let batch = try await files.next(of: tenant) {
+                while let batch = await files.next(of: tenant) {
                     removed += try await removeLeftovers(of: batch)
                     try await Task.sleep(for: Self.sweepPause)
                 }
@@ -92,6 +92,13 @@ extension Pruner {
             case .body(let task): !living.contains(task)
             }
         }.map(\.place)
-        return await files.remove(places)
+        let removed = await files.remove(places)
+        if removed < places.count {
+            logger.warning(
+                "files of nobody not removed",
+                metadata: ["count": "\(places.count - removed)"]
+            )
+        }
+        return removed
     }
 }

@@ -20,8 +20,9 @@ package enum ResultLocation {
         "\(path(of: task, destination: destination)).\(fence).part"
     }
 
-    /// The fence of a file with the name of a part file; nil of any other. Clients cannot name a
-    /// destination like that.
+    /// The fence in the name of a part file, or nil for any other name.
+    ///
+    /// Clients cannot name a destination like that.
     package static func fence(ofPart path: some StringProtocol) -> Fence? {
         let bytes = Array(path.utf8.suffix(partSuffixBytes))
         guard bytes.count == partSuffixBytes, bytes[0] == UInt8(ascii: "."),

@@ -140,6 +140,11 @@ import TransferTestSupport
             atPath: "\(fixture.directory)/\(fixture.tenant)/link",
             withDestinationPath: outside.path
         )
+        // Nor is one that is named as a part file, which must not end the walk.
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(fixture.directory)/\(fixture.tenant)/c.0000010000000000.part",
+            withDestinationPath: victim.path
+        )
         #expect(!doomed.isEmpty)
         try await pruner(fixture).sweepFiles()
         let left = try files(fixture)
