@@ -2,6 +2,7 @@ import Curl
 import FaultProxy
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 import TransferTestSupport
 import TransferWire
@@ -52,13 +53,15 @@ import TransferWire
         }
     }
 
-    /// Submits downloads that stop at `kept` bytes until the gate opens.
+    /// Submits downloads that stop at `kept` bytes until the gate opens, for each further request
+    /// that of `next`.
     private func submit(
         _ count: Int,
         size: Int,
         kept: Int,
         _ origin: LoopbackOrigin,
         _ gate: OriginGate,
+        next: OriginGate? = nil,
         over client: APIClient
     ) async throws -> Work {
         let receiver = try WebhookReceiver()
@@ -67,12 +70,26 @@ import TransferWire
         #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
         let bodies = (0..<count).map { OriginBody.random(seed: UInt64($0), size: size) }
         for (index, body) in bodies.enumerated() {
+            let visits = Visits()
             origin.when("/\(index)") { request in
-                .file(body, etag: "\"\(index)\"", for: request, pause: (kept, gate))
+                let stop = visits.isFirst() ? gate : next ?? gate
+                return .file(body, etag: "\"\(index)\"", for: request, pause: (kept, stop))
             }
         }
         let ids = try await client.submit(bodies.indices.map { origin.url("/\($0)") }, to: "s")
         return Work(client: client, ids: ids, bodies: bodies, receiver: receiver)
+    }
+
+    /// Tells the first of several.
+    private final class Visits: Sendable {
+        private let count = Mutex(0)
+
+        func isFirst() -> Bool {
+            count.withLock { count in
+                count += 1
+                return count == 1
+            }
+        }
     }
 
     private func progress(_ work: Work, _ bytes: Int) async throws {
@@ -111,33 +128,43 @@ import TransferWire
         let directory = DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
-        let gate = OriginGate()
+        let (gate, next) = (OriginGate(), OriginGate())
         let front = try await ServiceProcess(in: directory, ["--roles", "api"])
         let sleeper = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
         let client = try APIClient(front, key: directory.apiKey())
-        let work = try await submit(6, size: 400_000, kept: 300_000, origin, gate, over: client)
-        for index in 0..<6 { await origin.log.arrived(1, at: "/\(index)") }
+        let work = try await submit(
+            6,
+            size: 400_000,
+            kept: 300_000,
+            origin,
+            gate,
+            next: next,
+            over: client
+        )
         try await progress(work, 300_000)
         sleeper.pause()
         let paused = ContinuousClock.now
-        let second = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
-        // The bytes that it misses come to the sleeper too, into its own files.
-        for index in 0..<6 { await origin.log.arrived(2, at: "/\(index)") }
+        // All that it misses is waiting for it when it wakes.
         gate.open()
-        try await eventually("all tasks have ended", within: Self.patience) {
-            try await client.events(of: "s").last?.type == "session.events_finished"
-        }
-        let files = try directory.results()
+        let second = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
+        for index in 0..<6 { await origin.log.arrived(2, at: "/\(index)") }
         try await eventually("three leases are over", within: Self.patience) {
             ContinuousClock.now - paused > .seconds(31)
         }
         sleeper.resume()
-        // It says by its registration that it has seen what happened.
+        // It says by a new registration that it has seen what happened, and by its part files that
+        // it has ended what it had.
         try await eventually("both workers live", within: Self.patience) {
             try await client.get("/health", as: HealthDocument.self).workers == 2
         }
+        try await eventually("it has no part any more", within: Self.patience) {
+            directory.parts().count == work.ids.count
+        }
+        #expect(try directory.results().isEmpty)
+        #expect(!(try await client.events(of: "s").contains { Self.terminal.contains($0.type) }))
+        next.open()
         try await work.check(directory)
-        #expect(try directory.results() == files)
+        let files = try directory.results()
         for service in [sleeper, second, front] { #expect(await service.terminate() == 0) }
         #expect(try directory.results() == files)
         #expect(directory.parts().isEmpty)
@@ -176,6 +203,34 @@ import TransferWire
             #expect(task.attempt == 1)
         }
         for service in [second, front] { #expect(await service.terminate() == 0) }
+    }
+
+    @Test func aStoppingInstanceSaysSoUntilItHasEnded() async throws {
+        let directory = DataDirectory()
+        let gate = OriginGate()
+        let receiver = try WebhookReceiver()
+        let front = try await ServiceProcess(in: directory, ["--roles", "api"])
+        let hooks = try await ServiceProcess(in: directory, ["--roles", "webhooks"])
+        let client = try APIClient(front, key: directory.apiKey())
+        let probe = try APIClient(hooks, key: "none")
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let hook = #"{"url":"\#(receiver.open(answers: [.hold(gate)]))"}"#
+        #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
+        // Nobody runs it; that it was created is what is told.
+        _ = try await client.submit(["http://127.0.0.1:1/"], to: "s")
+        _ = try await receiver.messages(1)
+        try await eventually("the instance is ready") {
+            await probe.status("GET", "/readyz") == 200
+        }
+        // It waits for the answer to the message that is on its way.
+        async let status = hooks.terminate()
+        try await eventually("it says that it is not ready") {
+            await probe.status("GET", "/readyz") == 503
+        }
+        #expect(await probe.status("GET", "/livez") == 200)
+        gate.open()
+        #expect(await status == 0)
+        #expect(await front.terminate() == 0)
     }
 
     @Test func bytesFlowOnWhenTheInstanceDiesThatTookTheTask() async throws {
