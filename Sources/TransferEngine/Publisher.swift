@@ -109,8 +109,10 @@ actor Publisher {
         }
     }
 
-    /// One group after the other: all that ended while one was being written is the next. Two at
-    /// once would wait for each other's sessions, and cost more the smaller they are.
+    /// Stores ends, one group after the other.
+    ///
+    /// All that ended while one was being written is the next. Two at once would wait for each
+    /// other's sessions, and cost more the smaller they are.
     private nonisolated func concludeAll() async {
         while true {
             let batch = await ends.next(limit: Self.batchMax)

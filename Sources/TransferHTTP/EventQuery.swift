@@ -20,7 +20,9 @@ struct EventQuery: Sendable {
         case stream
     }
 
-    /// - Parameter others: what the query may say besides.
+    /// Reads the query and the fields of a request; the query may say `others` besides.
+    ///
+    /// - Throws: ``Problem`` that names what is wrong.
     init(_ request: Request, allowing others: Set<String> = []) throws(Problem) {
         let query = try QueryParameters(
             request,

@@ -16,7 +16,7 @@ enum Program {
 
     /// Starts it without any setting of the machine.
     ///
-    /// - Parameter resolver: a file to be its resolv.conf(5), which no other process sees.
+    /// `resolver` is a file to be its resolv.conf(5), which no other process sees.
     static func start(
         _ arguments: [String],
         log: String,

@@ -22,7 +22,9 @@ final class ServiceProcess: Sendable {
 
     /// Starts the service in `directory` and waits until it listens.
     ///
-    /// - Parameter nameServer: the only one it asks; needs root.
+    /// It asks no name server but `nameServer`, if that is given, which needs root.
+    ///
+    /// - Throws: ``NotStarted`` when it ends before.
     init(
         in directory: DataDirectory,
         _ options: [String] = [],
