@@ -109,10 +109,8 @@ actor Publisher {
         }
     }
 
-    /// Stores ends, one group after the other.
-    ///
-    /// All that ended while one was being written is the next. Two at once would wait for each
-    /// other's sessions, and cost more the smaller they are.
+    // One group after the other: all that ended while one was being written is the next. Two at
+    // once would wait for each other's sessions, and cost more the smaller they are.
     private nonisolated func concludeAll() async {
         while true {
             let batch = await ends.next(limit: Self.batchMax)
