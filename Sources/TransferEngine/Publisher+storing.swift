@@ -51,4 +51,18 @@ extension Publisher {
             }
         }
     }
+
+    /// Groups in none of which a task is twice, for the store answers with tasks: an attempt that was
+    /// taken away and the one after it may end together, and only one of them counts.
+    nonisolated func distinct<Item>(_ items: [Item], by task: (Item) -> TaskID) -> [[Item]] {
+        var groups: [[Item]] = []
+        var counts: [TaskID: Int] = [:]
+        for item in items {
+            let number = counts[task(item), default: 0]
+            counts[task(item)] = number + 1
+            if number == groups.count { groups.append([]) }
+            groups[number].append(item)
+        }
+        return groups
+    }
 }

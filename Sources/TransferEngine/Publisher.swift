@@ -78,8 +78,7 @@ actor Publisher {
         inbox.append(entry)
     }
 
-    /// Ends attempts until cancelled and empty; while one group waits for the database, the next
-    /// is made durable.
+    /// Ends attempts until cancelled and empty, one group while another waits for the database.
     nonisolated func run() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.concludeAll() }
@@ -109,13 +108,12 @@ actor Publisher {
         }
     }
 
-    // One group after the other: all that ended while one was being written is the next. Two at
-    // once would wait for each other's sessions, and cost more the smaller they are.
+    // All that ended while one group was written is the next; two would wait for one session's lock.
     private nonisolated func concludeAll() async {
         while true {
             let batch = await ends.next(limit: Self.batchMax)
             if batch.isEmpty { return }
-            await conclude(batch)
+            for group in distinct(batch, by: \.conclusion.task) { await conclude(group) }
             unfinished.subtract(batch.count, ordering: .relaxed)
         }
     }
@@ -232,15 +230,18 @@ actor Publisher {
     private func claimForGood(
         _ parts: [(file: PartFile, publication: Publication)]
     ) async -> [Publication] {
-        guard !parts.isEmpty else { return [] }
-        let accepted = await stored("publish", parts.map(\.publication)) {
-            publications throws(StoreError) in
-            try await self.store.publish(publications)
+        var publications: [Publication] = []
+        for group in distinct(parts, by: \.publication.task) {
+            let accepted = await stored("publish", group.map(\.publication)) {
+                publications throws(StoreError) in
+                try await self.store.publish(publications)
+            }
+            // Without an answer nothing is known: the rows decide after the next start.
+            guard let accepted else { continue }
+            await settle(group.filter { !accepted.contains($0.publication.task) }.map(\.file))
+            publications += group.map(\.publication).filter { accepted.contains($0.task) }
         }
-        // Without an answer nothing is known: the rows decide after the next start.
-        guard let accepted else { return [] }
-        await settle(parts.filter { !accepted.contains($0.publication.task) }.map(\.file))
-        return parts.map(\.publication).filter { accepted.contains($0.task) }
+        return publications
     }
 
     /// Gives the files their final names and makes the names durable.
