@@ -21,6 +21,6 @@ package struct Quota: Hashable, Sendable {
 
     package static let sessionsMax: Int64 = 10_000
     package static let clientsMax: Int64 = 1000
-    package static let subscriptionsMax: Int64 = 1000
+    package static let subscriptionsMax: Int64 = 20_000
     package static let credentialsMax: Int64 = 1000
 }
