@@ -1,5 +1,7 @@
+import Logging
 import TransferContainer
 import TransferModel
+import TransferStore
 
 extension Container.Place {
     /// The part file of a task that the attempt with this fence began.
@@ -26,5 +28,29 @@ extension Container.Place {
             ResultLocation.path(of: publication.task, destination: publication.destination),
             tenant: publication.tenant
         )
+    }
+}
+
+extension Container {
+    /// Removes a file that nobody needs; why it stays is logged.
+    ///
+    /// - Returns: whether it is gone.
+    func discard(_ place: Place, _ logger: Logger) -> Bool {
+        do throws(StorageError) {
+            try removePart(at: place)
+            return true
+        } catch {
+            logger.warning("file not removed", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    /// Removes the files of tasks of which nothing is to be left.
+    ///
+    /// - Returns: the tasks whose files are gone.
+    func discard(_ remains: [TaskRemains], _ logger: Logger) -> [TaskID] {
+        remains.filter { remains in
+            remains.paths.allSatisfy { discard(Place($0, tenant: remains.tenant), logger) }
+        }.map(\.task)
     }
 }

@@ -1,5 +1,6 @@
 import EventLoop
 import Foundation
+import Logging
 import TransferContainer
 import TransferModel
 import TransferStore
@@ -29,12 +30,14 @@ actor ContainerSweeper {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let container: Container
+    private let logger: Logger
     private var walk: ContainerWalk?
 
     /// Starts its thread.
-    init(_ container: Container) throws(EventLoopError) {
+    init(_ container: Container, logger: Logger) throws(EventLoopError) {
         loop = try EventLoop(name: "sweeper")
         self.container = container
+        self.logger = logger
     }
 
     deinit { loop.stop() }
@@ -73,26 +76,13 @@ actor ContainerSweeper {
     ///
     /// - Returns: how many are gone.
     func remove(_ places: [Container.Place]) -> Int {
-        places.count { isGone($0) }
+        places.count { container.discard($0, logger) }
     }
 
     /// Removes the files of ended tasks.
     ///
     /// - Returns: the tasks whose files are gone.
-    func remove(_ remains: [TaskRemains]) -> [TaskID] {
-        remains.filter { remains in
-            remains.paths.allSatisfy { isGone(Container.Place($0, tenant: remains.tenant)) }
-        }.map(\.task)
-    }
-
-    private func isGone(_ place: Container.Place) -> Bool {
-        do throws(StorageError) {
-            try container.removePart(at: place)
-            return true
-        } catch {
-            return false
-        }
-    }
+    func remove(_ remains: [TaskRemains]) -> [TaskID] { container.discard(remains, logger) }
 }
 
 extension ContainerSweeper.Leftover {

@@ -30,12 +30,6 @@ extension Pruner {
             let page = try await store.tasksToExpire(of: session, after: place, holdMax: holdMax)
             let gone = await files.remove(page.remains)
             try await store.expire(gone)
-            if gone.count < page.remains.count {
-                logger.warning(
-                    "results not removed",
-                    metadata: ["count": "\(page.remains.count - gone.count)"]
-                )
-            }
             place = page.position
         } while place != nil && !Task.isCancelled
     }
@@ -92,13 +86,6 @@ extension Pruner {
             case .body(let task): !living.contains(task)
             }
         }.map(\.place)
-        let removed = await files.remove(places)
-        if removed < places.count {
-            logger.warning(
-                "files of nobody not removed",
-                metadata: ["count": "\(places.count - removed)"]
-            )
-        }
-        return removed
+        return await files.remove(places)
     }
 }

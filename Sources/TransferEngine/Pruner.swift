@@ -35,7 +35,7 @@ package struct Pruner: Service {
         logger: Logger
     ) throws {
         self.store = store
-        files = try ContainerSweeper(container)
+        files = try ContainerSweeper(container, logger: logger)
         self.retention = retention
         self.logger = logger
     }

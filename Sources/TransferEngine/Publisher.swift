@@ -379,21 +379,9 @@ actor Publisher {
     /// Removes the files of tasks that are to be erased.
     ///
     /// - Returns: the tasks whose files are gone.
-    func remove(_ remains: [TaskRemains]) -> [TaskID] {
-        remains.filter { remains in
-            remains.paths.allSatisfy { remove(Container.Place($0, tenant: remains.tenant)) }
-        }.map(\.task)
-    }
+    func remove(_ remains: [TaskRemains]) -> [TaskID] { container.discard(remains, logger) }
 
     /// - Returns: whether the file is gone.
     @discardableResult
-    private func remove(_ part: Container.Place) -> Bool {
-        do throws(StorageError) {
-            try container.removePart(at: part)
-            return true
-        } catch {
-            logger.warning("file not removed", metadata: ["error": "\(error)"])
-            return false
-        }
-    }
+    private func remove(_ part: Container.Place) -> Bool { container.discard(part, logger) }
 }

@@ -36,7 +36,8 @@ extension TransferStore {
         let busyCounts = bounds.busy.map { Int64($0.value) }
         // A claim that is lost leaves its tasks in the queue, and the fences given out with it are
         // refused later; a claim that counts is flushed with the publication that rests on it.
-        let rows = try await runUnsynced(
+        let rows = try await run(
+            [.unsynced],
             """
             WITH RECURSIVE full_lane AS (
                 SELECT lane FROM unnest(\(busyLanes), \(busyCounts)) AS b (lane, running)

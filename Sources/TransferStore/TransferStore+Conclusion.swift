@@ -43,9 +43,11 @@ extension TransferStore {
             FROM moved
             """,
             """
-            SELECT p.task_id FROM publication p
-            JOIN unnest(\(tasks), \(fences)) AS i (task_id, fence) USING (task_id, fence)
-            WHERE p.task_id = ANY (\(tasks))
+            SELECT p.task_id
+            FROM unnest(\(tasks), \(fences)) AS i (task_id, fence) CROSS JOIN LATERAL (
+                SELECT p.task_id FROM publication p
+                WHERE p.task_id = i.task_id AND p.fence = i.fence LIMIT 1
+            ) p
             """,
         ])
         return try decoding { () throws(PostgresError) in

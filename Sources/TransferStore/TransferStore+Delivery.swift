@@ -28,7 +28,8 @@ extension TransferStore {
     ) async throws(StoreError) -> DueDeliveries {
         // Webhooks do not wait for the disk here: a claim that is lost with the database's uptime is
         // made again, and what was sent under it comes a second time, as after a crash of ours.
-        let rows = try await runUnsynced(
+        let rows = try await run(
+            [.unsynced],
             """
             WITH alive AS MATERIALIZED (
                 SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)

@@ -14,7 +14,8 @@ extension TransferStore {
         guard !checkpoints.isEmpty else { return }
         // The lock on the attempt orders this against its end: a part is never kept for a task
         // that has ended meanwhile.
-        _ = try await runUnsynced(
+        _ = try await run(
+            [.unsynced, .plannedAnew],
             """
             WITH kept AS MATERIALIZED (
                 SELECT a.task_id, i.part_fence, i.ranges::int8multirange AS ranges, i.boot_id,
@@ -73,6 +74,7 @@ extension TransferStore {
         guard !resumptions.isEmpty else { return [] }
         let tasks = resumptions.map(\.task.uuid)
         let rows = try await run(
+            [.plannedAnew],
             """
             WITH told AS (
                 UPDATE attempt a SET resumed_at_offset = i.resumed_at,
@@ -134,6 +136,7 @@ extension TransferStore {
                 x.ranges + i.ranges::int8multirange, i.ranges::int8multirange, x.ranges)
             """
         _ = try await run([
+            TransactionSetting.plannedAnew.query,
             """
             UPDATE partial x SET \(news) FROM \(item)
             WHERE x.part_fence = ANY (\(fences)) AND x.part_fence = i.fence

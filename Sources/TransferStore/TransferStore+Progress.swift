@@ -16,10 +16,10 @@ extension TransferStore {
         try await recordCheckpoints(checkpoints)
         guard progress.contains(where: \.isTold) else {
             // Nothing rests on it, and the next one comes within a second.
-            _ = try await runUnsynced(Self.update(progress))
+            _ = try await run([.unsynced, .plannedAnew], Self.update(progress))
             return false
         }
-        return try await !run(Self.tell(progress)).isEmpty
+        return try await !run([.plannedAnew], Self.tell(progress)).isEmpty
     }
 
     private static func update(_ progress: [AttemptProgress]) -> Query {

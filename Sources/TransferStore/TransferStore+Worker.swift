@@ -37,7 +37,8 @@ extension TransferStore {
     /// - Returns: false when it was declared dead: its attempts belong to others now.
     package func heartbeat(incarnation: Int32) async throws(StoreError) -> Bool {
         // Lost only together with the database's uptime, and followed by another one.
-        let rows = try await runUnsynced(
+        let rows = try await run(
+            [.unsynced],
             """
             UPDATE worker SET heartbeat_at = clock_timestamp() WHERE incarnation = \(incarnation)
             """

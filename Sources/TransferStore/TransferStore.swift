@@ -43,10 +43,28 @@ package struct TransferStore: Sendable {
         try await repeating { () throws(PostgresError) in try await pool.execute(queries) }
     }
 
-    /// Runs `query` without waiting for the disk; only for what is harmless to lose in a power cut.
-    func runUnsynced(_ query: Query) async throws(StoreError) -> Rows {
-        let rows = try await run(["SELECT set_config('synchronous_commit', 'off', true)", query])
-        return rows[1]
+    /// What holds for one transaction only.
+    enum TransactionSetting {
+        /// It does not wait for the disk; only for what is harmless to lose in a power cut.
+        case unsynced
+        /// Its statement is planned for its very values: for batches joined with a table, whose size
+        /// a plan for any values guesses at ten.
+        case plannedAnew
+
+        var query: Query {
+            switch self {
+            case .unsynced: "SELECT set_config('synchronous_commit', 'off', true)"
+            case .plannedAnew: "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
+            }
+        }
+    }
+
+    /// Runs `query` in a transaction of its own with `settings`.
+    func run(
+        _ settings: [TransactionSetting],
+        _ query: Query
+    ) async throws(StoreError) -> Rows {
+        try await run(settings.map(\.query) + [query])[settings.count]
     }
 
     /// Runs a transaction again that the server undid for another one's sake, as a deadlock.
