@@ -1,5 +1,6 @@
 import Hummingbird
 import Logging
+import ServiceLifecycle
 
 /// The two others of the demo, origin and subscriber, on a free port of 127.0.0.1.
 struct LocalServer: Sendable {
@@ -24,16 +25,24 @@ struct LocalServer: Sendable {
             },
             logger: logger
         )
+        // Stopped in order, not cancelled: a connection that arrives meanwhile would be forgotten, for
+        // which SwiftNIO stops the process.
+        var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
+        configuration.maximumGracefulShutdownDuration = .seconds(2)
+        let server = ServiceGroup(configuration: configuration)
         return try await withThrowingTaskGroup(of: Result?.self) { group in
             group.addTask {
-                try await application.run()
+                try await server.run()
                 return nil
             }
             group.addTask {
-                for await port in ports { return try await body("http://127.0.0.1:\(port)") }
+                for await port in ports {
+                    let result = try await body("http://127.0.0.1:\(port)")
+                    await server.triggerGracefulShutdown()
+                    return result
+                }
                 throw CancellationError()
             }
-            defer { group.cancelAll() }
             while let ended = try await group.next() {
                 if let result = ended { return result }
             }

@@ -12,17 +12,22 @@ extension APIResponder {
     ) -> some ApplicationProtocol {
         Application(
             responder: self,
-            server: .http1(
-                configuration: HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [ContinueHandler()],
-                    idleTimeout: TransferAPI.idleTimeout,
-                    httpDecoderConfiguration: .init(
-                        maxHeaderFieldSize: TransferAPI.headerBytesMax,
-                        maxHeaderListSize: TransferAPI.headerBytesMax,
-                        maxHeaderFieldCount: TransferAPI.headerCountMax
+            server: HTTPServerBuilder { respond in
+                AcceptedHTTP1Channel(
+                    http1: HTTP1Channel(
+                        responder: respond,
+                        configuration: HTTP1Channel.Configuration(
+                            additionalChannelHandlers: [ContinueHandler()],
+                            idleTimeout: TransferAPI.idleTimeout,
+                            httpDecoderConfiguration: .init(
+                                maxHeaderFieldSize: TransferAPI.headerBytesMax,
+                                maxHeaderListSize: TransferAPI.headerBytesMax,
+                                maxHeaderFieldCount: TransferAPI.headerCountMax
+                            )
+                        )
                     )
                 )
-            ),
+            },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),
                 backlog: TransferAPI.backlog,
