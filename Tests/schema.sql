@@ -145,6 +145,7 @@ CREATE TABLE delayed (
     began_at timestamp with time zone,
     awaits_host boolean NOT NULL DEFAULT false,
     asks_to_begin boolean NOT NULL DEFAULT false,
+    session_id uuid NOT NULL,
     CONSTRAINT delayed_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
@@ -259,6 +260,35 @@ CREATE TABLE held (
     CONSTRAINT held_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE host (
+    lane bigint NOT NULL,
+    name text NOT NULL,
+    connections_max smallint,
+    connections smallint,
+    is_closed boolean NOT NULL DEFAULT false,
+    changed_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
+    CONSTRAINT host_connections_check CHECK ((connections > 0)),
+    CONSTRAINT host_connections_max_check CHECK ((connections_max > 0)),
+    CONSTRAINT host_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 300))),
+    CONSTRAINT host_pkey PRIMARY KEY (lane)
+) WITH (fillfactor=70);
+
+CREATE TABLE host_decision (
+    lane bigint NOT NULL,
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+    decided_at timestamp with time zone NOT NULL,
+    connections_before smallint NOT NULL,
+    connections_after smallint NOT NULL,
+    reason text NOT NULL,
+    CONSTRAINT host_decision_pkey PRIMARY KEY (lane, id)
+);
+
+CREATE TABLE host_tenant (
+    tenant_id uuid NOT NULL,
+    lane bigint NOT NULL,
+    CONSTRAINT host_tenant_pkey PRIMARY KEY (tenant_id, lane)
+);
+
 CREATE TABLE idempotency_key (
     tenant_id uuid NOT NULL,
     key bytea NOT NULL,
@@ -352,7 +382,8 @@ CREATE TABLE ready (
     task_id uuid NOT NULL,
     attempt smallint NOT NULL,
     began_at timestamp with time zone,
-    CONSTRAINT ready_pkey PRIMARY KEY (lane, priority_rank, task_id)
+    session_id uuid NOT NULL,
+    CONSTRAINT ready_pkey PRIMARY KEY (lane, session_id, priority_rank, task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE resume_data (
@@ -393,8 +424,11 @@ CREATE TABLE session (
     client text NOT NULL DEFAULT 'default'::text,
     shared_container_identifier text,
     result_retention_ms bigint,
+    max_connections_per_host smallint,
+    is_discretionary boolean NOT NULL DEFAULT false,
     CONSTRAINT session_identifier_check CHECK (((octet_length(identifier) >= 1) AND (octet_length(identifier) <= 255))),
     CONSTRAINT session_kind_check CHECK ((kind = ANY (ARRAY['background'::text, 'ephemeral'::text]))),
+    CONSTRAINT session_max_connections_per_host_check CHECK ((max_connections_per_host > 0)),
     CONSTRAINT session_pkey PRIMARY KEY (id),
     CONSTRAINT session_result_retention_ms_check CHECK ((result_retention_ms > 0)),
     CONSTRAINT session_shared_container_identifier_check CHECK (((octet_length(shared_container_identifier) >= 1) AND (octet_length(shared_container_identifier) <= 64))),
@@ -427,6 +461,13 @@ CREATE TABLE session_progress (
     CONSTRAINT session_progress_outstanding_check CHECK ((outstanding >= 0)),
     CONSTRAINT session_progress_pkey PRIMARY KEY (session_id)
 ) WITH (fillfactor=30, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE shard (
+    number smallint NOT NULL,
+    worker integer,
+    CONSTRAINT shard_number_check CHECK (((number >= 0) AND (number <= 63))),
+    CONSTRAINT shard_pkey PRIMARY KEY (number)
+) WITH (fillfactor=50);
 
 CREATE TABLE signing_secret (
     subscription_id uuid NOT NULL,
@@ -523,10 +564,12 @@ CREATE TABLE tenant (
     certificate_authorities bytea,
     total_bytes_per_second_max bigint,
     outstanding_tasks_max bigint,
+    running_tasks_max integer,
     CONSTRAINT tenant_certificate_authorities_check CHECK (((octet_length(certificate_authorities) >= 1) AND (octet_length(certificate_authorities) <= 65536))),
     CONSTRAINT tenant_name_key UNIQUE (name),
     CONSTRAINT tenant_outstanding_tasks_max_check CHECK ((outstanding_tasks_max > 0)),
     CONSTRAINT tenant_pkey PRIMARY KEY (id),
+    CONSTRAINT tenant_running_tasks_max_check CHECK ((running_tasks_max > 0)),
     CONSTRAINT tenant_total_bytes_per_second_max_check CHECK ((total_bytes_per_second_max > 0))
 );
 
@@ -544,6 +587,7 @@ CREATE TABLE worker (
     name text NOT NULL,
     started_at timestamp with time zone NOT NULL DEFAULT now(),
     heartbeat_at timestamp with time zone NOT NULL DEFAULT now(),
+    leases_shards boolean NOT NULL DEFAULT false,
     CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
 ) WITH (fillfactor=30, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 

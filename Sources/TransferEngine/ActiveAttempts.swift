@@ -9,7 +9,6 @@ import TransferModel
 final class ActiveAttempts: Sendable {
     private struct State {
         var attempts: [Fence: any TransferAttempt] = [:]
-        var perLane: [Lane: Int] = [:]
         var connections = ConnectionSlots()
         /// Attempts that begin as soon as somebody has given up a connection.
         var waiting: [any TransferAttempt] = []
@@ -50,19 +49,19 @@ final class ActiveAttempts: Sendable {
     }
 
     private let state: Mutex<State>
+    private let place: @Sendable (TaskClaim) -> ConnectionSlots.Place
 
-    /// Allows so many connections at once, and so many of them to one host.
-    init(connectionsMax: Int, perHost: Int) {
-        state = Mutex(
-            State(connections: ConnectionSlots(max: connectionsMax, perLane: perHost))
-        )
+    /// Allows so many connections at once, and of those at one place as many as `place` says.
+    init(
+        connectionsMax: Int,
+        place: @escaping @Sendable (TaskClaim) -> ConnectionSlots.Place
+    ) {
+        state = Mutex(State(connections: ConnectionSlots(max: connectionsMax)))
+        self.place = place
     }
 
     /// How many attempts are running.
     var count: Int { state.withLock { $0.attempts.count } }
-
-    /// How many attempts each busy host has; connections beyond the first do not count.
-    var busy: [Lane: Int] { state.withLock { $0.perLane } }
 
     /// Whether the attempt with that fence is running.
     func contains(_ fence: Fence) -> Bool { state.withLock { $0.attempts[fence] != nil } }
@@ -76,9 +75,8 @@ final class ActiveAttempts: Sendable {
         let moves: Moves? = state.withLock { state in
             guard !state.isClosed else { return nil }
             state.attempts[claim.fence] = attempt
-            state.perLane[claim.lane, default: 0] += 1
             state.waiting.append(attempt)
-            return Self.nextMoves(&state)
+            return nextMoves(&state)
         }
         moves?.make()
         return moves != nil
@@ -94,14 +92,12 @@ final class ActiveAttempts: Sendable {
             }
             state.stored[claim.fence] = nil
             state.paces[claim.fence] = nil
-            let rest = (state.perLane[claim.lane] ?? 1) - 1
-            state.perLane[claim.lane] = rest > 0 ? rest : nil
             if let place = state.waiting.firstIndex(where: { $0.claim.fence == claim.fence }) {
                 state.waiting.remove(at: place)
             } else {
-                state.connections.end(claim.fence, claim.lane)
+                state.connections.end(claim.fence, claim.flow)
             }
-            return (state.postponed.removeValue(forKey: claim.task), Self.nextMoves(&state))
+            return (state.postponed.removeValue(forKey: claim.task), nextMoves(&state))
         }
         moves.make()
         return postponed
@@ -110,19 +106,19 @@ final class ActiveAttempts: Sendable {
     /// Takes a further connection for an attempt, if nobody else needs it.
     func takeConnection(for fence: Fence) -> Bool {
         state.withLock { state in
-            guard let lane = state.attempts[fence]?.claim.lane, state.waiting.isEmpty else {
+            guard let claim = state.attempts[fence]?.claim, state.waiting.isEmpty else {
                 return false
             }
-            return state.connections.takeExtra(fence, lane)
+            return state.connections.takeExtra(fence, place(claim))
         }
     }
 
     /// Gives back what ``takeConnection(for:)`` took.
     func returnConnection(of fence: Fence) {
         let moves = state.withLock { state in
-            guard let lane = state.attempts[fence]?.claim.lane else { return Moves() }
-            state.connections.returnExtra(fence, lane)
-            return Self.nextMoves(&state)
+            guard state.attempts[fence] != nil else { return Moves() }
+            state.connections.returnExtra(fence)
+            return nextMoves(&state)
         }
         moves.make()
     }
@@ -139,16 +135,29 @@ final class ActiveAttempts: Sendable {
         }
     }
 
-    private static func nextMoves(_ state: inout State) -> Moves {
+    private func nextMoves(_ state: inout State) -> Moves {
         var moves = Moves()
         state.waiting.removeAll { attempt in
-            guard state.connections.begin(attempt.claim.lane) else { return false }
+            guard state.connections.begin(place(attempt.claim)) else { return false }
             moves.beginning.append(attempt)
             return true
         }
-        moves.giving = state.connections.givers(for: state.waiting.map(\.claim.lane))
+        moves.giving = state.connections.givers(for: state.waiting.map { place($0.claim) })
             .compactMap { state.attempts[$0] }
         return moves
+    }
+
+    /// Asks attempts at hosts in `shards` for all connections beyond their first.
+    ///
+    /// - Returns: whether none has any more.
+    func withdraw(from shards: Set<Shard>) -> Bool {
+        let moves: Moves? = state.withLock { state in
+            guard state.connections.hasExtra(at: { shards.contains($0.shard) }) else { return nil }
+            let givers = state.connections.withdraw { shards.contains($0.shard) }
+            return Moves(giving: givers.compactMap { state.attempts[$0] })
+        }
+        moves?.make()
+        return moves == nil
     }
 
     /// Puts an attempt off until another one of its task, which was taken away from this worker
@@ -172,17 +181,28 @@ final class ActiveAttempts: Sendable {
     }
 
     /// Forgets attempts that were put off and then taken away.
-    func drop(postponed fences: [Fence]) {
+    func drop(postponed fences: [Fence]) -> [TaskClaim] {
         state.withLock { state in
-            state.postponed = state.postponed.filter { !fences.contains($0.value.fence) }
+            let dropped = state.postponed.values.filter { fences.contains($0.fence) }
+            for claim in dropped { state.postponed[claim.task] = nil }
+            return dropped
         }
     }
 
-    /// All attempts; with `closing` no further one is let in, else those put off are forgotten.
-    func all(closing: Bool) -> [any TransferAttempt] {
+    /// All attempts; no further one is let in.
+    func close() -> [any TransferAttempt] {
         state.withLock { state in
-            if closing { state.isClosed = true } else { state.postponed = [:] }
+            state.isClosed = true
             return Array(state.attempts.values)
+        }
+    }
+
+    /// All attempts, and those put off, which are forgotten.
+    func takeAll() -> (running: [any TransferAttempt], postponed: [TaskClaim]) {
+        state.withLock { state in
+            let postponed = Array(state.postponed.values)
+            state.postponed = [:]
+            return (Array(state.attempts.values), postponed)
         }
     }
 

@@ -53,12 +53,12 @@ extension Claimer {
         bandwidth.remove(claim.fence)
         if let postponed = active.remove(claim) {
             // This attempt was taken away, and the next one of its task waits already.
-            submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))
+            end(claim, .released)
             start(postponed)
             return
         }
         guard !wait.isAbandoned else {
-            submit(Conclusion(task: claim.task, fence: claim.fence, verdict: .released))
+            end(claim, .released)
             wake()
             return
         }
@@ -75,7 +75,7 @@ extension Claimer {
         case .retry(let failure):
             verdict = decision(after: failure, claim, remaining: remaining)
         }
-        submit(Conclusion(task: claim.task, fence: claim.fence, verdict: verdict))
+        end(claim, verdict)
         wake()
     }
 

@@ -1,104 +1,148 @@
 import TransferModel
 
-/// How many connections there are, in all and to each host, and which attempts have more than
-/// they must; decides, and does nothing itself.
+/// How many connections there are, in all, to each host and of each session there, and which
+/// attempts have more than they must; decides, and does nothing itself.
+///
+/// That attempts begin within the caps is for those to see to who claim them; here it is seen to
+/// that what attempts take beyond their first connection fits in besides.
 struct ConnectionSlots {
+    /// Where an attempt's connections count, and how many there may be.
+    struct Place {
+        let flow: Flow
+        /// Connections to the host.
+        var perHost = Int.max
+        /// Connections of the session to the host.
+        var perFlow = Int.max
+    }
+
     /// What one attempt has taken beyond its first connection.
     private struct Extra {
-        let lane: Lane
+        let flow: Flow
         var count = 0
         /// How many of them it was asked to give up.
         var wanted = 0
     }
 
-    private let max: Int
-    private let perLane: Int
-    private var total = 0
-    private var open: [Lane: Int] = [:]
-    private var extras: [Fence: Extra] = [:]
+    /// Connections, counted in every way that a cap counts them.
+    private struct Count {
+        var total = 0
+        var perHost: [Lane: Int] = [:]
+        var perFlow: [Flow: Int] = [:]
 
-    /// Allows so many connections, and so many to one host.
-    init(max: Int = .max, perLane: Int = .max) {
-        self.max = max
-        self.perLane = perLane
+        mutating func add(_ number: Int, to flow: Flow) {
+            total += number
+            let inLane = perHost[flow.lane, default: 0] + number
+            perHost[flow.lane] = inLane > 0 ? inLane : nil
+            let inFlow = perFlow[flow, default: 0] + number
+            perFlow[flow] = inFlow > 0 ? inFlow : nil
+        }
+
+        func isHostFull(_ place: Place) -> Bool {
+            perHost[place.flow.lane, default: 0] >= place.perHost
+        }
+
+        func isFlowFull(_ place: Place) -> Bool {
+            perFlow[place.flow, default: 0] >= place.perFlow
+        }
     }
 
-    private func isFull(_ lane: Lane) -> Bool { open[lane, default: 0] >= perLane }
+    private let max: Int
+    private var open = Count()
+    private var extras: [Fence: Extra] = [:]
 
-    /// Whom to ask to give up a connection, so that attempts to these hosts can begin; each once for
+    /// Allows so many connections in all.
+    init(max: Int = .max) { self.max = max }
+
+    /// Whom to ask to give up a connection, so that attempts in these places can begin; each once for
     /// each connection, and nobody for what was asked for before.
-    mutating func givers(for waiting: [Lane]) -> [Fence] {
+    mutating func givers(for waiting: [Place]) -> [Fence] {
         // As it will be when all that was asked for is given up.
-        var (total, open) = (total, open)
-        for extra in extras.values {
-            total -= extra.wanted
-            open[extra.lane, default: 0] -= extra.wanted
-        }
+        var open = open
+        for extra in extras.values { open.add(-extra.wanted, to: extra.flow) }
         var givers: [Fence] = []
-        for lane in waiting {
-            let isLaneFull = open[lane, default: 0] >= perLane
-            if isLaneFull || total >= max, let giver = spare(in: isLaneFull ? lane : nil) {
+        for place in waiting {
+            let giver: (fence: Fence, flow: Flow)? =
+                if open.isFlowFull(place) {
+                    spare { $0 == place.flow }
+                } else if open.isHostFull(place) {
+                    spare { $0.lane == place.flow.lane }
+                } else if open.total >= max {
+                    spare { _ in true }
+                } else {
+                    nil
+                }
+            if let giver {
                 extras[giver.fence]?.wanted += 1
                 givers.append(giver.fence)
-                total -= 1
-                open[giver.lane, default: 0] -= 1
+                open.add(-1, to: giver.flow)
             }
-            total += 1
-            open[lane, default: 0] += 1
+            open.add(1, to: place.flow)
         }
         return givers
     }
 
-    /// The attempt with the most connections to spare, to one host or to any.
-    private func spare(in lane: Lane?) -> (fence: Fence, lane: Lane)? {
+    /// Asks for all that attempts at these hosts have beyond their first connections.
+    ///
+    /// - Returns: whom to ask, once for each connection.
+    mutating func withdraw(from isMeant: (Lane) -> Bool) -> [Fence] {
+        var givers: [Fence] = []
+        for (fence, extra) in extras where isMeant(extra.flow.lane) {
+            givers += Array(repeating: fence, count: extra.count - extra.wanted)
+            extras[fence]?.wanted = extra.count
+        }
+        return givers
+    }
+
+    /// Whether some attempt at these hosts has more than its first connection.
+    func hasExtra(at isMeant: (Lane) -> Bool) -> Bool {
+        extras.values.contains { isMeant($0.flow.lane) }
+    }
+
+    /// The attempt with the most connections to spare.
+    private func spare(in isMeant: (Flow) -> Bool) -> (fence: Fence, flow: Flow)? {
         let most = extras.filter { entry in
-            entry.value.count > entry.value.wanted && (lane.map { $0 == entry.value.lane } ?? true)
+            entry.value.count > entry.value.wanted && isMeant(entry.value.flow)
         }.max { left, right in
             (left.value.count - left.value.wanted, right.key.rawValue)
                 < (right.value.count - right.value.wanted, left.key.rawValue)
         }
-        return most.map { ($0.key, $0.value.lane) }
+        return most.map { ($0.key, $0.value.flow) }
     }
 
     /// Takes the first connection of an attempt.
     ///
     /// - Returns: false when it has to wait for one that somebody can give up.
-    mutating func begin(_ lane: Lane) -> Bool {
-        if isFull(lane), extras.values.contains(where: { $0.lane == lane }) { return false }
-        if total >= max, !extras.isEmpty { return false }
-        total += 1
-        open[lane, default: 0] += 1
+    mutating func begin(_ place: Place) -> Bool {
+        if open.isFlowFull(place), extras.values.contains(where: { $0.flow == place.flow }) {
+            return false
+        }
+        if open.isHostFull(place), hasExtra(at: { $0 == place.flow.lane }) { return false }
+        if open.total >= max, !extras.isEmpty { return false }
+        open.add(1, to: place.flow)
         return true
     }
 
     /// Takes a further connection of an attempt; false when there is none.
-    mutating func takeExtra(_ fence: Fence, _ lane: Lane) -> Bool {
-        guard total < max, !isFull(lane), extras.values.allSatisfy({ $0.wanted == 0 }) else {
-            return false
-        }
-        total += 1
-        open[lane, default: 0] += 1
-        extras[fence, default: Extra(lane: lane)].count += 1
+    mutating func takeExtra(_ fence: Fence, _ place: Place) -> Bool {
+        guard open.total < max, !open.isHostFull(place), !open.isFlowFull(place),
+            extras.values.allSatisfy({ $0.wanted == 0 })
+        else { return false }
+        open.add(1, to: place.flow)
+        extras[fence, default: Extra(flow: place.flow)].count += 1
         return true
     }
 
     /// A further connection of an attempt has ended.
-    mutating func returnExtra(_ fence: Fence, _ lane: Lane) {
+    mutating func returnExtra(_ fence: Fence) {
         guard var extra = extras[fence] else { return }
         extra.count -= 1
         extra.wanted = Swift.max(0, extra.wanted - 1)
         extras[fence] = extra.count > 0 ? extra : nil
-        leave(lane, 1)
+        open.add(-1, to: extra.flow)
     }
 
     /// An attempt has ended, with all that it had.
-    mutating func end(_ fence: Fence, _ lane: Lane) {
-        leave(lane, 1 + (extras.removeValue(forKey: fence)?.count ?? 0))
-    }
-
-    private mutating func leave(_ lane: Lane, _ count: Int) {
-        total -= count
-        let rest = open[lane, default: 0] - count
-        open[lane] = rest > 0 ? rest : nil
+    mutating func end(_ fence: Fence, _ flow: Flow) {
+        open.add(-1 - (extras.removeValue(forKey: fence)?.count ?? 0), to: flow)
     }
 }

@@ -43,6 +43,10 @@ package struct EngineConfiguration: Sendable {
     static let claimsMax = 5
     /// How often progress is stored and revocations are looked for, at the latest.
     static let tickInterval: Duration = .milliseconds(500)
+    /// How often a worker sees to its share of the hosts.
+    static let shardsPollInterval: Duration = .seconds(1)
+    /// How often at most, when there is other work.
+    static let shardsInterval: Duration = .milliseconds(250)
     /// Attempts ended but not yet stored, beyond which no further task is claimed.
     static let backlogMax = 4096
 

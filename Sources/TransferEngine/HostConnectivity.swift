@@ -81,9 +81,12 @@ struct HostConnectivity: ~Copyable {
     /// How many hosts are remembered.
     var count: Int { states.count }
 
-    /// The hosts that no attempt may try at `now`, to be left out when tasks are claimed.
-    func closedLanes(at now: Instant) -> [Lane] {
-        states.compactMap { lane, entry in Self.end(of: entry.state, at: now).map { _ in lane } }
+    /// Whether attempts are kept from the host, but for one at a time that probes it.
+    func isClosed(_ lane: Lane) -> Bool {
+        switch states[lane]?.state {
+        case .closed, .probing: true
+        case .doubtful, nil: false
+        }
     }
 
     /// An attempt wants to begin.

@@ -9,10 +9,11 @@ package struct LeaseKeeper: Service {
     private let store: TransferStore
     private let identity: WorkerIdentity
     private let configuration: EngineConfiguration
+    private let leasesShards: Bool
     private let onDeclaredDead: @Sendable () -> Void
     private let logger: Logger
 
-    /// Keeps the registration that `identity` holds.
+    /// Keeps the registration that `identity` holds, with which it `leasesShards` or not.
     ///
     /// `onDeclaredDead` drops what was done under the old registration; what it forgets is refused
     /// by the fences.
@@ -20,12 +21,14 @@ package struct LeaseKeeper: Service {
         store: TransferStore,
         identity: WorkerIdentity,
         configuration: EngineConfiguration,
+        leasesShards: Bool,
         logger: Logger,
         onDeclaredDead: @escaping @Sendable () -> Void
     ) {
         self.store = store
         self.identity = identity
         self.configuration = configuration
+        self.leasesShards = leasesShards
         self.logger = logger
         self.onDeclaredDead = onDeclaredDead
     }
@@ -65,7 +68,10 @@ package struct LeaseKeeper: Service {
         logger.warning("this worker was declared dead and registers anew")
         onDeclaredDead()
         identity.adopt(
-            incarnation: try await store.registerWorker(name: configuration.workerName)
+            incarnation: try await store.registerWorker(
+                name: configuration.workerName,
+                leasesShards: leasesShards
+            )
         )
         identity.trust(until: trustedUntil)
     }

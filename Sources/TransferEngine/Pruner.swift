@@ -97,6 +97,7 @@ package struct Pruner: Service {
             logger.info("events removed", metadata: ["partition": "\(name)"])
         }
         while try await store.pruneDefaultEvents(olderThan: retention) > 0 {}
+        while try await store.pruneHosts() > 0 {}
         try await sweep { position throws(StoreError) in
             try await store.pruneClientStringChanges(after: position)
         }

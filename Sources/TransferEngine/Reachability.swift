@@ -16,20 +16,31 @@ final class Reachability: Sendable {
         let end: ContinuousClock.Instant
     }
 
+    /// A host that was closed or opened, with a sentence that says why.
+    enum Change {
+        case closed(String)
+        case opened(String)
+    }
+
     private static let releaseInterval: Duration = .seconds(1)
     private static let releaseDuration: Duration = .seconds(10)
 
     private let state: Mutex<State>
-    private let retryDelay: Duration
+    private let settings: HostConnectivity.Settings
+    private let onChange: @Sendable (TaskClaim, Change) -> Void
 
-    init(_ settings: HostConnectivity.Settings) {
+    /// `onChange` is told of hosts that are closed or opened, with the attempt that has shown it.
+    init(
+        _ settings: HostConnectivity.Settings,
+        onChange: @escaping @Sendable (TaskClaim, Change) -> Void
+    ) {
         state = Mutex(State(hosts: HostConnectivity(settings: settings)))
-        retryDelay = settings.retryDelay
+        self.settings = settings
+        self.onChange = onChange
     }
 
-    /// How long an attempt has to wait for its host, or nil when it may begin.
+    /// How long nobody asks the host, or nil when the attempt may begin.
     func wait(before claim: TaskClaim) -> Duration? {
-        guard claim.options.waitsForConnectivity ?? false else { return nil }
         let now = ContinuousClock.now
         return state.withLock { state in
             switch state.hosts.admit(claim.lane, at: now) {
@@ -53,7 +64,8 @@ final class Reachability: Sendable {
     ) -> Duration? {
         let observation = Self.observation(failure, metrics)
         let now = ContinuousClock.now
-        return state.withLock { state in
+        let (wait, change): (Duration?, Change?) = state.withLock { state in
+            let wasClosed = state.hosts.isClosed(claim.lane)
             let effect = state.hosts.observe(
                 observation,
                 of: claim.lane,
@@ -64,12 +76,28 @@ final class Reachability: Sendable {
             if effect == .opened {
                 state.opened[claim.lane] = Release(next: now, end: now + Self.releaseDuration)
             }
+            let isClosed = state.hosts.isClosed(claim.lane)
+            let change: Change? =
+                switch (wasClosed, isClosed) {
+                case (false, true): .closed(closing)
+                case (true, false): .opened("Opened, because an attempt has reached it.")
+                default: nil
+                }
             guard observation == .unreachable, claim.options.waitsForConnectivity ?? false else {
-                return nil
+                return (nil, change)
             }
-            guard case .wait(let until) = effect else { return retryDelay.jittered }
-            return max(until - now, retryDelay)
+            guard case .wait(let until) = effect else {
+                return (settings.retryDelay.jittered, change)
+            }
+            return (max(until - now, settings.retryDelay), change)
         }
+        if let change { onChange(claim, change) }
+        return wait
+    }
+
+    private var closing: String {
+        "Closed, because \(settings.failuresMin) or more attempts in a row could not connect for "
+            + "\(Int(settings.silenceMin / .seconds(1))) s; one at a time tries it again."
     }
 
     /// The hosts that have been reached again, and whose tasks are to be released now.

@@ -37,7 +37,7 @@ extension TransferEngine {
                 "publications": "\(takeover.publications.count)",
             ]
         )
-        claimer.wake()
+        claimer.look()
     }
 
     /// Removes part files that nobody will go on with, whoever began them.

@@ -19,6 +19,7 @@ package struct TransferEngine: Service {
     let publisher: Publisher
     let logger: Logger
     let active: ActiveAttempts
+    private let scheduler: Scheduler
     private let bandwidth: Bandwidth
     let onEvents: @Sendable () -> Void
     private let onWork: @Sendable () -> Void
@@ -46,11 +47,15 @@ package struct TransferEngine: Service {
         self.logger = logger
         self.onEvents = onEvents
         self.onWork = onWork
-        active = ActiveAttempts(
-            connectionsMax: configuration.concurrency,
-            perHost: configuration.connectionsPerHost
-        )
-        let work = WakeSignal()
+        var settings = Schedule.Settings()
+        settings.slots = configuration.concurrency
+        settings.perHost = configuration.connectionsPerHost
+        let scheduler = Scheduler(settings)
+        self.scheduler = scheduler
+        active = ActiveAttempts(connectionsMax: configuration.concurrency) {
+            scheduler.place(of: $0)
+        }
+        let queue = QueueSignal()
         publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
             store: store,
@@ -58,7 +63,7 @@ package struct TransferEngine: Service {
             logger: logger,
             onConcluded: { isAnyBackInQueue in
                 if isAnyBackInQueue {
-                    work.signal()
+                    queue.added()
                     onWork()
                 }
                 onEvents()
@@ -73,6 +78,7 @@ package struct TransferEngine: Service {
             container: container,
             curl: curl,
             active: active,
+            scheduler: scheduler,
             bandwidth: bandwidth,
             publisher: publisher,
             verifier: try Verifier(),
@@ -85,7 +91,7 @@ package struct TransferEngine: Service {
             ),
             configuration: configuration,
             logger: logger,
-            work: work,
+            signal: queue,
             onCheckpoint: { controls.signal() }
         )
     }
@@ -97,13 +103,15 @@ package struct TransferEngine: Service {
 
     /// Looks for what the signals tell of.
     package func wake(for signals: Set<Signal>) {
-        if signals.contains(.work) { claimer.wake() }
+        if signals.contains(.work) { claimer.look() }
         if signals.contains(.control) { controls.signal() }
     }
 
     /// Drops every running attempt, because they belong to others now.
     package func dropAttempts() {
-        for attempt in active.all(closing: false) { attempt.abandon() }
+        let (running, postponed) = active.takeAll()
+        for attempt in running { attempt.abandon() }
+        for claim in postponed { scheduler.with { $0.ended(claim.fence, bytes: 0) } }
     }
 
     /// Runs until the group shuts down gracefully; then gives back what is not finished.
@@ -116,10 +124,15 @@ package struct TransferEngine: Service {
                 loops.addTask { await promote() }
                 loops.addTask { await watchControls() }
                 loops.addTask { await repeatedly(configuration.pollInterval) { wake() } }
+                // However rarely the queue is polled, nobody waits long for a share of the hosts.
+                loops.addTask {
+                    await repeatedly(EngineConfiguration.shardsPollInterval) { claimer.wake() }
+                }
                 await untilShutdown()
                 loops.cancelAll()
             }
             await giveBack()
+            await releaseShards()
             group.cancelAll()
         }
     }
@@ -135,13 +148,25 @@ package struct TransferEngine: Service {
 
     /// Stops the running attempts and waits until each is back in the queue or published.
     private func giveBack() async {
-        for attempt in active.all(closing: true) { attempt.abandon() }
+        for attempt in active.close() { attempt.abandon() }
         while active.count > 0 || publisher.backlog > 0 {
             do {
                 try await Task.sleep(for: .milliseconds(10))
             } catch {
                 return
             }
+        }
+    }
+
+    /// Lets others claim at once what this worker would have.
+    private func releaseShards() async {
+        let shards = scheduler.with { $0.shards }
+        do throws(StoreError) {
+            try await store.releaseShards(shards, incarnation: identity.incarnation)
+            onWork()
+        } catch {
+            // They are free as soon as its registration is gone.
+            logger.debug("shards not released", metadata: ["error": "\(error)"])
         }
     }
 
@@ -153,7 +178,7 @@ package struct TransferEngine: Service {
                 try await Task.sleep(for: wait)
                 let promotion = try await store.promoteDue()
                 if promotion.promoted > 0 {
-                    claimer.wake()
+                    claimer.look()
                     onWork()
                 }
                 if promotion.asked > 0 { onEvents() }
@@ -177,9 +202,22 @@ package struct TransferEngine: Service {
             }
             while !Task.isCancelled {
                 await controls.wait()
+                let changes = scheduler.takeChanges()
+                do throws(StoreError) {
+                    try await store.record(changes)
+                } catch {
+                    scheduler.putBack(changes)
+                    logger.debug("hosts not stored", metadata: ["error": "\(error)"])
+                }
                 do throws(StoreError) {
                     try await heedControls()
                     let (progress, resumptions) = active.takeProgress()
+                    scheduler.with { schedule in
+                        for attempt in progress {
+                            let bytes = attempt.bytesReceived + attempt.bytesSent
+                            schedule.moved(attempt.fence, bytes: bytes)
+                        }
+                    }
                     if !(try await store.recordResumptions(resumptions)).isEmpty { onEvents() }
                     if !progress.isEmpty, try await store.recordProgress(progress) { onEvents() }
                 } catch {
@@ -200,7 +238,9 @@ package struct TransferEngine: Service {
     /// Stops revoked attempts; a revocation is kept until its attempt has ended, so that a crash in
     /// between leaves word of the part file.
     private func stop(_ revoked: [Fence]) async throws(StoreError) {
-        active.drop(postponed: revoked)
+        for claim in active.drop(postponed: revoked) {
+            scheduler.with { $0.ended(claim.fence, bytes: 0) }
+        }
         let running = active.attempts(revoked)
         for attempt in running { attempt.abandon() }
         let ended = Set(revoked).subtracting(running.map(\.claim.fence))

@@ -13,6 +13,7 @@ enum Cursor: Equatable, Sendable {
     case credential(name: String)
     case delivery(DeliveryID)
     case client(ClientID)
+    case host(name: String)
 
     /// Changes when the form does; older cursors are then refused instead of misread.
     private static let version: UInt8 = 1
@@ -61,6 +62,10 @@ enum Cursor: Equatable, Sendable {
                 let client = ClientID(name)
             else { return nil }
             self = .client(client)
+        case 7:
+            guard let name = String(validating: payload, as: UTF8.self), !name.utf8.contains(0)
+            else { return nil }
+            self = .host(name: name)
         default: return nil
         }
         guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
@@ -74,6 +79,7 @@ enum Cursor: Equatable, Sendable {
         case .credential: 4
         case .delivery: 5
         case .client: 6
+        case .host: 7
         }
     }
 
@@ -86,6 +92,7 @@ enum Cursor: Equatable, Sendable {
         case .credential(let name): Array(name.utf8)
         case .delivery(let id): id.uuid.bytes
         case .client(let id): Array(id.name.utf8)
+        case .host(let name): Array(name.utf8)
         }
     }
 

@@ -164,6 +164,12 @@ extension SessionConfigurationRequest {
             SessionConfiguration.resultRetentionSeconds,
             "result_retention"
         )
+        configuration.maxConnectionsPerHost = check.number(
+            maxConnectionsPerHost,
+            SessionConfiguration.maxConnectionsPerHostRange,
+            "max_connections_per_host"
+        )
+        configuration.isDiscretionary = isDiscretionary ?? false
         errors += check.errors
         configuration.additionalHeaders = HeaderRules.validate(
             additionalHeaders ?? [:],

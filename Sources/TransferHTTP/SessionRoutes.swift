@@ -274,6 +274,8 @@ extension SessionDocument {
                 totalBytesPerSecondMax: configuration.totalBytesPerSecondMax,
                 sharedContainerIdentifier: configuration.sharedContainerIdentifier,
                 resultRetention: configuration.resultRetention.map { $0 / .seconds(1) },
+                maxConnectionsPerHost: configuration.maxConnectionsPerHost,
+                isDiscretionary: configuration.isDiscretionary,
                 options: OptionsDocument(options)
             ),
             generation: session.progress.generation,

@@ -87,6 +87,7 @@ package struct TransferAPI: Sendable {
     package func router() -> Router<APIContext> {
         let router = Router(context: APIContext.self)
         ClientRoutes(store: store, wake: wake).add(to: router)
+        HostRoutes(store: store).add(to: router)
         SessionRoutes(store: store, wake: wake).add(to: router)
         ReconnectRoutes(store: store).add(to: router)
         TaskRoutes(store: store, watch: watch.tasks, wake: wake).add(to: router)

@@ -9,6 +9,11 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
         description = "\(scheme.lowercased())://\(host.lowercased()):\(port)"
     }
 
+    /// As `files.example:443`.
+    package var hostAndPort: String {
+        description.split(separator: "//", maxSplits: 1).last.map(String.init) ?? description
+    }
+
     /// What the store keeps.
     package init(stored text: String) { description = text }
 }

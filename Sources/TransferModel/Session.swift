@@ -69,10 +69,17 @@ package struct SessionConfiguration: Equatable, Sendable {
     package var sharedContainerIdentifier: String?
     /// How long an ended task is kept, with its result; nil for as long as the service says.
     package var resultRetention: Duration?
+    /// Connections of all its tasks to one host, at most; nil for as many as the host may have.
+    /// `URLSessionConfiguration.httpMaximumConnectionsPerHost`.
+    package var maxConnectionsPerHost: Int?
+    /// Whether its tasks wait until there is nothing else to do;
+    /// `URLSessionConfiguration.isDiscretionary`.
+    package var isDiscretionary = false
 
     package static let timeoutForRequestDefault: Duration = .seconds(60)
     package static let timeoutForResourceDefault: Duration = .seconds(7 * 24 * 3600)
     package static let resultRetentionDefault: Duration = .seconds(7 * 24 * 3600)
+    package static let maxConnectionsPerHostRange = 1...256
     /// A minute to ten years.
     package static let resultRetentionSeconds: ClosedRange<Double> = 60...315_360_000
 
@@ -83,7 +90,9 @@ package struct SessionConfiguration: Equatable, Sendable {
         options: TransferOptions = TransferOptions(),
         totalBytesPerSecondMax: Int64? = nil,
         sharedContainerIdentifier: String? = nil,
-        resultRetention: Duration? = nil
+        resultRetention: Duration? = nil,
+        maxConnectionsPerHost: Int? = nil,
+        isDiscretionary: Bool = false
     ) {
         self.timeoutForRequest = timeoutForRequest
         self.timeoutForResource = timeoutForResource
@@ -92,6 +101,8 @@ package struct SessionConfiguration: Equatable, Sendable {
         self.totalBytesPerSecondMax = totalBytesPerSecondMax
         self.sharedContainerIdentifier = sharedContainerIdentifier
         self.resultRetention = resultRetention
+        self.maxConnectionsPerHost = maxConnectionsPerHost
+        self.isDiscretionary = isDiscretionary
     }
 }
 

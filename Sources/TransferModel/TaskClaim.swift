@@ -5,6 +5,7 @@ package struct TaskClaim: Sendable {
     package let tenant: TenantID
     package let session: SessionID
     package let lane: Lane
+    package let priority: TaskPriority
     /// Which attempt of the task this is, from 1.
     package let number: Int
     package let url: String
@@ -30,6 +31,8 @@ package struct TaskClaim: Sendable {
     package var shown: ShownCredential?
     /// How fast it may be, as of when it was claimed.
     package let limits: RateLimits
+    /// Connections that its session may have to one host; nil for as many as the host allows.
+    package let maxConnectionsPerHost: Int?
 
     package init(
         task: TaskID,
@@ -37,6 +40,7 @@ package struct TaskClaim: Sendable {
         tenant: TenantID,
         session: SessionID,
         lane: Lane,
+        priority: TaskPriority = .default,
         number: Int,
         url: String,
         request: TransferRequest = TransferRequest(),
@@ -49,13 +53,15 @@ package struct TaskClaim: Sendable {
         partial: PartialDownload? = nil,
         tenantAuthorities: CertificateAuthorities? = nil,
         sessionHasCredentials: Bool = false,
-        limits: RateLimits = RateLimits()
+        limits: RateLimits = RateLimits(),
+        maxConnectionsPerHost: Int? = nil
     ) {
         self.task = task
         self.fence = fence
         self.tenant = tenant
         self.session = session
         self.lane = lane
+        self.priority = priority
         self.number = number
         self.url = url
         self.request = request
@@ -69,7 +75,11 @@ package struct TaskClaim: Sendable {
         self.tenantAuthorities = tenantAuthorities
         self.sessionHasCredentials = sessionHasCredentials
         self.limits = limits
+        self.maxConnectionsPerHost = maxConnectionsPerHost
     }
+
+    /// The queue that it was taken from.
+    package var flow: Flow { Flow(lane: lane, session: session) }
 
     /// Whether a credential has to be looked up before the task begins.
     package var mayShowCredential: Bool { sessionHasCredentials || options.credential != nil }

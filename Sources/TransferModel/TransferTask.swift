@@ -237,6 +237,16 @@ package struct Lane: Hashable, Sendable {
 
     package init(key: Int64) { self.key = key }
 
+    /// The lane of `files.example:443`.
+    ///
+    /// - Returns: nil where there is no port.
+    package init?(hostAndPort: String) {
+        guard let colon = hostAndPort.lastIndex(of: ":"), colon > hostAndPort.startIndex,
+            let port = UInt16(hostAndPort[hostAndPort.index(after: colon)...])
+        else { return nil }
+        self.init(host: String(hostAndPort[..<colon]), port: Int(port))
+    }
+
     /// The lane of `host` and `port`; names that differ in ASCII case share one.
     package init(host: String, port: Int) {
         // FNV-1a: stable between processes and versions, unlike `Hasher`. Two hosts that collide

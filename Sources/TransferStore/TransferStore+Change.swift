@@ -88,7 +88,8 @@ extension TransferStore {
                         || CASE WHEN \(change.bytesPerSecondMax != nil) THEN jsonb_build_object(
                             'bytes_per_second_max', \(limit)::bigint) ELSE '{}' END), '{}')
                 FROM old JOIN session s ON s.id = old.session_id WHERE t.id = old.id
-                RETURNING t.id, t.lane, old.priority_rank AS old_rank, t.priority_rank AS rank,
+                RETURNING t.id, t.lane, t.session_id, old.priority_rank AS old_rank,
+                    t.priority_rank AS rank,
                     \(hasBegin) AND coalesce(t.earliest_begin_at > now(), false) AS waits,
                     \(hasBegin) AND NOT coalesce(t.earliest_begin_at > now(), false) AS begins,
                     t.earliest_begin_at,
@@ -106,14 +107,15 @@ extension TransferStore {
             -- has begun keeps to its retries.
             from_ready AS (
                 DELETE FROM ready r USING new n
-                WHERE r.lane = n.lane AND r.priority_rank = n.old_rank AND r.task_id = n.id
-                RETURNING r.task_id, r.attempt, r.began_at, n.lane, n.rank,
+                WHERE r.lane = n.lane AND r.session_id = n.session_id
+                    AND r.priority_rank = n.old_rank AND r.task_id = n.id
+                RETURNING r.task_id, r.attempt, r.began_at, n.lane, n.session_id, n.rank,
                     n.waits AND r.attempt = 0 AS waits, n.earliest_begin_at, n.asks_to_begin
             ),
             from_delayed AS (
                 DELETE FROM delayed d USING new n WHERE d.task_id = n.id
-                RETURNING d.task_id, d.attempt, d.began_at, d.failure, d.awaits_host, n.lane, n.rank,
-                    d.asks_to_begin,
+                RETURNING d.task_id, d.attempt, d.began_at, d.failure, d.awaits_host, n.lane,
+                    n.session_id, n.rank, d.asks_to_begin,
                     NOT (n.begins AND d.failure IS NULL) AS waits,
                     CASE WHEN n.waits AND d.failure IS NULL
                         THEN n.earliest_begin_at ELSE d.due_at END AS due_at
@@ -132,29 +134,32 @@ extension TransferStore {
             from_asked AS (
                 DELETE FROM asked q USING new n
                 WHERE q.task_id = n.id AND q.question = 'begin' AND n.waits
-                RETURNING q.task_id, q.attempt, n.lane, n.rank, n.earliest_begin_at
+                RETURNING q.task_id, q.attempt, n.lane, n.session_id, n.rank, n.earliest_begin_at
             ),
             ready_row AS (
-                INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
-                SELECT lane, rank, task_id, attempt, began_at FROM from_ready WHERE NOT waits
+                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
+                SELECT lane, session_id, rank, task_id, attempt, began_at
+                FROM from_ready WHERE NOT waits
                 UNION ALL
-                SELECT lane, rank, task_id, attempt, began_at FROM from_delayed WHERE NOT waits
+                SELECT lane, session_id, rank, task_id, attempt, began_at
+                FROM from_delayed WHERE NOT waits
                 UNION ALL
-                SELECT lane, rank, task_id, attempt, began_at FROM from_challenged
+                SELECT lane, session_id, rank, task_id, attempt, began_at FROM from_challenged
             ),
             delayed_row AS (
                 INSERT INTO delayed (
-                    task_id, due_at, attempt, failure, lane, priority_rank, began_at,
+                    task_id, due_at, attempt, failure, lane, session_id, priority_rank, began_at,
                     awaits_host, asks_to_begin)
-                SELECT task_id, earliest_begin_at, attempt, NULL, lane, rank, began_at, false,
-                    asks_to_begin
+                SELECT task_id, earliest_begin_at, attempt, NULL, lane, session_id, rank, began_at,
+                    false, asks_to_begin
                 FROM from_ready WHERE waits
                 UNION ALL
-                SELECT task_id, due_at, attempt, failure, lane, rank, began_at, awaits_host,
-                    asks_to_begin
+                SELECT task_id, due_at, attempt, failure, lane, session_id, rank, began_at,
+                    awaits_host, asks_to_begin
                 FROM from_delayed WHERE waits
                 UNION ALL
-                SELECT task_id, earliest_begin_at, attempt, NULL, lane, rank, NULL, false, true
+                SELECT task_id, earliest_begin_at, attempt, NULL, lane, session_id, rank, NULL, false,
+                    true
                 FROM from_asked
             )
             SELECT id FROM new

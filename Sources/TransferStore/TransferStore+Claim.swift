@@ -2,80 +2,62 @@ import Postgres
 package import TransferModel
 
 extension TransferStore {
-    /// Hosts with a free connection looked at by one claim; the next one goes on behind them.
-    package static let claimLanesMax = 64
-
-    /// What a claim may take.
-    package struct ClaimBounds: Sendable {
-        /// Tasks at most.
-        package var limit: Int
-        /// Connections to one host at most.
-        package var perLane: Int
-        /// How many of them each busy host has already.
-        package var busy: [Lane: Int]
-        /// Where among the hosts to begin, so that all get their turn.
-        package var after: Lane
-
-        package init(limit: Int, perLane: Int, busy: [Lane: Int], after: Lane) {
-            self.limit = limit
-            self.perLane = perLane
-            self.busy = busy
-            self.after = after
-        }
-    }
-
-    /// Gives runnable tasks to a worker, as new attempts with fences of its own.
+    /// Gives runnable tasks to a worker, as new attempts with fences of its own: of each flow the
+    /// first, and of each tenant no more than may run.
     ///
-    /// Cost grows with the tasks claimed and the hosts looked at, not with the queue: `ready` holds
-    /// only runnable rows, and its key is the order in which they are read.
+    /// Cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows, and
+    /// its key is the order in which they are read. Where tenants have a bound, their running tasks
+    /// are counted, all of the fleet.
+    ///
+    /// - Parameter boundTenants: those of the flows that have a bound.
     package func claim(
-        _ bounds: ClaimBounds,
+        _ grants: [FlowGrant],
+        boundTenants: [TenantID] = [],
         fences: WorkerIdentity.Reservation
     ) async throws(StoreError) -> [TaskClaim] {
-        let busyLanes = bounds.busy.map(\.key.key)
-        let busyCounts = bounds.busy.map { Int64($0.value) }
-        // A claim that is lost leaves its tasks in the queue, and the fences given out with it are
-        // refused later; a claim that counts is flushed with the publication that rests on it.
-        let rows = try await run(
-            [.unsynced],
+        let lanes = grants.map(\.flow.lane.key)
+        let sessions = grants.map(\.flow.session.uuid)
+        let counts = grants.map { Int64($0.count) }
+        let bound = boundTenants.map(\.uuid)
+        let share: Query =
+            bound.isEmpty
+            ? """
+            share AS (
+                SELECT * FROM unnest(\(lanes), \(sessions), \(counts))
+                    AS g (lane, session_id, count)
+            )
             """
-            WITH RECURSIVE full_lane AS (
-                SELECT lane FROM unnest(\(busyLanes), \(busyCounts)) AS b (lane, running)
-                WHERE running >= \(bounds.perLane)
+            : """
+            room AS (
+                SELECT n.id, n.running_tasks_max - (
+                    SELECT count(*) FROM attempt a JOIN session s ON s.id = a.session_id
+                    WHERE s.tenant_id = n.id) AS free
+                FROM tenant n WHERE n.id = ANY (\(bound))
             ),
-            walk (lane, step) AS (
-                -- 1. The hosts with work, by skipping through the index from one to the next.
-                -- Those without a free connection do not count, lest they hide all others.
-                (SELECT lane, (lane NOT IN (SELECT lane FROM full_lane))::int
-                FROM ready WHERE lane > \(bounds.after.key)
-                ORDER BY lane LIMIT 1)
-                UNION ALL
-                SELECT n.lane, w.step + (n.lane NOT IN (SELECT lane FROM full_lane))::int
-                FROM walk w CROSS JOIN LATERAL (
-                    SELECT r.lane FROM ready r WHERE r.lane > w.lane ORDER BY r.lane LIMIT 1
-                ) n
-                WHERE w.step < \(Self.claimLanesMax)
-            ),
-            open AS (
-                SELECT w.lane, \(bounds.perLane) - coalesce(b.running, 0) AS slots
-                FROM walk w
-                LEFT JOIN unnest(\(busyLanes), \(busyCounts)) AS b (lane, running) USING (lane)
-            ),
-            -- 2. Materialized, because a plan that ran the locking query twice would lock more
+            share AS (
+                SELECT g.lane, g.session_id, CASE WHEN r.free IS NULL THEN g.count
+                    ELSE least(g.count, greatest(0, r.free - sum(g.count) OVER (
+                        PARTITION BY r.id ORDER BY g.place) + g.count))::bigint END AS count
+                FROM unnest(\(lanes), \(sessions), \(counts))
+                    WITH ORDINALITY AS g (lane, session_id, count, place)
+                JOIN session s ON s.id = g.session_id LEFT JOIN room r ON r.id = s.tenant_id
+            )
+            """
+        let claim: Query = """
+            WITH \(share),
+            -- 1. Materialized, because a plan that ran the locking query twice would lock more
             -- rows than its limit says.
             picked AS MATERIALIZED (
                 SELECT p.row
-                FROM open o CROSS JOIN LATERAL (
+                FROM share g CROSS JOIN LATERAL (
                     SELECT r.ctid AS row FROM ready r
-                    WHERE r.lane = o.lane
+                    WHERE r.lane = g.lane AND r.session_id = g.session_id
                     ORDER BY r.priority_rank, r.task_id
-                    LIMIT greatest(0, least(o.slots, \(bounds.limit)))
+                    LIMIT g.count
                     FOR UPDATE SKIP LOCKED
                 ) p
-                WHERE o.slots > 0
-                LIMIT \(bounds.limit)
             ),
-            -- 3. A worker that was declared dead has no row here and gets nothing; the lock keeps
+            -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps
             -- a rescue from missing the attempts made below.
             alive AS MATERIALIZED (
                 SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
@@ -102,7 +84,18 @@ extension TransferStore {
             )
             \(Self.selectClaim) FROM begun a \(Self.joinClaim)
             """
-        )
+        // A claim that is lost leaves its tasks in the queue, and the fences given out with it are
+        // refused later; a claim that counts is flushed with the publication that rests on it.
+        var queries = [TransactionSetting.unsynced.query]
+        if !bound.isEmpty {
+            // One claim after the other, each with all that the one before has begun.
+            queries.append(
+                """
+                SELECT FROM tenant WHERE id = ANY (\(bound)) ORDER BY id FOR NO KEY UPDATE
+                """
+            )
+        }
+        let rows = try await run(queries + [claim])[queries.count]
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try TaskClaim(row) }
         }
@@ -110,7 +103,8 @@ extension TransferStore {
 
     /// The columns of a claim, of an attempt `a`, its task `t` and its session `s`.
     static let selectClaim: Query = """
-        SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.lane, t.url, t.headers,
+        SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.lane, t.priority_rank,
+            s.max_connections_per_host, t.url, t.headers,
             t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, t.options,
             s.options AS session_options, s.has_credentials, t.kind, t.method, t.upload_path, t.upload_is_staged,
@@ -142,6 +136,7 @@ extension TaskClaim {
             tenant: try row.tenant("tenant_id"),
             session: try row.session("session_id"),
             lane: Lane(key: try row.decode("lane")),
+            priority: TaskPriority(rank: try row.decode("priority_rank")),
             number: Int(try row.decode("number", as: Int16.self)),
             url: try row.decode("url"),
             request: try TransferRequest(row),
@@ -156,7 +151,8 @@ extension TaskClaim {
             tenantAuthorities: try row.decodeIfPresent("certificate_authorities")
                 .map(CertificateAuthorities.init(stored:)),
             sessionHasCredentials: try row.decode("has_credentials"),
-            limits: try RateLimits(row)
+            limits: try RateLimits(row),
+            maxConnectionsPerHost: try row.maxConnectionsPerHost()
         )
     }
 }

@@ -145,10 +145,11 @@ extension TransferStore {
             ),
             delayed_row AS (
                 INSERT INTO delayed (
-                    task_id, due_at, attempt, failure, lane, priority_rank, began_at,
+                    task_id, due_at, attempt, failure, lane, session_id, priority_rank, began_at,
                     awaits_host)
                 SELECT task_id, clock_timestamp() + delay_ms * interval '1 ms',
-                    attempt - (verdict = 'offline')::int, failure, lane, priority_rank, began_at,
+                    attempt - (verdict = 'offline')::int, failure, lane, session_id,
+                    priority_rank, began_at,
                     verdict = 'offline'
                 FROM gone WHERE verdict IN ('retry', 'offline')
             ),
@@ -166,8 +167,9 @@ extension TransferStore {
                 WHERE g.verdict = 'asks'
             ),
             ready_row AS (
-                INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
-                SELECT lane, priority_rank, task_id, attempt - (verdict = 'released')::int,
+                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
+                SELECT lane, session_id, priority_rank, task_id,
+                    attempt - (verdict = 'released')::int,
                     began_at
                 FROM gone WHERE verdict IN ('released', 'requeued')
             ),

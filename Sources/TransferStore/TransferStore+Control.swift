@@ -63,8 +63,8 @@ extension TransferStore {
             ),
             from_ready AS (
                 DELETE FROM ready x USING target t
-                WHERE x.lane = t.lane AND x.priority_rank = t.priority_rank
-                    AND x.task_id = t.id
+                WHERE x.lane = t.lane AND x.session_id = t.session_id
+                    AND x.priority_rank = t.priority_rank AND x.task_id = t.id
                 RETURNING x.task_id, x.attempt
             ),
             from_asked AS (
@@ -147,13 +147,14 @@ extension TransferStore {
             RETURNING t.*, h.attempt
         ),
         delayed_row AS (
-            INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank, asks_to_begin)
-            SELECT id, earliest_begin_at, attempt, lane, priority_rank, asks_to_begin
+            INSERT INTO delayed (
+                task_id, due_at, attempt, lane, session_id, priority_rank, asks_to_begin)
+            SELECT id, earliest_begin_at, attempt, lane, session_id, priority_rank, asks_to_begin
             FROM gone WHERE state = 'scheduled'
         ),
         ready_row AS (
-            INSERT INTO ready (lane, priority_rank, task_id, attempt)
-            SELECT lane, priority_rank, id, attempt FROM gone WHERE state = 'queued'
+            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
+            SELECT lane, session_id, priority_rank, id, attempt FROM gone WHERE state = 'queued'
         ),
         happening AS (
             SELECT session_id, 1 AS place, 'task.resumed' AS kind, false AS ends,
@@ -277,7 +278,8 @@ extension TransferStore {
         ),
         from_ready AS (
             DELETE FROM ready x USING target t
-            WHERE x.lane = t.lane AND x.priority_rank = t.priority_rank AND x.task_id = t.id
+            WHERE x.lane = t.lane AND x.session_id = t.session_id
+                AND x.priority_rank = t.priority_rank AND x.task_id = t.id
             RETURNING x.task_id, x.attempt
         ),
         from_asked AS (

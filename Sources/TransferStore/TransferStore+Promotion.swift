@@ -33,10 +33,10 @@ extension TransferStore {
             ),
             gone AS (
                 DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT due.row FROM due))
-                RETURNING d.task_id, d.lane, d.priority_rank, d.attempt, d.began_at
+                RETURNING d.task_id, d.lane, d.session_id, d.priority_rank, d.attempt, d.began_at
             )
-            INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
-            SELECT lane, priority_rank, task_id, attempt, began_at FROM gone
+            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
+            SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM gone
             """,
             """
             WITH due AS (

@@ -87,8 +87,8 @@ extension TransferStore {
     /// the queue.
     static let queueAnswered: Query = """
         ready_row AS (
-            INSERT INTO ready (lane, priority_rank, task_id, attempt, began_at)
-            SELECT lane, priority_rank, task_id, attempt, began_at FROM begun
+            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
+            SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM begun
         ),
         happening AS (
             SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,

@@ -19,6 +19,20 @@ extension TransferStore {
         return rows.affectedCount == 1
     }
 
+    /// Sets how many tasks of a tenant may be running, over all workers; nil for any number.
+    ///
+    /// - Returns: false when there is no tenant of that name.
+    package func limitTenant(
+        named name: String,
+        runningTasksMax: Int?
+    ) async throws(StoreError) -> Bool {
+        let limit = runningTasksMax.map { Int32(clamping: $0) }
+        let rows = try await run(
+            "UPDATE tenant SET running_tasks_max = \(limit) WHERE name = \(name)"
+        )
+        return rows.affectedCount == 1
+    }
+
     /// What keeps a submission of `count` tasks out: `quota(maximum, is_exceeded)` of the tenant, and
     /// `queue(is_full)`.
     ///

@@ -62,7 +62,7 @@ extension TransferStore {
                     id, tenant_id, client, identifier, kind, timeout_for_request_ms,
                     timeout_for_resource_ms, additional_headers, options,
                     total_bytes_per_second_max, shared_container_identifier,
-                    result_retention_ms)
+                    result_retention_ms, max_connections_per_host, is_discretionary)
                 SELECT
                     \(id), c.tenant_id, c.identifier, \(identifier),
                     \((kind ?? .background).rawValue),
@@ -70,7 +70,9 @@ extension TransferStore {
                     \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb,
                     \(options)::text::jsonb, \(configuration.totalBytesPerSecondMax),
                     \(configuration.sharedContainerIdentifier),
-                    \(configuration.resultRetention?.milliseconds)
+                    \(configuration.resultRetention?.milliseconds),
+                    \(configuration.maxConnectionsPerHost.map { Int16($0) }),
+                    \(configuration.isDiscretionary)
                 FROM client c
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
                     AND (c.kind = 'app'
@@ -86,6 +88,8 @@ extension TransferStore {
                     total_bytes_per_second_max = excluded.total_bytes_per_second_max,
                     shared_container_identifier = excluded.shared_container_identifier,
                     result_retention_ms = excluded.result_retention_ms,
+                    max_connections_per_host = excluded.max_connections_per_host,
+                    is_discretionary = excluded.is_discretionary,
                     revision = s.revision + 1
                 WHERE \(kind == nil) OR s.kind = excluded.kind
                 RETURNING s.id = \(id) AS is_created, \(Self.selectOwnLimits)
@@ -141,6 +145,9 @@ extension TransferStore {
                     total_bytes_per_second_max = \(configuration.totalBytesPerSecondMax),
                     shared_container_identifier = \(configuration.sharedContainerIdentifier),
                     result_retention_ms = \(configuration.resultRetention?.milliseconds),
+                    max_connections_per_host =
+                        \(configuration.maxConnectionsPerHost.map { Int16($0) }),
+                    is_discretionary = \(configuration.isDiscretionary),
                     revision = revision + 1
                 FROM old
                 WHERE s.id = old.id AND s.revision = \(session.revision)
@@ -199,7 +206,7 @@ extension TransferStore {
             s.id, s.tenant_id, s.client, s.identifier, s.kind, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, s.options,
             s.total_bytes_per_second_max, s.shared_container_identifier,
-            s.result_retention_ms, s.revision,
+            s.result_retention_ms, s.max_connections_per_host, s.is_discretionary, s.revision,
             s.created_at, p.is_finishing, p.generation, p.outstanding, p.completed,
             p.failed, p.cancelled, p.last_sequence
         FROM session s JOIN session_progress p ON p.session_id = s.id
@@ -282,7 +289,9 @@ extension Session {
                 totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
                 sharedContainerIdentifier: try row.decodeIfPresent("shared_container_identifier"),
                 resultRetention: try row.decodeIfPresent("result_retention_ms", as: Int64.self)
-                    .map { .milliseconds($0) }
+                    .map { .milliseconds($0) },
+                maxConnectionsPerHost: try row.maxConnectionsPerHost(),
+                isDiscretionary: try row.decode("is_discretionary")
             ),
             progress: SessionProgress(
                 generation: try row.decode("generation"),

@@ -107,15 +107,16 @@ extension TransferStore {
                 SELECT i.id, i.upload_is_staged, i.autostart FROM item i CROSS JOIN counter WHERE i.state = 'suspended'
             ),
             delayed_row AS (
-                INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank, asks_to_begin)
-                SELECT i.id, i.earliest_begin_at, 0, i.lane, i.priority_rank,
+                INSERT INTO delayed (
+                    task_id, due_at, attempt, lane, session_id, priority_rank, asks_to_begin)
+                SELECT i.id, i.earliest_begin_at, 0, i.lane, s.id, i.priority_rank,
                     \(Self.asksToBegin(task: "i.options::jsonb", session: "s.options"))
                 FROM item i CROSS JOIN counter CROSS JOIN target s WHERE i.state = 'scheduled'
             ),
             ready_row AS (
-                INSERT INTO ready (lane, priority_rank, task_id, attempt)
-                SELECT i.lane, i.priority_rank, i.id, 0
-                FROM item i CROSS JOIN counter WHERE i.state = 'queued'
+                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
+                SELECT i.lane, c.session_id, i.priority_rank, i.id, 0
+                FROM item i CROSS JOIN counter c WHERE i.state = 'queued'
             ),
             used AS (
                 DELETE FROM resume_data r USING counter

@@ -124,8 +124,8 @@ extension TransferStore {
         case .queued:
             return """
                 SELECT r.task_id FROM task t
-                JOIN ready r ON r.lane = t.lane AND r.priority_rank = t.priority_rank
-                    AND r.task_id = t.id
+                JOIN ready r ON r.lane = t.lane AND r.session_id = t.session_id
+                    AND r.priority_rank = t.priority_rank AND r.task_id = t.id
                 WHERE t.session_id = \(session) AND t.id > \(after)
                 ORDER BY t.id LIMIT \(limit)
                 """
@@ -195,8 +195,8 @@ extension TransferStore {
         FROM task t
         JOIN session s ON s.id = t.session_id
         \(joinPlaces)
-        LEFT JOIN ready r ON r.lane = t.lane AND r.priority_rank = t.priority_rank
-            AND r.task_id = t.id
+        LEFT JOIN ready r ON r.lane = t.lane AND r.session_id = t.session_id
+            AND r.priority_rank = t.priority_rank AND r.task_id = t.id
         LEFT JOIN partial x ON x.task_id = t.id
         """
 }

@@ -22,9 +22,18 @@ extension TransferStore {
     private static let takeoverMax = 10_000
 
     /// Registers a running instance, durably, before it may claim anything.
-    package func registerWorker(name: String) async throws(StoreError) -> Int32 {
+    ///
+    /// - Parameter leasesShards: whether it will take its share of the hosts, and so leave less to
+    ///   others.
+    package func registerWorker(
+        name: String,
+        leasesShards: Bool = false
+    ) async throws(StoreError) -> Int32 {
         let rows = try await run(
-            "INSERT INTO worker (name) VALUES (\(name)) RETURNING incarnation"
+            """
+            INSERT INTO worker (name, leases_shards) VALUES (\(name), \(leasesShards))
+            RETURNING incarnation
+            """
         )
         return try decoding { () throws(PostgresError) in
             guard let row = rows.first else { throw PostgresError(decoding: "no incarnation") }

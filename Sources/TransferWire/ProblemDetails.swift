@@ -72,6 +72,8 @@ extension ProblemDetails {
         case unknownCredential = "unknown_credential"
         /// The tenant has no logged delivery of that identifier.
         case unknownDelivery = "unknown_delivery"
+        /// Nothing was decided of that host while the tenant had tasks there.
+        case unknownHost = "unknown_host"
         /// The tenant has named no certificate authorities of its own.
         case noCertificateAuthorities = "no_certificate_authorities"
         /// The resource has no such method; `Allow` lists those it has.
@@ -144,7 +146,7 @@ extension ProblemDetails {
             case .unauthorized: 401
             case .unknownRoute, .unknownClient, .unknownSession, .unknownLease, .unknownTask,
                 .unknownSubscription,
-                .unknownCredential, .unknownDelivery, .noCertificateAuthorities:
+                .unknownCredential, .unknownDelivery, .unknownHost, .noCertificateAuthorities:
                 404
             case .methodNotAllowed: 405
             case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .sessionFinishing,
@@ -180,6 +182,7 @@ extension ProblemDetails {
             case .unknownSubscription: "There is no such subscription"
             case .unknownCredential: "There is no such credential"
             case .unknownDelivery: "There is no such delivery"
+            case .unknownHost: "Nothing was decided of that host"
             case .noCertificateAuthorities: "There are no certificate authorities"
             case .methodNotAllowed: "The method is not allowed here"
             case .unknownResumeData: "There is no such resume data"

@@ -26,6 +26,8 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
     package let sharedContainerIdentifier: String?
     /// In seconds.
     package let resultRetention: Double?
+    package let maxConnectionsPerHost: Int?
+    package let isDiscretionary: Bool?
     package let options: OptionsRequest
 
     package init(from decoder: any Decoder) throws {
@@ -46,6 +48,11 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
             forKey: .sharedContainerIdentifier
         )
         resultRetention = try container.decodeIfPresent(Double.self, forKey: .resultRetention)
+        maxConnectionsPerHost = try container.decodeIfPresent(
+            Int.self,
+            forKey: .maxConnectionsPerHost
+        )
+        isDiscretionary = try container.decodeIfPresent(Bool.self, forKey: .isDiscretionary)
         options = try OptionsRequest(from: decoder)
     }
 }
@@ -55,6 +62,8 @@ private enum ConfigurationKey: String, CodingKey {
     case totalBytesPerSecondMax = "total_bytes_per_second_max"
     case sharedContainerIdentifier = "shared_container_identifier"
     case resultRetention = "result_retention"
+    case maxConnectionsPerHost = "max_connections_per_host"
+    case isDiscretionary = "is_discretionary"
 }
 
 extension SessionRequest {
@@ -136,6 +145,9 @@ package struct SessionDocument: Codable, Sendable {
         package let sharedContainerIdentifier: String?
         /// In seconds; nil for as long as the service says.
         package let resultRetention: Double?
+        /// Nil for as many as the host may have.
+        package let maxConnectionsPerHost: Int?
+        package let isDiscretionary: Bool
         package let options: OptionsDocument
 
         package init(
@@ -143,12 +155,16 @@ package struct SessionDocument: Codable, Sendable {
             totalBytesPerSecondMax: Int64?,
             sharedContainerIdentifier: String?,
             resultRetention: Double?,
+            maxConnectionsPerHost: Int?,
+            isDiscretionary: Bool,
             options: OptionsDocument
         ) {
             self.additionalHeaders = additionalHeaders
             self.totalBytesPerSecondMax = totalBytesPerSecondMax
             self.sharedContainerIdentifier = sharedContainerIdentifier
             self.resultRetention = resultRetention
+            self.maxConnectionsPerHost = maxConnectionsPerHost
+            self.isDiscretionary = isDiscretionary
             self.options = options
         }
 
@@ -167,6 +183,11 @@ package struct SessionDocument: Codable, Sendable {
                 forKey: .sharedContainerIdentifier
             )
             resultRetention = try container.decodeIfPresent(Double.self, forKey: .resultRetention)
+            maxConnectionsPerHost = try container.decodeIfPresent(
+                Int.self,
+                forKey: .maxConnectionsPerHost
+            )
+            isDiscretionary = try container.decode(Bool.self, forKey: .isDiscretionary)
             options = try OptionsDocument(from: decoder)
         }
 
@@ -182,6 +203,11 @@ package struct SessionDocument: Codable, Sendable {
                 forKey: .sharedContainerIdentifier
             )
             try container.encodeIfPresent(resultRetention, forKey: .resultRetention)
+            try container.encodeIfPresent(
+                maxConnectionsPerHost,
+                forKey: .maxConnectionsPerHost
+            )
+            try container.encode(isDiscretionary, forKey: .isDiscretionary)
             try options.encode(to: encoder)
         }
     }

@@ -40,7 +40,10 @@ struct Instance: Sendable {
         }
         let settings = EngineConfiguration(configuration, egress: egress)
         let identity = WorkerIdentity(
-            incarnation: try await store.registerWorker(name: settings.workerName)
+            incarnation: try await store.registerWorker(
+                name: settings.workerName,
+                leasesShards: roles.contains(.worker)
+            )
         )
         var parts: [any Service] = []
         if roles.contains(.webhooks) {
@@ -81,6 +84,7 @@ struct Instance: Sendable {
             store: store,
             identity: identity,
             configuration: settings,
+            leasesShards: roles.contains(.worker),
             logger: logger,
             onDeclaredDead: { [engine] in engine?.dropAttempts() }
         )

@@ -31,6 +31,9 @@ struct Tenants: AsyncParsableCommand {
         @Option(help: "The most tasks that have not ended; without it there is no limit.")
         var outstandingTasksMax: Int64?
 
+        @Option(help: "The most tasks that run at once; without it there is no limit.")
+        var runningTasksMax: Int?
+
         @OptionGroup var database: DatabaseOptions
 
         func validate() throws {
@@ -43,6 +46,9 @@ struct Tenants: AsyncParsableCommand {
             }
             guard outstandingTasksMax ?? 1 > 0 else {
                 throw ValidationError("--outstanding-tasks-max must be at least 1.")
+            }
+            guard runningTasksMax ?? 1 > 0 else {
+                throw ValidationError("--running-tasks-max must be at least 1.")
             }
         }
 
@@ -64,6 +70,7 @@ struct Tenants: AsyncParsableCommand {
                     named: tenant,
                     outstandingTasksMax: outstandingTasksMax
                 )
+                _ = try await store.limitTenant(named: tenant, runningTasksMax: runningTasksMax)
                 await pool.close()
                 guard isKnown else {
                     throw ValidationError("There is no tenant of that name.")

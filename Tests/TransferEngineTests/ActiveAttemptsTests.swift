@@ -25,13 +25,26 @@ import TransferTestSupport
     }
 
     private static let task = TaskID(UUID())
+    private static let session = SessionID(UUID())
+
+    private static func active(_ connectionsMax: Int, perHost: Int) -> ActiveAttempts {
+        ActiveAttempts(connectionsMax: connectionsMax) {
+            ConnectionSlots.Place(
+                flow: $0.flow,
+                perHost: perHost,
+                perFlow: $0.maxConnectionsPerHost ?? .max
+            )
+        }
+    }
 
     private static func claim(
         _ fence: Int64,
         of task: TaskID = task,
         lane: Int64 = 7,
         hasPartial: Bool = true,
-        progressInterval: Duration? = nil
+        progressInterval: Duration? = nil,
+        session: SessionID = session,
+        maxConnectionsPerHost: Int? = nil
     ) -> TaskClaim {
         var options = TransferOptions()
         options.progressInterval = progressInterval
@@ -46,7 +59,7 @@ import TransferTestSupport
             task: task,
             fence: Fence(rawValue: fence),
             tenant: TenantID(UUID()),
-            session: SessionID(UUID()),
+            session: session,
             lane: Lane(key: lane),
             number: 1,
             url: "http://a.test/",
@@ -55,12 +68,13 @@ import TransferTestSupport
             timeoutForRequest: .seconds(1),
             timeoutForResource: .seconds(1),
             options: options,
-            partial: hasPartial ? partial : nil
+            partial: hasPartial ? partial : nil,
+            maxConnectionsPerHost: maxConnectionsPerHost
         )
     }
 
     @Test func anAttemptWaitsForTheOneThatStillHasTheFile() {
-        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
+        let active = Self.active(8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
         #expect(active.postpone(Self.claim(2)))
@@ -69,11 +83,10 @@ import TransferTestSupport
         #expect(active.count == 1)
         #expect(active.remove(old)?.fence == Fence(rawValue: 3))
         #expect(active.count == 0)
-        #expect(active.busy.isEmpty)
     }
 
     @Test func nobodyWaitsWithoutAReason() {
-        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
+        let active = Self.active(8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
         #expect(!active.postpone(Self.claim(2, hasPartial: false)))
@@ -83,23 +96,23 @@ import TransferTestSupport
     }
 
     @Test func whatIsTakenAwayWhileItWaitsDoesNotBegin() {
-        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
+        let active = Self.active(8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
         #expect(active.postpone(Self.claim(2)))
-        active.drop(postponed: [Fence(rawValue: 2)])
+        #expect(active.drop(postponed: [Fence(rawValue: 2)]).map(\.fence.rawValue) == [2])
         #expect(active.remove(old) == nil)
     }
 
     @Test func aClosedWorkerLetsNobodyIn() {
-        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
+        let active = Self.active(8, perHost: 4)
         #expect(active.insert(Running(Self.claim(1))))
-        #expect(active.all(closing: true).count == 1)
+        #expect(active.close().count == 1)
         #expect(!active.insert(Running(Self.claim(2, of: TaskID(UUID())))))
     }
 
     @Test func eventsComeNoOftenerThanAskedForAndOnlyForward() {
-        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
+        let active = Self.active(8, perHost: 4)
         let start = ContinuousClock.now
         let running = Running(Self.claim(1, hasPartial: false, progressInterval: .seconds(10)))
         let silent = Running(Self.claim(2, hasPartial: false))
@@ -124,7 +137,7 @@ import TransferTestSupport
     }
 
     @Test func progressIsToldOnceUntilItMoves() {
-        let active = ActiveAttempts(connectionsMax: 8, perHost: 4)
+        let active = Self.active(8, perHost: 4)
         #expect(active.insert(Running(Self.claim(1))))
         #expect(active.takeProgress().progress.map(\.bytesReceived) == [5])
         #expect(active.takeProgress().progress.isEmpty)
@@ -133,14 +146,12 @@ import TransferTestSupport
     }
 
     @Test func aTaskGetsAConnectionThatAnotherOneCanSpare() {
-        let active = ActiveAttempts(connectionsMax: 8, perHost: 3)
+        let active = Self.active(8, perHost: 3)
         let download = Running(Self.claim(1))
         #expect(active.insert(download))
         #expect(active.takeConnection(for: download.claim.fence))
         #expect(active.takeConnection(for: download.claim.fence))
         #expect(!active.takeConnection(for: download.claim.fence))
-        // To the claims it is one task on one connection.
-        #expect(active.busy == [Lane(key: 7): 1])
         let task = Running(Self.claim(2, of: TaskID(UUID())))
         #expect(active.insert(task))
         #expect(download.wanted == 1)
@@ -157,13 +168,63 @@ import TransferTestSupport
         #expect(active.takeConnection(for: download.claim.fence))
     }
 
+    @Test func connectionsAreGivenUpBeforeAHostChangesHands() {
+        let perHost = Mutex(4)
+        let active = ActiveAttempts(connectionsMax: 8) {
+            ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
+        }
+        let (here, there) = (Lane(key: 7), Lane(key: -7))
+        let download = Running(Self.claim(1, lane: here.key))
+        let other = Running(Self.claim(2, of: TaskID(UUID()), lane: there.key))
+        for attempt in [download, other] {
+            #expect(active.insert(attempt))
+            #expect(active.takeConnection(for: attempt.claim.fence))
+        }
+        #expect(active.takeConnection(for: download.claim.fence))
+        perHost.withLock { $0 = 0 }
+        #expect(!active.withdraw(from: [here.shard]))
+        #expect(download.wanted == 2)
+        #expect(other.wanted == 0)
+        // Asked once.
+        #expect(!active.withdraw(from: [here.shard]))
+        #expect(download.wanted == 2)
+        active.returnConnection(of: download.claim.fence)
+        #expect(!active.withdraw(from: [here.shard]))
+        active.returnConnection(of: download.claim.fence)
+        #expect(active.withdraw(from: [here.shard]))
+        #expect(!active.takeConnection(for: download.claim.fence))
+    }
+
+    @Test func aSessionsCapHoldsForFurtherConnectionsToo() {
+        let active = Self.active(8, perHost: 4)
+        let capped = Running(Self.claim(1, session: SessionID(UUID()), maxConnectionsPerHost: 2))
+        let other = Running(Self.claim(2, of: TaskID(UUID())))
+        for attempt in [capped, other] { #expect(active.insert(attempt)) }
+        #expect(active.takeConnection(for: capped.claim.fence))
+        #expect(!active.takeConnection(for: capped.claim.fence))
+        #expect(active.takeConnection(for: other.claim.fence))
+        // The next task of that session waits for its own, although the other has one to spare.
+        let next = Running(
+            Self.claim(
+                3,
+                of: TaskID(UUID()),
+                session: capped.claim.session,
+                maxConnectionsPerHost: 2
+            )
+        )
+        #expect(active.insert(next))
+        #expect(!next.hasBegun)
+        #expect(capped.wanted == 1)
+        #expect(other.wanted == 0)
+    }
+
     /// Whatever comes and goes, there are never more connections than allowed, and whoever waits is
     /// waiting for one that somebody is giving up.
     @Test(arguments: 0..<100 as Range<UInt64>)
     func neverMoreConnectionsThanAllowed(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
         let (total, perHost) = (6, 3)
-        let active = ActiveAttempts(connectionsMax: total, perHost: perHost)
+        let active = Self.active(total, perHost: perHost)
         var running: [Running] = []
         var extras: [Fence: Int] = [:]
         for step in 1...300 {
@@ -172,7 +233,7 @@ import TransferTestSupport
             case 0:
                 // As claims do: no more attempts than the caps allow, whatever they have besides.
                 let lane = Int64.random(in: 0..<4, using: &generator)
-                let busy = active.busy[Lane(key: lane), default: 0]
+                let busy = running.count { $0.claim.lane.key == lane }
                 guard active.count < total, busy < perHost else { continue }
                 let new = Running(Self.claim(Int64(step), of: TaskID(UUID()), lane: lane))
                 running.append(new)

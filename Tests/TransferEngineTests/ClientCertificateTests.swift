@@ -76,7 +76,9 @@ import TransferTestSupport
                         loop: loop,
                         container: container,
                         configuration: configuration,
-                        active: ActiveAttempts(connectionsMax: 1, perHost: 1),
+                        active: ActiveAttempts(connectionsMax: 1) {
+                            ConnectionSlots.Place(flow: $0.flow)
+                        },
                         verifier: verifier,
                         onCheckpoint: {}
                     ) { ending in

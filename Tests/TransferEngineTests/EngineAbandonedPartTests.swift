@@ -24,10 +24,7 @@ import TransferTestSupport
         _ = try await fixture.submit(fixture.origin.url("/file"))
         let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
         let claim = try #require(
-            try await fixture.store.claim(
-                TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
-                fences: dead.reserve(1)
-            ).first
+            try await fixture.store.claimAny(1, by: dead).first
         )
         try fixture.place(
             bytes,

@@ -142,10 +142,7 @@ import TransferTestSupport
         ]
         // A worker that claims both, gets one file whole and durable, and then is gone.
         let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
-        let claims = try await fixture.store.claim(
-            TransferStore.ClaimBounds(limit: 2, perLane: 2, busy: [:], after: Lane(key: .min)),
-            fences: dead.reserve(2)
-        )
+        let claims = try await fixture.store.claimAny(2, by: dead)
         for claim in claims {
             let part = ResultLocation.partPath(
                 of: claim.task,
@@ -178,10 +175,7 @@ import TransferTestSupport
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
         } prepare: { identity in
-            let taken = try await fixture.store.claim(
-                TransferStore.ClaimBounds(limit: 2, perLane: 2, busy: [:], after: Lane(key: .min)),
-                fences: identity.reserve(2)
-            )
+            let taken = try await fixture.store.claimAny(2, by: identity)
             let whole = try #require(taken.first)
             try fixture.place(
                 Array("whole".utf8),
@@ -229,10 +223,7 @@ import TransferTestSupport
             let victim = WorkerIdentity(
                 incarnation: try await fixture.store.registerWorker(name: "victim")
             )
-            let claims = try await fixture.store.claim(
-                TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
-                fences: victim.reserve(1)
-            )
+            let claims = try await fixture.store.claimAny(1, by: victim)
             #expect(claims.map(\.number) == [round])
             guard round < 5 else { break }
             _ = try await fixture.store.conclude(

@@ -295,7 +295,7 @@ import TransferTestSupport
             _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
             engine.wake()
             try await eventually("the worker has heard of it") {
-                engine.active.all(closing: false)
+                engine.active.takeAll().running
                     .allSatisfy { ($0 as? CredentialWait)?.isAbandoned ?? false }
             }
             gate.open()

@@ -193,10 +193,7 @@ import TransferTestSupport
             )
         }
         let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
-        let claims = try await fixture.store.claim(
-            TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
-            fences: dead.reserve(1)
-        )
+        let claims = try await fixture.store.claimAny(1, by: dead)
         #expect(claims.map(\.request.kind) == [kind])
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)

@@ -88,7 +88,7 @@ final class EngineFixture: Sendable {
         let curl = try CurlLoop(name: "engine-test", connectionsMax: configuration.concurrency)
         defer { curl.stop() }
         let identity = WorkerIdentity(
-            incarnation: try await store.registerWorker(name: "test")
+            incarnation: try await store.registerWorker(name: "test", leasesShards: true)
         )
         try await prepare(identity)
         let engine = try TransferEngine(
@@ -105,6 +105,7 @@ final class EngineFixture: Sendable {
             store: store,
             identity: identity,
             configuration: configuration,
+            leasesShards: true,
             logger: Self.logger,
             onDeclaredDead: { engine.dropAttempts() }
         )

@@ -278,10 +278,7 @@ import TransferTestSupport
             $0.request = TransferRequest(method: method, upload: .data([1]))
         }
         let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
-        _ = try await fixture.store.claim(
-            TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
-            fences: dead.reserve(1)
-        )
+        _ = try await fixture.store.claimAny(1, by: dead)
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
             $0.lease = .milliseconds(500)

@@ -18,10 +18,7 @@ struct PublisherTests {
         let identity = WorkerIdentity(
             incarnation: try await fixture.store.registerWorker(name: "test")
         )
-        let claims = try await fixture.store.claim(
-            TransferStore.ClaimBounds(limit: 5, perLane: 5, busy: [:], after: Lane(key: .min)),
-            fences: identity.reserve(5)
-        )
+        let claims = try await fixture.store.claimAny(5, by: identity)
         let publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
             store: fixture.store,

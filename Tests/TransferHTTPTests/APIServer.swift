@@ -224,10 +224,7 @@ extension APIServer {
     /// Gives all queued tasks to a worker.
     func claimAll() async throws -> [TaskClaim] {
         let identity = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
-        return try await store.claim(
-            TransferStore.ClaimBounds(limit: 10, perLane: 10, busy: [:], after: Lane(key: .min)),
-            fences: identity.reserve(10)
-        )
+        return try await store.claimAny(10, by: identity)
     }
 
     /// Gives the one queued task to a worker.

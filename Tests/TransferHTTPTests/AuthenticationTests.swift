@@ -171,6 +171,7 @@ extension String {
     fileprivate func filling(identifier: String, id: UUID) -> String {
         replacingOccurrences(of: "{identifier}", with: identifier)
             .replacingOccurrences(of: "{client}", with: identifier)
+            .replacingOccurrences(of: "{host}", with: "\(identifier).test:443")
             .replacingOccurrences(of: "{name}", with: identifier)
             .replacingOccurrences(of: "{id}", with: id.uuidString.lowercased())
     }

@@ -56,41 +56,102 @@ import TransferTestSupport
         #expect(try await fixture.task(id).attempt == 1)
     }
 
-    @Test func keepsToTheCapOfEachHost() async throws {
+    @Test func takesAsManyOfEachFlowAsGranted() async throws {
         let fixture = try await StoreFixture()
-        try await fixture.submit(30) { submission, index in
-            submission.lane = Self.lane(Int64(index % 3))
+        try await fixture.putSession("second")
+        for session in [StoreFixture.identifier, "second"] {
+            try await fixture.submit(10, to: session) { submission, index in
+                submission.lane = Self.lane(Int64(index % 2))
+            }
         }
-        let first = try await fixture.claim(100, perLane: 4)
-        #expect(
-            Dictionary(grouping: first, by: \.lane).mapValues(\.count).values.sorted() == [4, 4, 4]
-        )
-        let busy = [Self.lane(0): 4, Self.lane(1): 3, Self.lane(2): 9]
-        let second = try await fixture.claim(100, perLane: 4, busy: busy)
-        #expect(second.map(\.lane) == [Self.lane(1)])
-        #expect(try await fixture.claim(2, perLane: 4).count == 2)
+        let flows = try await fixture.store.waitingFlows(in: Set(Shard.all).lanes)
+        #expect(flows.map(\.flow.lane) == [0, 0, 1, 1].map(Self.lane))
+        #expect(Set(flows.map(\.flow)).count == 4)
+        #expect(flows.allSatisfy { $0.tenant == fixture.tenant })
+        let grants = zip(flows, [1, 0, 3, 9]).map { FlowGrant(flow: $0.flow, count: $1) }
+        let claims = try await fixture.store.claim(grants, fences: fixture.worker.reserve(13))
+        // Of the last there were only five.
+        let counts = grants.map { grant in claims.filter { $0.flow == grant.flow }.count }
+        #expect(counts == [1, 0, 3, 5])
         try await fixture.checkInvariants()
     }
 
-    @Test func hostsGetTheirTurn() async throws {
+    @Test func flowsAreFoundByLanesAndBehindOthers() async throws {
         let fixture = try await StoreFixture()
-        try await fixture.submit(20) { submission, index in
-            submission.lane = Self.lane(Int64(index % 5))
+        let lanes: [Int64] = [.min, -5, 0, 7, .max]
+        try await fixture.submit(10) { submission, index in
+            submission.lane = Self.lane(lanes[index % 5])
         }
-        let claims = try await fixture.claim(3, perLane: 3, after: Self.lane(2))
-        #expect(claims.map(\.lane) == [Self.lane(3), Self.lane(3), Self.lane(3)])
-        let next = try await fixture.claim(4, perLane: 3, after: Self.lane(3))
-        #expect(next.map(\.lane) == [Self.lane(4), Self.lane(4), Self.lane(4)])
+        func found(
+            _ ranges: [ClosedRange<Int64>],
+            after: Flow? = nil,
+            limit: Int = 9
+        ) async throws -> [Int64] {
+            try await fixture.store.waitingFlows(in: ranges, after: after, limit: limit)
+                .map(\.flow.lane.key)
+        }
+        #expect(try await found([.min ... .max]) == lanes)
+        #expect(try await found([.min ... .max], limit: 2) == [.min, -5])
+        #expect(try await found([-5...0, 6...8]) == [-5, 0, 7])
+        #expect(try await found([]) == [])
+        let all = try await fixture.store.waitingFlows(in: [.min ... .max])
+        #expect(try await found([.min ... .max], after: all[1].flow) == [0, 7, .max])
+        #expect(try await found([-5 ... -5, 0...8], after: all[1].flow) == [0, 7])
+        #expect(try await found([6...8], after: all[2].flow) == [7])
     }
 
-    @Test func hostsWithoutAFreeConnectionDoNotHideTheOthers() async throws {
+    @Test func aFlowTellsWhatBoundsIt() async throws {
         let fixture = try await StoreFixture()
-        try await fixture.submit(100) { submission, index in
-            submission.lane = Self.lane(Int64(index))
+        var configuration = SessionConfiguration()
+        configuration.maxConnectionsPerHost = 3
+        configuration.isDiscretionary = true
+        try await fixture.putSession(StoreFixture.identifier, configuration)
+        _ = try await fixture.store.limitTenant(named: "test", runningTasksMax: 5)
+        try await fixture.submit(2) { submission, index in
+            submission.priority = TaskPriority(rank: [500, 100][index])
         }
-        let busy = Dictionary(uniqueKeysWithValues: (0..<99).map { (Self.lane(Int64($0)), 1) })
-        let claims = try await fixture.claim(10, perLane: 1, busy: busy)
-        #expect(claims.map(\.lane) == [Self.lane(99)])
+        let flow = try #require(
+            try await fixture.store.waitingFlows(in: Set(Shard.all).lanes).first
+        )
+        #expect(flow.maxConnectionsPerHost == 3)
+        #expect(flow.isDiscretionary)
+        #expect(flow.tenantTasksMax == 5)
+        #expect(flow.priority.rank == 100)
+        #expect(try await fixture.claim(1)[0].maxConnectionsPerHost == 3)
+    }
+
+    /// Whoever claims, and how many at the same time: no more run than may.
+    @Test func aTenantsBoundHoldsForAllWorkersTogether() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 10)
+        let ids = try await fixture.submit(200) { submission, index in
+            submission.lane = Self.lane(Int64(index % 8))
+        }
+        _ = try await fixture.store.limitTenant(named: "test", runningTasksMax: 7)
+        let flows = try await fixture.store.waitingFlows(in: Set(Shard.all).lanes)
+        let done = try await withThrowingTaskGroup(of: [TaskID].self) { group in
+            for flow in flows {
+                let worker = try await fixture.otherWorker()
+                group.addTask {
+                    var done: [TaskID] = []
+                    while done.count < 25 {
+                        let claims = try await fixture.store.claim(
+                            [FlowGrant(flow: flow.flow, count: 4)],
+                            boundTenants: [fixture.tenant],
+                            fences: worker.reserve(4)
+                        )
+                        let running = try await fixture.count(
+                            "SELECT count(*) AS count FROM attempt"
+                        )
+                        #expect(running <= 7)
+                        done += try await fixture.complete(claims)
+                    }
+                    return done
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        #expect(Set(done) == Set(ids))
+        try await fixture.checkInvariants()
     }
 
     @Test func parallelClaimersTakeDisjointTasksAndLeaveNone() async throws {

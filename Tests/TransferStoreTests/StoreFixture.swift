@@ -142,15 +142,9 @@ struct StoreFixture: Sendable {
 
     func claim(
         _ limit: Int = 100,
-        perLane: Int = 1000,
-        by identity: WorkerIdentity? = nil,
-        busy: [Lane: Int] = [:],
-        after: Lane = Lane(key: .min)
+        by identity: WorkerIdentity? = nil
     ) async throws -> [TaskClaim] {
-        try await store.claim(
-            TransferStore.ClaimBounds(limit: limit, perLane: perLane, busy: busy, after: after),
-            fences: (identity ?? worker).reserve(limit)
-        )
+        try await store.claimAny(limit, by: identity ?? worker)
     }
 
     /// Moves the attempts to publications.

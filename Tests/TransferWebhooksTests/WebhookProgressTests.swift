@@ -21,10 +21,7 @@ import TransferWebhooks
         let worker = WorkerIdentity(
             incarnation: try await fixture.store.registerWorker(name: "engine")
         )
-        let claims = try await fixture.store.claim(
-            TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
-            fences: worker.reserve(1)
-        )
+        let claims = try await fixture.store.claimAny(1, by: worker)
         let isTold = try await fixture.store.recordProgress(
             claims.map {
                 AttemptProgress(

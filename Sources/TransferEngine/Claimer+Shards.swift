@@ -1,0 +1,34 @@
+import Logging
+import TransferModel
+import TransferStore
+
+extension Claimer {
+    /// Takes this worker's share of the shards, and gives away what is more.
+    ///
+    /// Only the loop that claims does so: no claim is under way while a shard goes, and what was
+    /// claimed before is in the database for the next owner to count.
+    func tendShards(_ queue: inout QueueView) async throws(StoreError) {
+        let incarnation = identity.incarnation
+        let now = ContinuousClock.now
+        guard queue.incarnation != incarnation || now >= queue.shardsDueAt else { return }
+        if queue.incarnation != incarnation {
+            queue.incarnation = nil
+            scheduler.with { $0.own([], foreign: [:]) }
+        }
+        let lease = try await store.leaseShards(incarnation: incarnation)
+        let (leaving, isMore) = scheduler.with { schedule in
+            let leaving = schedule.surplus(of: lease.shards, beyond: lease.share)
+            let mine = lease.shards.subtracting(leaving)
+            let isMore = !mine.isSubset(of: schedule.shards)
+            schedule.own(mine, foreign: lease.foreign, hosts: lease.hosts)
+            return (leaving, isMore)
+        }
+        if isMore { queue.isStale = true }
+        queue.incarnation = incarnation
+        queue.shardsDueAt = now + EngineConfiguration.shardsInterval
+        // A further connection of a running attempt is in no row, so it is closed before.
+        if !leaving.isEmpty, active.withdraw(from: leaving) {
+            try await store.releaseShards(leaving, incarnation: incarnation)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Synchronization
+import TransferModel
+
+/// What the loop that claims knows of the queue: how far it has looked, and whether to look again.
+struct QueueView {
+    /// Looking takes at most this part of the time, however many flows there are.
+    private static let dutyMax = 0.1
+
+    /// The registration whose shards these are; nil before any.
+    var incarnation: Int32?
+    /// When the shards are looked at next.
+    var shardsDueAt = ContinuousClock.now
+    /// Whether there may be flows that were not there before.
+    var isStale = true
+    /// The last flow of a look that did not come to the end.
+    private(set) var position: Flow?
+    private var restsUntil = ContinuousClock.now
+
+    /// Whether there is something to look for, and time for it.
+    func mayLook(at now: ContinuousClock.Instant) -> Bool {
+        (isStale || position != nil) && now >= restsUntil
+    }
+
+    /// Has looked; `last` is the last flow found, unless there were no more.
+    mutating func looked(
+        from begin: ContinuousClock.Instant,
+        to end: ContinuousClock.Instant,
+        foundUpTo last: Flow?
+    ) {
+        // What comes while the rest is looked at is found with the next round.
+        if position == nil { isStale = false }
+        position = last
+        restsUntil = end + (end - begin) * (1 / Self.dutyMax - 1)
+    }
+}
+
+/// Wakes the loop that claims.
+final class QueueSignal: Sendable {
+    private let signal = WakeSignal()
+    private let isNews = Atomic(true)
+
+    /// A slot has become free.
+    func freed() { signal.signal() }
+
+    /// There may be tasks of flows that had none.
+    func added() {
+        isNews.store(true, ordering: .releasing)
+        signal.signal()
+    }
+
+    /// Returns after a signal, or when the task is cancelled.
+    func wait() async { await signal.wait() }
+
+    /// Whether tasks were added since this was asked last.
+    func takeAdded() -> Bool { isNews.exchange(false, ordering: .acquiringAndReleasing) }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Synchronization
+import TransferModel
+
+/// The schedule of a worker, for the loop that claims and for the threads on which attempts end.
+final class Scheduler: Sendable {
+    private let schedule: Mutex<Schedule>
+    /// What was decided of hosts and is not stored yet.
+    private let changes = Mutex<[HostChange]>([])
+
+    /// Decisions that wait to be stored; beyond, the oldest are forgotten.
+    private static let changesMax = 1000
+
+    init(_ settings: Schedule.Settings) { schedule = Mutex(Schedule(settings)) }
+
+    /// Reads or changes the schedule, which nobody else does meanwhile.
+    func with<Result: Sendable>(_ body: (inout Schedule) -> Result) -> Result {
+        schedule.withLock { body(&$0) }
+    }
+
+    /// Where the connections of an attempt count.
+    func place(of claim: TaskClaim) -> ConnectionSlots.Place {
+        with { schedule in
+            ConnectionSlots.Place(
+                flow: claim.flow,
+                perHost: schedule.limit(of: claim.lane),
+                perFlow: claim.maxConnectionsPerHost ?? .max
+            )
+        }
+    }
+
+    /// Takes to heart how a host has taken an attempt that has just ended.
+    func learn(_ signal: HostPace.Signal, from claim: TaskClaim, bytes: Int64) {
+        let change: HostChange? = with { schedule in
+            let decision = schedule.learn(signal, from: claim.fence, bytes: bytes, at: .now)
+            guard let decision else { return nil }
+            return HostChange(
+                claim,
+                before: decision.before,
+                after: decision.after,
+                decision.reason,
+                of: schedule,
+                isClosed: false
+            )
+        }
+        if let change { add([change]) }
+    }
+
+    /// Takes note that a host was closed or opened.
+    func record(_ change: Reachability.Change, of claim: TaskClaim) {
+        let change = with { schedule in
+            let limit = schedule.limit(of: claim.lane)
+            return switch change {
+            case .closed(let reason):
+                HostChange(claim, before: limit, after: 0, reason, of: schedule, isClosed: true)
+            case .opened(let reason):
+                HostChange(claim, before: 0, after: limit, reason, of: schedule, isClosed: false)
+            }
+        }
+        add([change])
+    }
+
+    /// What is to be stored.
+    func takeChanges() -> [HostChange] {
+        changes.withLock { changes in
+            defer { changes = [] }
+            return changes
+        }
+    }
+
+    /// What could not be stored.
+    func putBack(_ older: [HostChange]) {
+        changes.withLock { $0 = Array((older + $0).suffix(Self.changesMax)) }
+    }
+
+    private func add(_ newer: [HostChange]) {
+        changes.withLock { $0 = Array(($0 + newer).suffix(Self.changesMax)) }
+    }
+}
+
+extension HostChange {
+    fileprivate init(
+        _ claim: TaskClaim,
+        before: Int,
+        after: Int,
+        _ reason: String,
+        of schedule: Schedule,
+        isClosed: Bool
+    ) {
+        self.init(
+            lane: claim.lane,
+            // Of what ran at a host the URL could be read.
+            name: claim.origin?.hostAndPort ?? "?",
+            decision: RemoteHost.Decision(decidedAt: Date(), before: before, after: after, reason: reason),
+            isUntroubled: after == schedule.cap(of: claim.lane),
+            isClosed: isClosed,
+            tenants: schedule.tenants(at: claim.lane)
+        )
+    }
+}

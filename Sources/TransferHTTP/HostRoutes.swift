@@ -1,0 +1,61 @@
+import Hummingbird
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// `/v1/hosts` and `/v1/hosts/{host}`: what was decided of hosts that the tenant's tasks go to.
+struct HostRoutes: Sendable {
+    let store: TransferStore
+
+    func add(to router: Router<APIContext>) {
+        router.get("/v1/hosts") { request, context in
+            let query = try QueryParameters(request, allowed: ["limit", "cursor"])
+            return try await list(query, tenant: context.requireTenant())
+        }
+        router.get("/v1/hosts/{host}") { _, context in
+            try await get(context.parameters.get("host"), tenant: context.requireTenant())
+        }
+    }
+
+    func list(_ query: QueryParameters, tenant: TenantID) async throws -> Answer {
+        let limit = try query.limit()
+        var after: String?
+        if let cursor = try query.cursor() {
+            guard case .host(let name) = cursor else { throw QueryParameters.foreignCursor }
+            after = name
+        }
+        let hosts = try await store.hosts(tenant: tenant, after: after, limit: limit + 1)
+        return try .json(
+            Page(hosts, limit: limit, document: { HostDocument($0, decisions: nil) }) {
+                .host(name: $0.name)
+            }
+        )
+    }
+
+    func get(_ name: String?, tenant: TenantID) async throws -> Answer {
+        guard let lane = name.flatMap({ Lane(hostAndPort: $0) }),
+            let host = try await store.host(lane, tenant: tenant)
+        else { throw Problem(.unknownHost) }
+        return try .json(HostDocument(host, decisions: host.decisions))
+    }
+}
+
+extension HostDocument {
+    fileprivate init(_ host: RemoteHost, decisions: [RemoteHost.Decision]?) {
+        self.init(
+            host: host.name,
+            state: host.isClosed ? "closed" : "open",
+            connections: host.isClosed ? nil : host.connections,
+            maxConnections: host.maxConnections,
+            changedAt: Timestamp(host.changedAt),
+            decisions: decisions?.map { decision in
+                Decision(
+                    decidedAt: Timestamp(decision.decidedAt),
+                    connectionsBefore: decision.before,
+                    connectionsAfter: decision.after,
+                    reason: decision.reason
+                )
+            }
+        )
+    }
+}

@@ -1,0 +1,121 @@
+import Postgres
+package import TransferModel
+
+/// Which shards a worker has, beside how many it should.
+package struct ShardLease: Sendable {
+    /// Those that are its own now.
+    package let shards: Set<Shard>
+    /// How many it may have at most, so that all workers have as many.
+    package let share: Int
+    /// Connections that other workers still have to its lanes, from when these were theirs.
+    package let foreign: [Flow: Int]
+    /// What is stored of hosts in them.
+    package let hosts: [Lane: HostState]
+}
+
+extension TransferStore {
+    /// Takes free shards for a worker, up to its share; those of workers that are gone are free.
+    ///
+    /// One after the other, so that what is seen is what is: no two workers ever have the same
+    /// shard. What another one has begun in a shard before it was given away is told until it has
+    /// ended, so that connections to a host are counted whosever they are.
+    package func leaseShards(incarnation: Int32) async throws(StoreError) -> ShardLease {
+        let rows = try await run([
+            TransactionSetting.unsynced.query,
+            "SELECT pg_advisory_xact_lock(\(Self.shardLockKey), hashtext(current_schema()))",
+            """
+            WITH share AS (
+                SELECT ceil(count(*)::numeric / greatest(1, (
+                    SELECT count(*) FROM worker WHERE leases_shards)))::bigint AS count
+                FROM shard
+            ),
+            free AS (
+                SELECT number FROM shard s
+                WHERE NOT EXISTS (SELECT 1 FROM worker w WHERE w.incarnation = s.worker)
+                ORDER BY number
+                LIMIT greatest(0, (SELECT count FROM share) - (
+                    SELECT count(*) FROM shard WHERE worker = \(incarnation)))
+            )
+            UPDATE shard SET worker = \(incarnation)
+            WHERE number IN (SELECT number FROM free)
+                AND EXISTS (SELECT 1 FROM worker WHERE incarnation = \(incarnation))
+            """,
+            """
+            SELECT s.number, (
+                SELECT ceil(count(*)::numeric / greatest(1, (
+                    SELECT count(*) FROM worker WHERE leases_shards)))::bigint
+                FROM shard) AS share
+            FROM shard s JOIN worker w ON w.incarnation = s.worker
+            WHERE w.incarnation = \(incarnation)
+            """,
+            """
+            SELECT a.lane, a.session_id, count(*) AS running
+            FROM attempt a JOIN shard s ON s.number = \(Self.shardNumber(of: "a.lane"))
+            WHERE s.worker = \(incarnation) AND a.worker <> \(incarnation)
+            GROUP BY a.lane, a.session_id
+            """,
+            """
+            SELECT h.lane, h.connections_max, h.connections
+            FROM host h JOIN shard s ON s.number = \(Self.shardNumber(of: "h.lane"))
+            WHERE s.worker = \(incarnation)
+                AND (h.connections_max IS NOT NULL OR h.connections IS NOT NULL)
+            ORDER BY h.changed_at DESC LIMIT \(Self.troubledHostsMax)
+            """,
+        ])
+        return try decoding { () throws(PostgresError) in
+            var foreign: [Flow: Int] = [:]
+            for row in rows[4] {
+                let flow = Flow(
+                    lane: Lane(key: try row.decode("lane")),
+                    session: try row.session("session_id")
+                )
+                foreign[flow] = Int(try row.decode("running", as: Int64.self))
+            }
+            var hosts: [Lane: HostState] = [:]
+            for row in rows[5] {
+                hosts[Lane(key: try row.decode("lane"))] = HostState(
+                    maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
+                        .map(Int.init),
+                    connections: try row.decodeIfPresent("connections", as: Int16.self)
+                        .map(Int.init)
+                )
+            }
+            return ShardLease(
+                shards: Set(
+                    try rows[3].map { row throws(PostgresError) in
+                        Shard(number: Int(try row.decode("number", as: Int16.self)))
+                    }
+                ),
+                share: try rows[3].first.map { row throws(PostgresError) in
+                    Int(try row.decode("share", as: Int64.self))
+                } ?? Shard.count,
+                foreign: foreign,
+                hosts: hosts
+            )
+        }
+    }
+
+    /// Gives shards away, after the last claim from them.
+    package func releaseShards(
+        _ shards: Set<Shard>,
+        incarnation: Int32
+    ) async throws(StoreError) {
+        _ = try await run(
+            [.unsynced],
+            """
+            UPDATE shard SET worker = NULL
+            WHERE worker = \(incarnation) AND number = ANY (\(shards.map { Int16($0.number) }))
+            """
+        )
+    }
+
+    /// Hosts told of at most.
+    private static let troubledHostsMax = 10_000
+
+    private static func shardNumber(of lane: Query) -> Query {
+        "(\(lane) >> \(Shard.laneBits)) + \(Shard.count / 2)"
+    }
+
+    /// Any number that nothing else locks by.
+    private static let shardLockKey: Int32 = 0x7368_6172
+}

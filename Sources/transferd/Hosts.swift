@@ -1,0 +1,66 @@
+import ArgumentParser
+import Logging
+import Postgres
+import TransferModel
+import TransferStore
+
+/// `transferd hosts`: what an operator decides about the hosts that tasks go to.
+struct Hosts: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Manage the hosts that tasks go to.",
+        subcommands: [Limit.self]
+    )
+
+    /// `transferd hosts limit`.
+    struct Limit: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Set how many connections a host may have, in place of --connections-per-host.",
+            discussion: """
+                Holds over all instances that share the database and for all tenants, from about a \
+                second later; transfers that run are not ended for it. When the host has trouble it \
+                gets fewer by itself: GET /v1/hosts/{host} tells why.
+                """
+        )
+
+        @Argument(help: "Host and port, as files.example:443.")
+        var host: String
+
+        @Option(help: "Connections at once; without it as many as any other host may have.")
+        var connections: Int?
+
+        @OptionGroup var database: DatabaseOptions
+
+        func validate() throws {
+            guard Lane(hostAndPort: host) != nil else {
+                throw ValidationError("The host must be with its port, as files.example:443.")
+            }
+            guard (1...1000).contains(connections ?? 1) else {
+                throw ValidationError("--connections must be from 1 to 1000.")
+            }
+        }
+
+        func run() async throws {
+            let logger = Command.logger()
+            guard let lane = Lane(hostAndPort: host) else { return }
+            try await Command.withDatabase(database, logger: logger) { database in
+                try await database.migrate(logger: logger)
+                let pool = ConnectionPool(
+                    configuration: database.configuration,
+                    connectionsMax: 1,
+                    loop: database.loop
+                )
+                let isSet = try await TransferStore(pool: pool).limitHost(
+                    lane,
+                    name: host.lowercased(),
+                    maxConnections: connections
+                )
+                await pool.close()
+                guard isSet else {
+                    throw ValidationError(
+                        "\(TransferStore.boundHostsMax) hosts have a limit already; as many as may."
+                    )
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Postgres
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Several workers on one database.
+@Suite(.postgresSchema, .timeLimit(.minutes(3))) struct EngineFleetTests {
+    private static let body = OriginBody.random(seed: 3, size: 20_000)
+
+    /// How many attempts each worker has.
+    private func running() async throws -> [Int32: Int] {
+        let connection = try await TestDatabase.current.connection()
+        let rows = try await connection.execute(
+            "SELECT worker, count(*) AS count FROM attempt GROUP BY worker"
+        )
+        await connection.close()
+        var counts: [Int32: Int] = [:]
+        for row in rows {
+            counts[try row.decode("worker")] = Int(try row.decode("count", as: Int64.self))
+        }
+        return counts
+    }
+
+    /// Hosts change hands while tasks of them run, and never has one more connections than it may.
+    @Test func aHostsCapHoldsWhenTheHostChangesHands() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/held", .gated(Self.body, after: 1000, gate))
+        fixture.origin.when("/free", .response(body: Self.body))
+        // So many busy hosts that some of them go to the second worker.
+        let (busy, idle) = (Shard.all.prefix(40), Shard.all.suffix(24))
+        var held: [TaskID] = []
+        for shard in busy {
+            for _ in 0..<4 {
+                held.append(
+                    try await fixture.submit(fixture.origin.url("/held")) {
+                        $0.lane = Lane(key: shard.lanes.lowerBound)
+                    }
+                )
+            }
+        }
+        let change: @Sendable (inout EngineConfiguration) -> Void = { $0.connectionsPerHost = 2 }
+        let all = held
+        try await fixture.withEngine(change) { _ in
+            await fixture.origin.log.arrived(80, at: "/held")
+            try await fixture.withEngine(change) { _ in
+                try await eventually("each has its share") { try await shares() == [32, 32] }
+                // The second one has all idle hosts, and so has claimed once this has ended.
+                for shard in idle {
+                    let id = try await fixture.submit(fixture.origin.url("/free")) {
+                        $0.lane = Lane(key: shard.lanes.lowerBound)
+                    }
+                    try await fixture.expectCompletion([id])
+                }
+                #expect(try await running().values.sorted() == [80])
+                gate.open()
+                try await fixture.expectCompletion(all)
+            }
+        }
+        fixture.expectNoParts()
+    }
+
+    /// How many shards each worker has.
+    private func shares() async throws -> [Int64] {
+        let connection = try await TestDatabase.current.connection()
+        let rows = try await connection.execute(
+            "SELECT count(*) AS count FROM shard WHERE worker IS NOT NULL GROUP BY worker"
+        )
+        await connection.close()
+        return try rows.map { row in try row.decode("count") }
+    }
+
+    @Test func bothWorkersClaimWhatIsTheirs() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/file", .gated(Self.body, after: 1000, gate))
+        try await fixture.withEngine { _ in
+            try await fixture.withEngine { _ in
+                try await eventually("each has its share") { try await shares() == [32, 32] }
+                var ids: [TaskID] = []
+                for shard in Shard.all {
+                    ids.append(
+                        try await fixture.submit(fixture.origin.url("/file")) {
+                            $0.lane = Lane(key: shard.lanes.upperBound)
+                        }
+                    )
+                }
+                try await eventually("all are begun") {
+                    try await running().values.sorted() == [32, 32]
+                }
+                gate.open()
+                try await fixture.expectCompletion(ids)
+            }
+            // Who leaves leaves nothing behind.
+            try await eventually("the first has all again") { try await shares() == [64] }
+        }
+    }
+}

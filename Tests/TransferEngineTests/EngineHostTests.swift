@@ -1,0 +1,130 @@
+import Foundation
+import Synchronization
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferEngine
+
+/// Hosts that have too much to do, or cannot be reached, and what is told of them.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineHostTests {
+    private static let body = OriginBody.text("well again")
+
+    private func known(_ fixture: EngineFixture, _ port: UInt16) async throws -> RemoteHost? {
+        let lane = Lane(host: "127.0.0.1", port: Int(port))
+        return try await fixture.store.host(lane, tenant: fixture.tenant)
+    }
+
+    @Test func aHostThatHasTooMuchToDoIsGivenLessAndThenMore() async throws {
+        let fixture = try await EngineFixture()
+        let refusals = Mutex(4)
+        fixture.origin.when("/file") { _ in
+            let isRefused = refusals.withLock { rest in
+                rest -= 1
+                return rest >= 0
+            }
+            return isRefused ? .response(503) : .response(body: Self.body)
+        }
+        var ids: [TaskID] = []
+        for _ in 0..<40 { ids.append(try await fixture.submit(fixture.origin.url("/file"))) }
+        try await fixture.withEngine { [ids] _ in
+            try await fixture.expectCompletion(ids)
+            try await eventually("it is told") {
+                let host = try await known(fixture, fixture.origin.port)
+                return host?.connections == nil && host?.decisions.isEmpty == false
+            }
+        }
+        let host = try #require(try await known(fixture, fixture.origin.port))
+        #expect(host.name == "127.0.0.1:\(fixture.origin.port)")
+        #expect(host.decisions.last?.before == 6)
+        #expect(host.decisions.last?.after == 3)
+        #expect(host.decisions.last?.reason == "Halved, because it answered 503.")
+        // Up to all that it may have, one by one.
+        #expect(host.decisions.first?.after == 6)
+        #expect(host.decisions.first?.reason.hasPrefix("One more, because") == true)
+        for (newer, older) in zip(host.decisions, host.decisions.dropFirst()) {
+            #expect(newer.before == older.after)
+        }
+    }
+
+    @Test func anotherWorkerGoesOnWithWhatWasFoundOut() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/busy", .response(503))
+        fixture.origin.when("/file", .gated(Self.body, after: 1, gate))
+        let busy = try await fixture.submit(fixture.origin.url("/busy")) {
+            $0.options.attemptsMax = 1
+        }
+        try await fixture.withEngine { _ in
+            #expect(try await fixture.ended(busy).state == .failed)
+            try await eventually("it is told") {
+                try await known(fixture, fixture.origin.port)?.connections == 3
+            }
+        }
+        var ids: [TaskID] = []
+        for _ in 0..<6 { ids.append(try await fixture.submit(fixture.origin.url("/file"))) }
+        try await fixture.withEngine { [ids] _ in
+            await fixture.origin.log.arrived(3, at: "/file")
+            gate.open()
+            try await fixture.expectCompletion(ids)
+        }
+        #expect(fixture.origin.log.now.requestsOpenPeak == 3)
+    }
+
+    @Test func whatAnOperatorAllowsHoldsAtOnce() async throws {
+        let fixture = try await EngineFixture()
+        let gate = OriginGate()
+        fixture.origin.when("/file", .gated(Self.body, after: 1, gate))
+        let lane = Lane(host: "127.0.0.1", port: Int(fixture.origin.port))
+        @Sendable func allow(_ connections: Int?) async throws {
+            let name = "127.0.0.1:\(fixture.origin.port)"
+            let isSet = try await fixture.store.limitHost(
+                lane,
+                name: name,
+                maxConnections: connections
+            )
+            #expect(isSet)
+        }
+        try await allow(2)
+        var ids: [TaskID] = []
+        for _ in 0..<12 { ids.append(try await fixture.submit(fixture.origin.url("/file"))) }
+        try await fixture.withEngine { [ids] _ in
+            await fixture.origin.log.arrived(2, at: "/file")
+            #expect(fixture.origin.log.now.requestsOpenPeak == 2)
+            try await allow(9)
+            await fixture.origin.log.arrived(9, at: "/file")
+            gate.open()
+            try await fixture.expectCompletion(ids)
+        }
+        #expect(fixture.origin.log.now.requestsOpenPeak == 9)
+    }
+
+    @Test func aHostThatIsAwayIsAskedByOneAtATime() async throws {
+        let fixture = try await EngineFixture()
+        let gone = try LoopbackOrigin()
+        gone.stop()
+        var ids: [TaskID] = []
+        for _ in 0..<20 {
+            ids.append(try await fixture.submit("http://127.0.0.1:\(gone.port)/file"))
+        }
+        try await fixture.withEngine {
+            $0.connectivity.failuresMin = 3
+            $0.connectivity.silenceMin = .zero
+            $0.connectivity.probeDelayBase = .seconds(300)
+        } _: { [ids] _ in
+            // They do not want to wait, and so fail, most of them without having asked.
+            for id in ids {
+                let task = try await fixture.ended(id)
+                #expect(task.failure?.code == .couldNotConnect)
+            }
+            try await eventually("it is told") {
+                try await known(fixture, gone.port)?.isClosed == true
+            }
+        }
+        let host = try #require(try await known(fixture, gone.port))
+        #expect(host.decisions.contains { $0.after == 0 && $0.reason.hasPrefix("Closed, because 3") })
+        let last = try await fixture.task(ids[19])
+        #expect(last.failure?.message.contains("one attempt at a time") == true)
+    }
+}

@@ -1,0 +1,351 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferEngine
+
+@Suite struct ScheduleTests {
+    private static let tenants = (0..<4).map { _ in TenantID(UUID()) }
+
+    private static func schedule(
+        _ change: (inout Schedule.Settings) -> Void = { _ in }
+    ) -> Schedule {
+        var settings = Schedule.Settings()
+        change(&settings)
+        var schedule = Schedule(settings)
+        schedule.own(Set(Shard.all), foreign: [:])
+        return schedule
+    }
+
+    private static func flow(
+        _ lane: Int64,
+        tenant: Int = 0,
+        session: SessionID = SessionID(UUID()),
+        rank: Int16 = 500,
+        perHost: Int? = nil,
+        tasksMax: Int? = nil,
+        isDiscretionary: Bool = false
+    ) -> WaitingFlow {
+        WaitingFlow(
+            flow: Flow(lane: Lane(key: lane), session: session),
+            tenant: tenants[tenant],
+            priority: TaskPriority(rank: rank),
+            maxConnectionsPerHost: perHost,
+            tenantTasksMax: tasksMax,
+            isDiscretionary: isDiscretionary
+        )
+    }
+
+    /// Claims all that is granted, as if each flow held tasks without end.
+    private static func take(
+        _ grants: [FlowGrant],
+        from flows: [WaitingFlow],
+        in schedule: inout Schedule,
+        fence: inout Int64
+    ) -> [TaskClaim] {
+        var claims: [TaskClaim] = []
+        for grant in grants {
+            guard let details = flows.first(where: { $0.flow == grant.flow }) else { continue }
+            for _ in 0..<grant.count {
+                fence += 1
+                claims.append(claim(fence, of: details))
+            }
+        }
+        schedule.took(claims, of: grants)
+        return claims
+    }
+
+    private static func claim(_ fence: Int64, of details: WaitingFlow) -> TaskClaim {
+        TaskClaim(
+            task: TaskID(UUID()),
+            fence: Fence(rawValue: fence),
+            tenant: details.tenant,
+            session: details.flow.session,
+            lane: details.flow.lane,
+            priority: details.priority,
+            number: 1,
+            url: "http://a.test/",
+            headers: [],
+            destination: nil,
+            timeoutForRequest: .seconds(1),
+            timeoutForResource: .seconds(1)
+        )
+    }
+
+    private static func counts(_ grants: [FlowGrant]) -> [Flow: Int] {
+        Dictionary(uniqueKeysWithValues: grants.map { ($0.flow, $0.count) })
+    }
+
+    @Test func neverMoreThanTheHostTheSessionAndTheTenantMayHave() {
+        var schedule = Self.schedule {
+            $0.slots = 100
+            $0.perHost = 6
+        }
+        let session = SessionID(UUID())
+        let capped = Self.flow(1, session: session, perHost: 2)
+        let other = Self.flow(1)
+        let elsewhere = Self.flow(2, session: session, perHost: 2)
+        let bound = Self.flow(3, tenant: 1, tasksMax: 3)
+        schedule.note([capped, other, elsewhere, bound])
+        let counts = Self.counts(schedule.grants(100))
+        #expect(counts[capped.flow] == 2)
+        #expect(counts[other.flow] == 4)
+        // Of each host as many.
+        #expect(counts[elsewhere.flow] == 2)
+        #expect(counts[bound.flow] == 3)
+        #expect(schedule.boundTenants(of: [FlowGrant(flow: bound.flow, count: 1)]) == [bound.tenant])
+        #expect(schedule.boundTenants(of: [FlowGrant(flow: other.flow, count: 1)]).isEmpty)
+    }
+
+    @Test func whatRunsAndWhatOthersRunCounts() {
+        var schedule = Self.schedule { $0.perHost = 6 }
+        let capped = Self.flow(1, perHost: 4)
+        let flows = [capped, Self.flow(1)]
+        var fence: Int64 = 0
+        schedule.own(Set(Shard.all), foreign: [capped.flow: 3])
+        schedule.note(flows)
+        #expect(schedule.limit(of: Lane(key: 1)) == 3)
+        let claims = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
+        #expect(claims.count == 3)
+        #expect(claims.count { $0.flow == capped.flow } == 1)
+        #expect(schedule.grants(100).isEmpty)
+        schedule.ended(claims[0].fence, bytes: 10)
+        // A second end frees nothing.
+        schedule.ended(claims[0].fence, bytes: 10)
+        #expect(schedule.grants(100).map(\.count) == [1])
+        schedule.own(Set(Shard.all), foreign: [:])
+        #expect(schedule.grants(100).reduce(0) { $0 + $1.count } == 4)
+    }
+
+    @Test func onlyOwnShardsAreServed() {
+        var schedule = Self.schedule()
+        let flows = [Self.flow(.min), Self.flow(.max)]
+        schedule.note(flows)
+        schedule.own([Lane(key: .max).shard], foreign: [:])
+        #expect(schedule.grants(100).map(\.flow) == [flows[1].flow])
+        #expect(schedule.limit(of: Lane(key: .min)) == 0)
+        schedule.note(flows)
+        #expect(schedule.waitingCount == 1)
+        schedule.own([], foreign: [:])
+        #expect(schedule.grants(100).isEmpty)
+    }
+
+    @Test func shardsWithoutRunningTasksAreGivenAwayFirst() {
+        var schedule = Self.schedule()
+        let details = Self.flow(.min)
+        schedule.note([details])
+        var fence: Int64 = 0
+        _ = Self.take(schedule.grants(1), from: [details], in: &schedule, fence: &fence)
+        let surplus = schedule.surplus(of: Set(Shard.all), beyond: 1)
+        #expect(surplus == Set(Shard.all).subtracting([Lane(key: .min).shard]))
+        #expect(schedule.surplus(of: Set(Shard.all), beyond: 64).isEmpty)
+    }
+
+    @Test func higherPriorityOfTheSameTenantGoesFirstAtAHost() {
+        var schedule = Self.schedule { $0.perHost = 3 }
+        let low = Self.flow(1, rank: 900)
+        let high = Self.flow(1, rank: 100)
+        schedule.note([low, high])
+        #expect(Self.counts(schedule.grants(100)) == [high.flow: 3])
+        // What is behind its first task is no longer more urgent.
+        schedule.took(
+            (1...3).map {
+                Self.claim($0, of: Self.flow(1, session: high.flow.session, rank: 950))
+            },
+            of: schedule.grants(3)
+        )
+        for fence in 1...3 as ClosedRange<Int64> {
+            schedule.ended(Fence(rawValue: fence), bytes: 1)
+        }
+        #expect(Self.counts(schedule.grants(100)) == [low.flow: 3])
+    }
+
+    @Test func aHostWithMillionsOfTasksDoesNotDelayAThousandSmallOnes() {
+        var schedule = Self.schedule {
+            $0.slots = 64
+            $0.perHost = 6
+        }
+        let large = Self.flow(0)
+        let small = (1...1000).map { Self.flow(Int64($0)) }
+        schedule.note([large] + small)
+        var fence: Int64 = 0
+        var served: Set<Flow> = []
+        var ofLarge = 0
+        // Each small host has one task; how many begin before all of them had their turn?
+        while served.count < small.count {
+            let grants = schedule.grants(64)
+            var claims: [TaskClaim] = []
+            for grant in grants {
+                fence += 1
+                let details = grant.flow == large.flow ? large : Self.flow(
+                    grant.flow.lane.key,
+                    session: grant.flow.session
+                )
+                claims.append(Self.claim(fence, of: details))
+                if grant.flow == large.flow { ofLarge += 1 } else { served.insert(grant.flow) }
+            }
+            schedule.took(claims, of: grants)
+            // Another task of the large one is always there.
+            schedule.note([large])
+            for claim in claims { schedule.ended(claim.fence, bytes: 64 << 10) }
+            #expect(!grants.isEmpty)
+        }
+        #expect(ofLarge <= 200)
+    }
+
+    @Test func tenantsGetTheSameInBytes() {
+        var schedule = Self.schedule {
+            $0.slots = 32
+            $0.perHost = 32
+            // In this test all tasks end at once, so that slots are never what is short.
+            $0.tenantReserve = 0
+        }
+        // One with few hosts and large files, one with many hosts and small files.
+        let large = [Self.flow(1, tenant: 0)]
+        let small = (2..<40).map { Self.flow(Int64($0), tenant: 1) }
+        let flows = large + small
+        schedule.note(flows)
+        var fence: Int64 = 0
+        var bytes: [TenantID: Int64] = [:]
+        for _ in 0..<400 {
+            for claim in Self.take(schedule.grants(32), from: flows, in: &schedule, fence: &fence) {
+                let size: Int64 = claim.tenant == Self.tenants[0] ? 4 << 20 : 64 << 10
+                bytes[claim.tenant, default: 0] += size
+                schedule.ended(claim.fence, bytes: size)
+            }
+        }
+        let ratio =
+            Double(bytes[Self.tenants[0], default: 0]) / Double(bytes[Self.tenants[1], default: 1])
+        #expect((0.7...1.4).contains(ratio))
+    }
+
+    @Test func somebodyWhoComesFindsASlot() {
+        var schedule = Self.schedule {
+            $0.slots = 64
+            $0.perHost = 64
+        }
+        let flows = [Self.flow(1, tenant: 0), Self.flow(2, tenant: 1)]
+        schedule.note([flows[0]])
+        // Alone it may have all.
+        #expect(schedule.grants(64).map(\.count) == [64])
+        schedule.note([flows[1]])
+        var fence: Int64 = 0
+        let counts = Self.counts(schedule.grants(64))
+        #expect(counts.values.allSatisfy { $0 <= 56 })
+        _ = Self.take(schedule.grants(64), from: flows, in: &schedule, fence: &fence)
+        #expect(schedule.free == 0)
+    }
+
+    @Test func discretionaryTasksTakeWhatIsIdle() {
+        var schedule = Self.schedule {
+            $0.slots = 8
+            $0.perHost = 8
+        }
+        let idle = Self.flow(1, isDiscretionary: true)
+        schedule.note([idle])
+        #expect(schedule.grants(100).map(\.count) == [6])
+        #expect(schedule.grants(100, isOpenHour: true).map(\.count) == [8])
+        let urgent = Self.flow(2)
+        schedule.note([urgent])
+        #expect(Self.counts(schedule.grants(100)) == [urgent.flow: 8])
+        #expect(Self.counts(schedule.grants(100, isOpenHour: true)).count == 2)
+    }
+
+    @Test func aFlowThatHasRunDryIsForgottenAndCostsNothing() {
+        var schedule = Self.schedule()
+        let details = Self.flow(1)
+        schedule.note([details])
+        let grants = schedule.grants(6)
+        schedule.took([Self.claim(1, of: details)], of: grants)
+        #expect(schedule.waitingCount == 0)
+        #expect(schedule.grants(6).isEmpty)
+        schedule.ended(Fence(rawValue: 1), bytes: 1)
+        #expect(schedule.heldCount == 0)
+        schedule.note([details])
+        #expect(schedule.grants(6).map(\.count) == [6])
+    }
+
+    @Test func flowsAreRememberedUpToABound() {
+        var schedule = Self.schedule { $0.flowsMax = 10 }
+        schedule.note((0..<100).map { Self.flow($0) })
+        #expect(schedule.waitingCount == 10)
+        #expect(schedule.isFull)
+    }
+
+    /// Random arrivals, ends, losses of shards and foreign tasks: no cap is ever exceeded, nobody who
+    /// has room waits for ever, and nothing is left over at the end.
+    @Test(arguments: 0..<1000 as Range<UInt64>)
+    func holdsItsCapsWhateverHappens(seed: UInt64) {
+        var generator = SeededGenerator(state: seed)
+        let slots = Int.random(in: 1...24, using: &generator)
+        let perHost = Int.random(in: 1...5, using: &generator)
+        var schedule = Self.schedule {
+            $0.slots = slots
+            $0.perHost = perHost
+            $0.flowsMax = 16
+        }
+        let flows = (0..<12).map { _ in
+            Self.flow(
+                Int64.random(in: 0..<5, using: &generator) << 60,
+                tenant: Int.random(in: 0..<3, using: &generator),
+                perHost: Bool.random(using: &generator)
+                    ? Int.random(in: 1...3, using: &generator) : nil,
+                isDiscretionary: Int.random(in: 0..<4, using: &generator) == 0
+            )
+        }
+        var rest = flows.map { _ in Int.random(in: 0...30, using: &generator) }
+        var running: [TaskClaim] = []
+        var foreign: [Flow: Int] = [:]
+        var fence: Int64 = 0
+        var steps = 0
+        while rest.contains(where: { $0 > 0 }) || !running.isEmpty {
+            steps += 1
+            // Towards the end nobody else is there and all is its own.
+            let isCalm = steps > 200
+            if isCalm || Int.random(in: 0..<10, using: &generator) == 0 {
+                let shards = Shard.all.filter { _ in isCalm || Bool.random(using: &generator) }
+                foreign = [:]
+                if !isCalm, let details = flows.randomElement(using: &generator) {
+                    foreign[details.flow] = Int.random(in: 0...2, using: &generator)
+                }
+                schedule.own(Set(shards), foreign: foreign)
+            }
+            schedule.note(zip(flows, rest).filter { $0.1 > 0 }.map(\.0))
+            let grants = schedule.grants(8, isOpenHour: isCalm)
+            var claims: [TaskClaim] = []
+            for grant in grants {
+                guard let index = flows.firstIndex(where: { $0.flow == grant.flow }) else { continue }
+                #expect(schedule.shards.contains(grant.flow.lane.shard))
+                for _ in 0..<min(grant.count, rest[index]) {
+                    fence += 1
+                    rest[index] -= 1
+                    claims.append(Self.claim(fence, of: flows[index]))
+                }
+            }
+            schedule.took(claims, of: grants)
+            running += claims
+            #expect(running.count <= slots)
+            for claim in claims {
+                let atHost = running.count { $0.lane == claim.lane }
+                let others = foreign.filter { $0.key.lane == claim.lane }.values.reduce(0, +)
+                #expect(atHost + others <= perHost)
+                let cap = flows.first { $0.flow == claim.flow }?.maxConnectionsPerHost
+                let inFlow = running.count { $0.flow == claim.flow }
+                #expect(inFlow + foreign[claim.flow, default: 0] <= cap ?? .max)
+            }
+            running.removeAll { claim in
+                guard Bool.random(using: &generator) else { return false }
+                let bytes = Int64.random(in: 0...10_000_000, using: &generator)
+                schedule.moved(claim.fence, bytes: bytes / 2)
+                schedule.ended(claim.fence, bytes: bytes)
+                return true
+            }
+            guard steps < 2000 else {
+                Issue.record("tasks are left over")
+                return
+            }
+        }
+        #expect(schedule.heldCount == 0)
+    }
+}

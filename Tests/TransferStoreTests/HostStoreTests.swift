@@ -1,0 +1,130 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema) struct HostStoreTests {
+    private static let lane = Lane(host: "files.test", port: 443)
+
+    private func change(
+        _ before: Int,
+        _ after: Int,
+        _ reason: String = "Because.",
+        lane: Lane = lane,
+        name: String = "files.test:443",
+        isUntroubled: Bool = false,
+        isClosed: Bool = false,
+        tenants: [TenantID]
+    ) -> HostChange {
+        HostChange(
+            lane: lane,
+            name: name,
+            decision: RemoteHost.Decision(
+                decidedAt: Date(timeIntervalSince1970: 1_000_000),
+                before: before,
+                after: after,
+                reason: reason
+            ),
+            isUntroubled: isUntroubled,
+            isClosed: isClosed,
+            tenants: tenants
+        )
+    }
+
+    @Test func decisionsAreKeptNewestFirst() async throws {
+        let fixture = try await StoreFixture()
+        let mine = [fixture.tenant]
+        try await fixture.store.record([
+            change(6, 3, "One.", tenants: mine), change(3, 4, "Two.", tenants: mine),
+        ])
+        try await fixture.store.record([change(4, 0, "Three.", isClosed: true, tenants: mine)])
+        let host = try #require(try await fixture.store.host(Self.lane, tenant: fixture.tenant))
+        #expect(host.name == "files.test:443")
+        #expect(host.isClosed)
+        #expect(host.decisions.map(\.reason) == ["Three.", "Two.", "One."])
+        #expect(host.decisions.map(\.before) == [4, 3, 6])
+        #expect(host.decisions.map(\.after) == [0, 4, 3])
+        try await fixture.store.record([change(5, 6, isUntroubled: true, tenants: mine)])
+        let well = try #require(try await fixture.store.host(Self.lane, tenant: fixture.tenant))
+        #expect(well.connections == nil)
+        #expect(!well.isClosed)
+    }
+
+    @Test func onlyTheNewestHundredAreKept() async throws {
+        let fixture = try await StoreFixture()
+        let changes = (1...150).map { change($0, $0 + 1, tenants: [fixture.tenant]) }
+        try await fixture.store.record(Array(changes.prefix(80)))
+        try await fixture.store.record(Array(changes.suffix(70)))
+        let host = try #require(try await fixture.store.host(Self.lane, tenant: fixture.tenant))
+        #expect(host.decisions.map(\.before) == (51...150).reversed())
+        #expect(try await fixture.count("SELECT count(*) AS count FROM host_decision") == 100)
+    }
+
+    @Test func onlyWhoseTasksItConcernsReadsOfIt() async throws {
+        let fixture = try await StoreFixture()
+        let other = TenantID(UUID())
+        try await fixture.store.record([
+            change(6, 3, tenants: [fixture.tenant]),
+            change(
+                6,
+                3,
+                lane: Lane(host: "a.test", port: 80),
+                name: "a.test:80",
+                tenants: [fixture.tenant, other]
+            ),
+        ])
+        let mine = try await fixture.store.hosts(tenant: fixture.tenant, limit: 10)
+        #expect(mine.map(\.name) == ["a.test:80", "files.test:443"])
+        let rest = try await fixture.store.hosts(
+            tenant: fixture.tenant,
+            after: "a.test:80",
+            limit: 10
+        )
+        #expect(rest.map(\.name) == ["files.test:443"])
+        #expect(try await fixture.store.hosts(tenant: other, limit: 10).count == 1)
+        #expect(try await fixture.store.host(Self.lane, tenant: other) == nil)
+    }
+
+    @Test func aNewOwnerLearnsWhatIsKnownOfItsHosts() async throws {
+        let fixture = try await StoreFixture()
+        let first = try await fixture.store.registerWorker(name: "first", leasesShards: true)
+        #expect(try await fixture.store.leaseShards(incarnation: first).hosts.isEmpty)
+        try await fixture.store.record([change(6, 3, tenants: [])])
+        let bound = Lane(host: "bound.test", port: 443)
+        #expect(try await fixture.store.limitHost(bound, name: "bound.test:443", maxConnections: 9))
+        let lease = try await fixture.store.leaseShards(incarnation: first)
+        #expect(
+            lease.hosts == [
+                Self.lane: HostState(maxConnections: nil, connections: 3),
+                bound: HostState(maxConnections: 9, connections: nil),
+            ]
+        )
+        #expect(try await fixture.store.limitHost(bound, name: "bound.test:443", maxConnections: nil))
+        try await fixture.store.record([change(5, 6, isUntroubled: true, tenants: [])])
+        #expect(try await fixture.store.leaseShards(incarnation: first).hosts.isEmpty)
+    }
+
+    @Test func hostsThatHaveLongBeenWellAreForgotten() async throws {
+        let fixture = try await StoreFixture()
+        let mine = [fixture.tenant]
+        let (well, bound) = (Lane(key: 1), Lane(key: 2))
+        try await fixture.store.record([
+            change(5, 6, lane: well, name: "well:1", isUntroubled: true, tenants: mine),
+            change(5, 6, lane: bound, name: "bound:1", isUntroubled: true, tenants: mine),
+            change(6, 3, tenants: mine),
+        ])
+        _ = try await fixture.store.limitHost(bound, name: "bound:1", maxConnections: 3)
+        #expect(try await fixture.store.pruneHosts() == 0)
+        _ = try await fixture.aside.execute("UPDATE host SET changed_at = now() - interval '31 days'")
+        #expect(try await fixture.store.pruneHosts() == 1)
+        let names = try await fixture.store.hosts(tenant: fixture.tenant, limit: 9).map(\.name)
+        #expect(names == ["bound:1", "files.test:443"])
+        #expect(try await fixture.store.host(well, tenant: fixture.tenant) == nil)
+        #expect(
+            try await fixture.count("SELECT count(*) AS count FROM host_decision WHERE lane = 1")
+                == 0
+        )
+    }
+}

@@ -1,0 +1,102 @@
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema) struct ShardStoreTests {
+    private func worker(_ fixture: StoreFixture) async throws -> Int32 {
+        try await fixture.store.registerWorker(name: "sharer", leasesShards: true)
+    }
+
+    @Test func workersShareTheShards() async throws {
+        let fixture = try await StoreFixture()
+        let first = try await worker(fixture)
+        let all = try await fixture.store.leaseShards(incarnation: first)
+        #expect(all.shards == Set(Shard.all))
+        #expect(all.share == 64)
+        let second = try await worker(fixture)
+        // As long as the first one has all there is nothing to have.
+        #expect(try await fixture.store.leaseShards(incarnation: second).shards.isEmpty)
+        let half = try await fixture.store.leaseShards(incarnation: first)
+        #expect(half.shards.count == 64)
+        #expect(half.share == 32)
+        let given = Set(Shard.all.prefix(40))
+        try await fixture.store.releaseShards(given, incarnation: first)
+        // Not another one's.
+        try await fixture.store.releaseShards(Set(Shard.all), incarnation: second)
+        let taken = try await fixture.store.leaseShards(incarnation: second)
+        #expect(taken.shards.count == 32)
+        #expect(taken.shards.isSubset(of: given))
+        // Eight are left, for the one that has 24.
+        #expect(try await fixture.store.leaseShards(incarnation: first).shards.count == 32)
+    }
+
+    @Test func whatADeadWorkerHadIsFree() async throws {
+        let fixture = try await StoreFixture()
+        let dead = try await worker(fixture)
+        _ = try await fixture.store.leaseShards(incarnation: dead)
+        try await fixture.store.retireWorker(incarnation: dead)
+        #expect(try await fixture.store.leaseShards(incarnation: dead).shards.isEmpty)
+        let heir = try await worker(fixture)
+        #expect(try await fixture.store.leaseShards(incarnation: heir).shards.count == 64)
+        #expect(try await fixture.store.leaseShards(incarnation: dead).shards.isEmpty)
+    }
+
+    @Test func whoNeverClaimsTakesNoShare() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.store.registerWorker(name: "webhooks only")
+        let lease = try await fixture.store.leaseShards(incarnation: try await worker(fixture))
+        #expect(lease.shards.count == 64)
+        #expect(lease.share == 64)
+    }
+
+    @Test func whatTheFormerOwnerRunsIsTold() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(5) { submission, index in
+            submission.lane = Lane(key: index < 3 ? 7 : .min)
+        }
+        let claims = try await fixture.claim()
+        let heir = try await worker(fixture)
+        let lease = try await fixture.store.leaseShards(incarnation: heir)
+        #expect(lease.foreign.values.sorted() == [2, 3])
+        #expect(lease.foreign[claims.first { $0.lane.key == 7 }?.flow ?? claims[0].flow] == 3)
+        try await fixture.complete(claims.filter { $0.lane.key == 7 })
+        let later = try await fixture.store.leaseShards(incarnation: heir)
+        #expect(later.foreign.map(\.key.lane.key) == [.min])
+    }
+
+    /// Workers that come, go and die at any time: no shard is ever two workers' own.
+    @Test func noShardIsEverTwoWorkers() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 8)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for seed in 0..<6 as Range<UInt64> {
+                group.addTask {
+                    var generator = SeededGenerator(state: seed)
+                    for _ in 0..<6 {
+                        let me = try await fixture.store.registerWorker(
+                            name: "sharer",
+                            leasesShards: true
+                        )
+                        var mine: Set<Shard> = []
+                        for _ in 0..<5 {
+                            let lease = try await fixture.store.leaseShards(incarnation: me)
+                            // Whatever it has had and not given away is still its own.
+                            #expect(lease.shards.isSuperset(of: mine))
+                            mine = lease.shards
+                            let given = Set(
+                                mine.shuffled(using: &generator)
+                                    .prefix(Int.random(in: 0...mine.count, using: &generator))
+                            )
+                            try await fixture.store.releaseShards(given, incarnation: me)
+                            mine.subtract(given)
+                        }
+                        try await fixture.store.retireWorker(incarnation: me)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let heir = try await worker(fixture)
+        #expect(try await fixture.store.leaseShards(incarnation: heir).shards.count == 64)
+    }
+}

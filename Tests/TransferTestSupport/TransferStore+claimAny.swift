@@ -1,0 +1,17 @@
+package import TransferModel
+package import TransferStore
+
+extension TransferStore {
+    /// Gives tasks that wait, of whatever flow, to a worker.
+    package func claimAny(
+        _ limit: Int,
+        by worker: WorkerIdentity
+    ) async throws(StoreError) -> [TaskClaim] {
+        var claims: [TaskClaim] = []
+        for waiting in try await waitingFlows(in: Set(Shard.all).lanes) where claims.count < limit {
+            let grant = FlowGrant(flow: waiting.flow, count: limit - claims.count)
+            claims += try await claim([grant], fences: worker.reserve(grant.count))
+        }
+        return claims
+    }
+}

@@ -1,0 +1,3 @@
+DROP TABLE host_tenant;
+DROP TABLE host_decision;
+DROP TABLE host;
