@@ -39,4 +39,7 @@ extension PostgresError {
 
     /// A value above this layer has no form in which it could be stored.
     package init(encoding summary: String) { self.init(.encoding, summary) }
+
+    /// What was not handed to the pool at all, for a reason that the pool has as well.
+    package init(unsent code: Code, _ summary: String) { self.init(code, summary) }
 }

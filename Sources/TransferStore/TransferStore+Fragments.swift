@@ -23,7 +23,9 @@ extension TransferStore {
             INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
             SELECT b.id, c.session_id, c.base, now()
             FROM counter c
-            JOIN session s ON s.id = c.session_id
+            CROSS JOIN LATERAL (
+                SELECT tenant_id, client, identifier FROM session WHERE id = c.session_id LIMIT 1
+            ) s
             JOIN subscription b ON b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
                 AND \(condition)
                 AND (b.client IS NULL OR b.client = s.client)

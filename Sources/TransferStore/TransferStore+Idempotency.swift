@@ -52,6 +52,32 @@ extension TransferStore {
             """
     }
 
+    /// Stores the answers to the requests of `lots` whose tasks are stored.
+    ///
+    /// Expects `counter(lot)`. In one order everywhere, so that two groups never wait for one another.
+    static func keepAnswers(_ lots: [SubmissionLot]) -> Query {
+        let kept = lots.enumerated().flatMap { index, lot in
+            lot.requests.compactMap { request in
+                request.idempotency.map { (Int64(index + 1), lot.session.tenant.uuid, $0) }
+            }
+        }
+        guard !kept.isEmpty else { return "answer AS (SELECT 1)" }
+        return """
+            answer AS (
+                INSERT INTO idempotency_key (
+                    tenant_id, key, request_sha256, status, location, body)
+                SELECT k.tenant_id, k.key, k.request_sha256, k.status, k.location, k.body
+                FROM unnest(
+                    \(kept.map(\.0)), \(kept.map(\.1)), \(kept.map(\.2.key)),
+                    \(kept.map(\.2.requestSHA256)), \(kept.map { Int16($0.2.response.status) }),
+                    \(kept.map(\.2.response.location)), \(kept.map(\.2.response.body))
+                ) AS k (lot, tenant_id, key, request_sha256, status, location, body)
+                JOIN counter c USING (lot)
+                ORDER BY k.tenant_id, k.key
+            )
+            """
+    }
+
     /// Runs `query`, which contains ``keepAnswer(_:tenant:)``.
     ///
     /// - Returns: nil when the key was taken meanwhile, so that its answer is there to look up.

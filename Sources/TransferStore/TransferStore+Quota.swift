@@ -33,17 +33,18 @@ extension TransferStore {
         return rows.affectedCount == 1
     }
 
-    /// What keeps a submission of `count` tasks out: `quota(maximum, is_exceeded)` of the tenant, and
-    /// `queue(is_full)`.
+    /// What keeps submissions out: `quota(tenant_id, maximum, is_exceeded)` of each tenant, and
+    /// `queue(is_full)` for `count` tasks of them all.
     ///
-    /// Only of a tenant with a limit the living sessions are added up. The queue's length is the
-    /// server's own count of rows added and removed, about a second old, and costs no look at them.
-    func submissionBounds(_ tenant: TenantID, count: Int64) -> Query {
+    /// Expects `lot(tenant_id, count)`. Only of a tenant with a limit the living sessions are added up. The
+    /// queue's length is the server's own count of rows added and removed, about a second old, and
+    /// costs no look at them.
+    func submissionBounds(count: Int64) -> Query {
         """
         quota AS MATERIALIZED (
-            SELECT n.outstanding_tasks_max AS maximum,
+            SELECT n.id AS tenant_id, n.outstanding_tasks_max AS maximum,
                 CASE WHEN n.outstanding_tasks_max IS NULL THEN false
-                    ELSE \(count) + coalesce((
+                    ELSE l.count + coalesce((
                         SELECT sum(p.outstanding)
                         FROM session s CROSS JOIN LATERAL (
                             SELECT p.outstanding FROM session_progress p
@@ -51,7 +52,10 @@ extension TransferStore {
                         ) p
                         WHERE s.tenant_id = n.id AND s.invalidated_at IS NULL
                     ), 0) > n.outstanding_tasks_max END AS is_exceeded
-            FROM tenant n WHERE n.id = \(tenant.uuid)
+            FROM (SELECT tenant_id, sum(count) AS count FROM lot GROUP BY tenant_id) l
+            CROSS JOIN LATERAL (
+                SELECT id, outstanding_tasks_max FROM tenant WHERE id = l.tenant_id LIMIT 1
+            ) n
         ),
         queue AS MATERIALIZED (
             SELECT pg_stat_get_live_tuples('ready'::regclass)

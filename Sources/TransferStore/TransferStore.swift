@@ -8,6 +8,8 @@ import TransferModel
 package struct TransferStore: Sendable {
     private let pool: ConnectionPool
     let settings: StoreSettings
+    /// Shared by all copies.
+    let gatherer = SubmissionGatherer()
     /// Tries of a transaction that the server keeps undoing.
     private static let triesMax = 5
 

@@ -1,0 +1,70 @@
+import Foundation
+import TransferModel
+
+/// The submissions turned on their side: an array per column, for `unnest`.
+struct SubmissionColumns {
+    /// To which lot each belongs, from 1; those of a lot stand together.
+    let lots: [Int64]
+    /// The place of each within its lot, from 1.
+    let places: [Int64]
+    /// Of each lot, how many it has and whether data tasks are among them.
+    let counts: [Int64]
+    let haveData: [Bool]
+    let ids: [UUID]
+    let lanes: [Int64]
+    let ranks: [Int16]
+    let urls: [String]
+    let headers: [String]
+    let clientStrings: [[UInt8]?]
+    let earliestBeginAt: [Date?]
+    let autostart: [Bool]
+    let paths: [String?]
+    let overwrites: [Bool?]
+    let options: [String?]
+    let kinds: [String]
+    let methods: [String?]
+    let uploadPaths: [String?]
+    let areStaged: [Bool]
+    let uploadData: [[UInt8]?]
+    let resumeData: [(id: UUID, task: UUID)]
+
+    init(_ submissionLots: [SubmissionLot]) throws(StoreError) {
+        let byLot = submissionLots.map(\.submissions)
+        lots = byLot.enumerated().flatMap { index, lot in lot.map { _ in Int64(index + 1) } }
+        places = byLot.flatMap { lot in lot.indices.map { Int64($0 + 1) } }
+        counts = byLot.map { Int64($0.count) }
+        haveData = byLot.map { lot in lot.contains { $0.request.kind == .data } }
+        let submissions = byLot.flatMap(\.self)
+        ids = submissions.map(\.id.uuid)
+        lanes = submissions.map(\.lane.key)
+        ranks = submissions.map(\.priority.rank)
+        urls = submissions.map(\.url)
+        headers = try submissions.map { submission throws(StoreError) in
+            try StoredJSON.text(of: submission.headers)
+        }
+        clientStrings = submissions.map { $0.clientString?.utf8 }
+        earliestBeginAt = submissions.map(\.earliestBeginAt)
+        autostart = submissions.map(\.autostart)
+        paths = submissions.map { $0.destination?.path }
+        overwrites = submissions.map { $0.destination?.overwrite }
+        options = try submissions.map { submission throws(StoreError) in
+            try StoredJSON.text(of: submission.options)
+        }
+        kinds = submissions.map(\.request.kind.rawValue)
+        // What is usual is not stored.
+        methods = submissions.map { submission in
+            let request = submission.request
+            return request.method == request.kind.methodDefault ? nil : request.method
+        }
+        uploadPaths = submissions.map { submission in
+            if case .file(let path) = submission.request.upload { path } else { nil }
+        }
+        areStaged = submissions.map { $0.request.upload == .staged }
+        uploadData = submissions.map { submission in
+            if case .data(let bytes) = submission.request.upload { bytes } else { nil }
+        }
+        resumeData = submissions.compactMap { submission in
+            submission.resumeData.map { (id: $0.uuid, task: submission.id.uuid) }
+        }
+    }
+}

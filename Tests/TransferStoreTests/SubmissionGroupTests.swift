@@ -1,0 +1,268 @@
+import Postgres
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferStore
+
+/// Requests that come together, made to by a lock on the session of the first of them.
+@Suite(.postgresSchema) struct SubmissionGroupTests {
+    @Test func requestsThatComeTogetherShareACommit() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.putSession("other")
+        try await fixture.holding(StoreFixture.identifier) { group in
+            group.addTask { try await fixture.submit() }
+            try await fixture.waits(for: 1)
+            for _ in 0..<20 {
+                group.addTask { try await fixture.submit(2) }
+            }
+            try await fixture.waits(for: 21)
+        }
+        // The time of a transaction is its begin: of the first request alone, and of the group.
+        let times: Query = "SELECT count(DISTINCT created_at) AS count FROM task"
+        #expect(try await fixture.count(times) == 2)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 41)
+        #expect(try await fixture.session().progress.lastSequence == 41)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func whoIsWrongHarmsNobodyElse() async throws {
+        let fixture = try await StoreFixture()
+        let twice = StoreFixture.submissions(1)[0]
+        try await fixture.holding(StoreFixture.identifier) { group in
+            group.addTask { try await fixture.submit() }
+            try await fixture.waits(for: 1)
+            for _ in 0..<10 { group.addTask { try await fixture.submit(3) } }
+            group.addTask {
+                // A defect of the caller: one identifier for two tasks.
+                await #expect(throws: StoreError.self) {
+                    try await fixture.store.submit(
+                        [twice, twice],
+                        tenant: fixture.tenant,
+                        sessionIdentifier: StoreFixture.identifier
+                    )
+                }
+                return []
+            }
+            try await fixture.waits(for: 12)
+        }
+        #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 31)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aLockedSessionIsLeftOutOfItsGroup() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.putSession("open")
+        let lots = [StoreFixture.identifier, "open", "unknown"].map { name in
+            SubmissionLot(
+                session: SessionKey(tenant: fixture.tenant, client: .default, identifier: name),
+                requests: [2, 1].map { count in
+                    SubmissionRequest(
+                        submissions: StoreFixture.submissions(count),
+                        session: SessionKey(
+                            tenant: fixture.tenant,
+                            client: .default,
+                            identifier: name
+                        ),
+                        idempotency: nil
+                    )
+                }
+            )
+        }
+        let stored = try await fixture.holding(StoreFixture.identifier) { group in
+            group.addTask { try await fixture.store.submit(lots, whenLocked: .skip) }
+            try await eventually("the other lot is stored") {
+                try await fixture.count("SELECT count(*) AS count FROM task") == 3
+            }
+        }
+        #expect(stored == [[1: 1]])
+        let waited = try await fixture.store.submit([lots[0]], whenLocked: .wait)
+        #expect(waited == [0: 1])
+        #expect(try await fixture.session().progress.lastSequence == 3)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func eachIsToldOfItsOwnSession() async throws {
+        let fixture = try await StoreFixture()
+        for name in ["open", "finishing", "blocked"] { try await fixture.putSession(name) }
+        try await fixture.submit(to: "finishing")
+        _ = try await fixture.store.finishSession(tenant: fixture.tenant, identifier: "finishing")
+        let outcomes = try await fixture.holding("blocked") { group in
+            group.addTask { try await fixture.outcome("blocked") }
+            try await fixture.waits(for: 1)
+            // While nothing but the blocked one is under way, others go on at once.
+            for name in ["open", "finishing", "unknown", StoreFixture.identifier] {
+                group.addTask { try await fixture.outcome(name) }
+            }
+            try await eventually("the others have their answers") {
+                try await fixture.count("SELECT count(*) AS count FROM task") == 3
+            }
+        }
+        #expect(
+            outcomes.sorted() == [
+                "blocked accepted", "finishing finishing", "nightly accepted", "open accepted",
+                "unknown unknown",
+            ]
+        )
+        try await fixture.checkInvariants()
+    }
+
+    @Test func equalRequestsInAGroupAreDoneOnce() async throws {
+        let fixture = try await StoreFixture()
+        let record = IdempotencyRecord(
+            key: Array("key".utf8),
+            requestSHA256: Array(repeating: 1, count: 32),
+            response: IdempotencyRecord.Response(status: 202, location: nil, body: [1])
+        )
+        let outcomes = try await fixture.holding(StoreFixture.identifier) { group in
+            group.addTask { try await fixture.outcome() }
+            try await fixture.waits(for: 1)
+            for _ in 0..<5 { group.addTask { try await fixture.outcome(keeping: record) } }
+            group.addTask { try await fixture.outcome() }
+            try await fixture.waits(for: 7)
+        }
+        #expect(outcomes.count { $0 == "nightly replay" } == 4)
+        #expect(outcomes.count { $0 == "nightly accepted" } == 3)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 3)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func keysOfAGroupAreKeptWithItsTasks() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.holding(StoreFixture.identifier) { group in
+            group.addTask { try await fixture.outcome() }
+            try await fixture.waits(for: 1)
+            for number in UInt8(0)..<9 {
+                group.addTask {
+                    try await fixture.outcome(
+                        keeping: IdempotencyRecord(
+                            key: [number],
+                            requestSHA256: Array(repeating: number, count: 32),
+                            response: .init(status: 202, location: "/\(number)", body: [number])
+                        )
+                    )
+                }
+            }
+            try await fixture.waits(for: 10)
+        }
+        for number in UInt8(0)..<9 {
+            let found = try await fixture.store.lookUp(
+                idempotencyKey: [number],
+                requestSHA256: Array(repeating: number, count: 32),
+                tenant: fixture.tenant
+            )
+            #expect(
+                found == .replay(.init(status: 202, location: "/\(number)", body: [number]))
+            )
+        }
+    }
+
+    @Test func tenantsInAGroupHaveTheirOwnTasks() async throws {
+        let fixture = try await StoreFixture()
+        let other = try await fixture.store.createAPIKey(
+            id: "other",
+            tenantName: "other",
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: "other"
+        )
+        _ = try await fixture.store.putSession(
+            tenant: other,
+            identifier: StoreFixture.identifier,
+            configuration: SessionConfiguration()
+        )
+        let full = try await fixture.store.limitTenant(named: "test", outstandingTasksMax: 1)
+        #expect(full)
+        let outcomes = try await fixture.holding(StoreFixture.identifier) { group in
+            group.addTask { try await fixture.outcome() }
+            try await fixture.waits(for: 1)
+            for _ in 0..<3 { group.addTask { try await fixture.outcome() } }
+            try await fixture.waits(for: 4)
+            group.addTask { try await fixture.outcome(tenant: other) }
+        }
+        #expect(outcomes.count { $0 == "nightly accepted" } == 2)
+        #expect(outcomes.count { $0 == "nightly quota" } == 3)
+        let strays: Query = """
+            SELECT count(*) AS count FROM task t JOIN session s ON s.id = t.session_id
+            WHERE s.tenant_id <> t.tenant_id
+            """
+        #expect(try await fixture.count(strays) == 0)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aCallerThatGoesAwayLeavesItsGroupWhole() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.holding(StoreFixture.identifier) { group in
+            group.addTask { try await fixture.submit() }
+            try await fixture.waits(for: 1)
+            let away = Task { try await fixture.outcome() }
+            try await fixture.waits(for: 2)
+            for _ in 0..<4 { group.addTask { try await fixture.submit() } }
+            try await fixture.waits(for: 6)
+            away.cancel()
+            await #expect(throws: StoreError.self) { try await away.value }
+            try await fixture.waits(for: 5)
+        }
+        #expect(try await fixture.session().progress.outstanding == 5)
+        try await fixture.checkInvariants()
+    }
+}
+
+extension StoreFixture {
+    /// Runs `body` while the counters of a session are locked, then lets its requests go on.
+    @discardableResult
+    fileprivate func holding<Value: Sendable>(
+        _ identifier: String,
+        _ body: (inout ThrowingTaskGroup<Value, any Error>) async throws -> Void
+    ) async throws -> [Value] {
+        let session = try await session(identifier).id
+        try await aside.executeScript(
+            """
+            BEGIN; SELECT 1 FROM session_progress WHERE session_id = '\(session.uuid)' FOR UPDATE
+            """
+        )
+        return try await withThrowingTaskGroup(of: Value.self) { group in
+            try await body(&group)
+            try await aside.executeScript("COMMIT")
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    /// Returns when a request waits for the lock, and the others of `count` for that one.
+    fileprivate func waits(for count: Int) async throws {
+        try await eventually("\(count) requests have come") {
+            guard store.gatherer.waitingCount == count - 1 else { return false }
+            let waiting: Query = """
+                SELECT count(*) AS count FROM pg_locks WHERE NOT granted
+                    AND locktype IN ('transactionid', 'tuple')
+                """
+            return try await self.count(waiting) >= 1
+        }
+    }
+
+    /// Submits a task and says in a word what became of it.
+    fileprivate func outcome(
+        _ identifier: String = StoreFixture.identifier,
+        tenant other: TenantID? = nil,
+        keeping record: IdempotencyRecord? = nil
+    ) async throws -> String {
+        let result: SubmitResult
+        do {
+            result = try await store.submit(
+                Self.submissions(1),
+                tenant: other ?? tenant,
+                sessionIdentifier: identifier,
+                idempotency: record
+            )
+        } catch {
+            guard case .quotaExceeded = error else { throw error }
+            return "\(identifier) quota"
+        }
+        return switch result {
+        case .accepted: "\(identifier) accepted"
+        case .replay: "\(identifier) replay"
+        case .sessionFinishing: "\(identifier) finishing"
+        case .unknownSession: "\(identifier) unknown"
+        default: "\(identifier) \(result)"
+        }
+    }
+}
