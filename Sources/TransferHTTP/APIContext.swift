@@ -8,6 +8,8 @@ package struct APIContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     /// Whose key the request carries; nil on the few paths that need none.
     var tenant: TenantID?
+    /// The `X-Request-Id` of the answer.
+    var requestID = ""
     /// The connection that the request came on.
     let channel: any Channel
 

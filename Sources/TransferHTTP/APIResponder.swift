@@ -27,6 +27,8 @@ package struct APIResponder: HTTPResponder {
         let requestID = UUID.version7().uuidString.lowercased()
         var response: Response
         do {
+            var context = context
+            context.requestID = requestID
             response = try await handle(request, context: context)
         } catch let error as HTTPParserError {
             throw error
@@ -78,9 +80,8 @@ package struct APIResponder: HTTPResponder {
 
     /// What a client is told of an error; the log gets what it is not told.
     private func problem(for error: any Error, requestID: String) -> Problem {
-        if let problem = error as? Problem { return problem }
-        let problem = (error as? StoreError).map(Problem.init) ?? Problem(.internalError)
-        if problem.code.status >= 500 {
+        let problem = Problem(any: error)
+        if !(error is Problem), problem.code.status >= 500 {
             logger.error(
                 "request failed",
                 metadata: ["request_id": "\(requestID)", "error": "\(String(reflecting: error))"]
@@ -90,15 +91,7 @@ package struct APIResponder: HTTPResponder {
     }
 
     private func answer(to problem: Problem, requestID: String) -> Response {
-        let details = ProblemDetails(
-            problem.code,
-            detail: problem.detail,
-            errors: problem.errors,
-            oldestSequence: problem.oldestSequence,
-            limit: problem.quota?.limit.rawValue,
-            maximum: problem.quota?.maximum,
-            requestID: requestID
-        )
+        let details = ProblemDetails(problem, requestID: requestID)
         var headers = problem.headers
         headers[.contentType] = "application/problem+json"
         // The details hold nothing that cannot be encoded; should that ever change, the status

@@ -13,6 +13,8 @@ struct Problem: Error, Sendable {
     private(set) var oldestSequence: Int64?
     /// What the tenant has as much of as it may.
     private(set) var quota: Quota?
+    /// Which line of a body of lines is wrong, from 1.
+    private(set) var line: Int?
 
     init(_ code: ProblemDetails.Code, _ detail: String? = nil, errors: [FieldError] = []) {
         self.code = code
@@ -65,6 +67,20 @@ struct Problem: Error, Sendable {
 }
 
 extension Problem {
+    /// The same, found in a line of the body.
+    func inLine(_ number: Int) -> Problem {
+        var problem = self
+        problem.line = number
+        return problem
+    }
+
+    /// What a client is told of any error; whoever has a log tells it more.
+    init(any error: any Error) {
+        self =
+            (error as? Problem) ?? (error as? StoreError).map(Problem.init)
+            ?? Problem(.internalError)
+    }
+
     /// What a client is told of a failure of the store: never its cause.
     init(_ error: StoreError) {
         switch error {
@@ -84,5 +100,21 @@ extension Problem {
         case .malformed(let detail): self.init(.malformedJSON, detail)
         case .invalid(let error): self.init([error])
         }
+    }
+}
+
+extension ProblemDetails {
+    /// The body of an answer that tells of `problem`.
+    init(_ problem: Problem, requestID: String) {
+        self.init(
+            problem.code,
+            detail: problem.detail,
+            errors: problem.errors,
+            oldestSequence: problem.oldestSequence,
+            limit: problem.quota?.limit.rawValue,
+            maximum: problem.quota?.maximum,
+            line: problem.line,
+            requestID: requestID
+        )
     }
 }

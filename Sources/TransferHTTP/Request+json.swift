@@ -20,8 +20,29 @@ extension Request {
         if let announced = headers[.contentLength].flatMap(Int.init), announced != bytes.count {
             throw Self.incomplete
         }
-        if !bytes.isEmpty || headers[.contentType] != nil { try checkMediaType() }
+        if !bytes.isEmpty || headers[.contentType] != nil { try checkMediaType("application/json") }
         return bytes
+    }
+
+    /// Whether the body is declared as `type`, with whatever parameters.
+    func hasMediaType(_ type: String) -> Bool {
+        mediaTypeParts.first.map { $0 == type } ?? false
+    }
+
+    /// The media type and its parameters, in lower case.
+    private var mediaTypeParts: [Substring] {
+        (headers[.contentType] ?? "").lowercased().split(separator: ";").map { $0.trimmed }
+    }
+
+    /// - Throws: ``Problem`` unless the body is declared as plain `type` in UTF-8.
+    func checkMediaType(_ type: String) throws(Problem) {
+        let isUTF8 = mediaTypeParts.dropFirst().allSatisfy {
+            $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" || !$0.hasPrefix("charset")
+        }
+        let isPlain = headers[.contentEncoding].map { $0.lowercased() == "identity" } ?? true
+        guard hasMediaType(type), isUTF8, isPlain else {
+            throw Problem(.unsupportedMediaType, "Send `\(type)` in UTF-8, not compressed.")
+        }
     }
 
     private func collect() async throws -> [UInt8] {
@@ -47,23 +68,7 @@ extension Request {
         return bytes
     }
 
-    private func checkMediaType() throws(Problem) {
-        let parts = (headers[.contentType] ?? "").lowercased().split(separator: ";")
-            .map { $0.trimmed }
-        let isJSON = parts.first == "application/json"
-        let isUTF8 = parts.dropFirst().allSatisfy {
-            $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" || !$0.hasPrefix("charset")
-        }
-        let isPlain = headers[.contentEncoding].map { $0.lowercased() == "identity" } ?? true
-        guard isJSON, isUTF8, isPlain else {
-            throw Problem(
-                .unsupportedMediaType,
-                "Send `application/json` in UTF-8, not compressed."
-            )
-        }
-    }
-
-    private static let incomplete = Problem(.malformedJSON, "The body is not complete.")
+    static let incomplete = Problem(.malformedJSON, "The body is not complete.")
     private static let tooLarge = Problem(
         .bodyTooLarge,
         "A body may have \(bodyBytesMax) bytes."

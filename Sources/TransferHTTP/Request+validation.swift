@@ -92,25 +92,41 @@ extension SubmitRequest {
     /// - Throws: ``Problem`` that lists what is wrong with any of them; then none is stored.
     func submissions() throws(Problem) -> [TaskSubmission] {
         var errors: [FieldError] = []
+        let submissions = try tasks.submissions(at: { isBatch ? "/\($0)" : "" }) { errors += $1 }
+        guard errors.isEmpty else { throw Problem(errors) }
+        return submissions
+    }
+}
+
+extension [Checked<TaskRequest>] {
+    /// The submissions in this order, without those that are not valid.
+    ///
+    /// `pointer` says where in the body the task at an index is. `refuse` is called with what is wrong
+    /// with it, and what that throws ends the work.
+    func submissions(
+        at pointer: (Int) -> String = { _ in "" },
+        refuse: (Int, [FieldError]) throws(Problem) -> Void
+    ) throws(Problem) -> [TaskSubmission] {
         var submissions: [TaskSubmission] = []
-        submissions.reserveCapacity(tasks.count)
+        submissions.reserveCapacity(count)
         let now = Date()
         // Sorted, so that within one millisecond too the order of identifiers is that of the
         // request, and lists show a batch as it was sent.
-        let ids = tasks.map { _ in UUID.version7(at: now) }.sorted()
-        for (index, task) in tasks.enumerated() {
+        let ids = map { _ in UUID.version7(at: now) }.sorted()
+        for (index, task) in enumerated() {
+            var errors: [FieldError] = []
             switch task.result {
-            case .failure(let error): errors.append(error)
+            case .failure(let error): errors = [error]
             case .success(let request):
                 let submission = request.submission(
                     id: TaskID(ids[index]),
-                    at: isBatch ? "/\(index)" : "",
+                    at: pointer(index),
                     into: &errors
                 )
                 if let submission { submissions.append(submission) }
             }
+            if !errors.isEmpty { try refuse(index, errors) }
         }
-        guard errors.isEmpty else { throw Problem(errors) }
         return submissions
     }
 }

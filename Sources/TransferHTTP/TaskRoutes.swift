@@ -11,15 +11,17 @@ struct TaskRoutes: Sendable {
     let watch: ChangeWatch<TaskID, TransferState>
     let wake: @Sendable () -> Void
 
+    private var submitter: Submitter { Submitter(store: store, wake: wake) }
+
     func add(to router: Router<APIContext>) {
-        router.post("/v1/sessions/{identifier}/tasks") { request, context in
+        router.post("/v1/sessions/{identifier}/tasks") { request, context -> Response in
             let session = try context.session(request)
+            if request.hasMediaType(TaskStream.mediaType) {
+                return try await TaskStream(request, to: session, by: submitter, context).response()
+            }
             let body = try await request.jsonBody()
-            return try await submit(
-                body,
-                key: IdempotencyKey(request, body: body),
-                to: session
-            )
+            return try await submit(body, key: IdempotencyKey(request, body: body), to: session)
+                .response(from: request, context: context)
         }
         router.get("/v1/sessions/{identifier}/tasks") { request, context in
             let query = try QueryParameters(
@@ -69,45 +71,15 @@ struct TaskRoutes: Sendable {
         }
         let request = try decoded(SubmitRequest.self, from: body)
         let submissions = try request.submissions()
-        let answer = try receipt(of: submissions, isBatch: request.isBatch, session)
-        let result = try await store.submit(
+        return try await submitter.submit(
             submissions,
-            tenant: session.tenant,
-            client: session.client,
-            sessionIdentifier: session.identifier,
-            idempotency: key?.record(of: answer)
-        )
-        switch result {
-        case .accepted:
-            wake()
-            return answer
-        case .unknownSession: throw try await store.noSession(at: session)
-        case .sessionFinishing:
-            throw Problem(
-                .sessionFinishing,
-                "It ends with what is outstanding; then its identifier is free for a new one."
+            answer: receipt(of: submissions, isBatch: request.isBatch, session),
+            key: key,
+            to: session
+        ) { indices in
+            Problem(
+                indices.map { Submitter.dataFault(request.isBatch ? "/\($0)/kind" : "/kind") }
             )
-        case .clientForceQuit: throw Problem.forceQuit(session.client)
-        case .queueFull: throw Problem(.queueFull, "Submit again when some have run.")
-        case .dataNeedsEphemeralSession:
-            throw Problem(
-                submissions.enumerated().filter { $0.element.request.kind == .data }.map {
-                    index,
-                    _ in
-                    FieldError(
-                        pointer: request.isBatch ? "/\(index)/kind" : "/kind",
-                        .dataNeedsEphemeralSession,
-                        "A data task is for a session of kind `ephemeral`."
-                    )
-                }
-            )
-        case .unknownResumeData:
-            throw Problem(
-                .unknownResumeData,
-                "Resume data is there once, for one task; submit without it to begin anew."
-            )
-        case .replay(let response): return Answer(replaying: response)
-        case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
         }
     }
 
@@ -235,15 +207,7 @@ struct TaskRoutes: Sendable {
         isBatch: Bool,
         _ session: SessionAddress
     ) throws -> Answer {
-        let now = Date()
-        let receipts = submissions.map { submission in
-            TaskReceipt(
-                id: submission.id.description,
-                sessionIdentifier: session.identifier,
-                state: submission.initialState(at: now).rawValue,
-                location: APIPath.task(submission.id)
-            )
-        }
+        let receipts = session.receipts(of: submissions)
         guard !isBatch, let receipt = receipts.first else {
             return try .json(
                 BatchReceipt(items: receipts),
@@ -255,14 +219,6 @@ struct TaskRoutes: Sendable {
             )
         }
         return try .json(receipt, status: .accepted, location: receipt.location)
-    }
-}
-
-extension TaskSubmission {
-    /// The state the task is created in.
-    fileprivate func initialState(at now: Date) -> TransferState {
-        guard autostart, request.upload != .staged else { return .suspended }
-        return earliestBeginAt.map { $0 > now } ?? false ? .scheduled : .queued
     }
 }
 

@@ -13,6 +13,8 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
     /// Of ``Code/quotaExceeded``: what is limited, and to how much.
     package let limit: String?
     package let maximum: Int64?
+    /// Of a body of lines: the number of the one that is wrong, from 1.
+    package let line: Int?
     /// The value of the answer's `X-Request-Id`, to find the request in the log.
     package let requestID: String
 
@@ -26,6 +28,7 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
         oldestSequence: Int64? = nil,
         limit: String? = nil,
         maximum: Int64? = nil,
+        line: Int? = nil,
         requestID: String
     ) {
         self.type = Self.typeBase + code.rawValue
@@ -37,11 +40,12 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
         self.oldestSequence = oldestSequence
         self.limit = limit
         self.maximum = maximum
+        self.line = line
         self.requestID = requestID
     }
 
     private enum CodingKeys: String, CodingKey {
-        case type, title, status, detail, code, errors, limit, maximum
+        case type, title, status, detail, code, errors, limit, maximum, line
         case oldestSequence = "oldest_sequence"
         case requestID = "request_id"
     }
@@ -114,7 +118,7 @@ extension ProblemDetails {
         case eventsExpired = "events_expired"
         /// The body is longer than the service accepts.
         case bodyTooLarge = "body_too_large"
-        /// The body is not declared as `application/json`.
+        /// The body is not declared as a type that the operation takes.
         case unsupportedMediaType = "unsupported_media_type"
         /// The requested range begins behind the content's end.
         case rangeNotSatisfiable = "range_not_satisfiable"

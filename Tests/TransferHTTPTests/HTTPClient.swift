@@ -108,10 +108,23 @@ struct HTTPClient: Sendable {
                 parts.count > 1 ? parts[1].trimmingCharacters(in: .whitespaces) : ""
             )
         }
-        return Answer(
-            status: status,
-            fields: Dictionary(fields, uniquingKeysWith: { "\($0), \($1)" }),
-            body: rest
-        )
+        let all = Dictionary(fields, uniquingKeysWith: { "\($0), \($1)" })
+        let isChunked = all["transfer-encoding"] == "chunked"
+        return Answer(status: status, fields: all, body: isChunked ? unchunked(rest) : rest)
+    }
+
+    /// What came so far of a body that comes in chunks (RFC 9112 §7.1).
+    static func unchunked(_ bytes: [UInt8]) -> [UInt8] {
+        var rest = bytes[...]
+        var body: [UInt8] = []
+        while let line = rest.firstRange(of: Array("\r\n".utf8)) {
+            let digits = String(decoding: rest[..<line.lowerBound], as: UTF8.self)
+            guard let count = Int(digits, radix: 16), count > 0,
+                rest[line.upperBound...].count >= count
+            else { break }
+            body += rest[line.upperBound...].prefix(count)
+            rest = rest[line.upperBound...].dropFirst(count + 2)
+        }
+        return body
     }
 }

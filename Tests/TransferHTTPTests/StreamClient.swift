@@ -18,11 +18,20 @@ final class StreamClient: Sendable {
     /// Sends `request`; reads from then on, unless the client is to read nothing.
     init(port: Int, request: [UInt8], isReading: Bool = true) throws {
         descriptor = try HTTPClient.connect(port)
-        let count = request.withUnsafeBytes {
-            Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-        }
-        guard count == request.count else { throw HTTPClient.Failure(step: "send", code: errno) }
+        try send(request)
         if isReading { startReading() }
+    }
+
+    /// Sends more, as of a body that comes in pieces.
+    func send(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw HTTPClient.Failure(step: "send", code: errno) }
+            rest = rest.dropFirst(count)
+        }
     }
 
     deinit { close(descriptor) }
@@ -39,6 +48,9 @@ final class StreamClient: Sendable {
         }
     }
 
+    /// Sends nothing more, and still reads.
+    func stopSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     /// Ends the connection, as a program does that exits.
     func goAway() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
@@ -51,16 +63,7 @@ final class StreamClient: Sendable {
     var text: String {
         let received = state.withLock { $0.received }
         guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return "" }
-        var rest = received[end.upperBound...]
-        var body: [UInt8] = []
-        while let line = rest.firstRange(of: Array("\r\n".utf8)) {
-            let digits = String(decoding: rest[..<line.lowerBound], as: UTF8.self)
-            guard let count = Int(digits, radix: 16), count > 0,
-                rest[line.upperBound...].count >= count
-            else { break }
-            body += rest[line.upperBound...].prefix(count)
-            rest = rest[line.upperBound...].dropFirst(count + 2)
-        }
+        let body = HTTPClient.unchunked(Array(received[end.upperBound...]))
         return String(decoding: body, as: UTF8.self)
     }
 

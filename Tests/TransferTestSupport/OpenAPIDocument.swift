@@ -116,6 +116,14 @@ package struct OpenAPIDocument: Sendable {
         guard let type, let media = content[type] else {
             return ["has the type \(type ?? "none"), and documents \(content.keys.sorted())"]
         }
+        if type == "application/x-ndjson" {
+            return try body.split(separator: UInt8(ascii: "\n")).flatMap { line in
+                schema.violations(
+                    of: try OpenAPIValue(json: Array(line)),
+                    against: media["schema"] ?? .object([:])
+                )
+            }
+        }
         guard type.hasSuffix("json") else { return [] }
         return schema.violations(
             of: try OpenAPIValue(json: body),

@@ -1,0 +1,88 @@
+import Foundation
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// Submits tasks, in whatever form they came.
+struct Submitter: Sendable {
+    let store: TransferStore
+    let wake: @Sendable () -> Void
+
+    /// What the same request was answered before.
+    func earlierAnswer(_ key: IdempotencyKey, tenant: TenantID) async throws -> Answer? {
+        try await store.earlierAnswer(key, tenant: tenant)
+    }
+
+    /// Stores `submissions` as a whole, with `answer` for a repetition of the request; gives back
+    /// that or an earlier one.
+    ///
+    /// `dataProblem` says what is wrong when the data tasks at these indices are for another session.
+    func submit(
+        _ submissions: [TaskSubmission],
+        answer: Answer,
+        key: IdempotencyKey?,
+        to session: SessionAddress,
+        dataProblem: ([Int]) -> Problem
+    ) async throws -> Answer {
+        let result = try await store.submit(
+            submissions,
+            tenant: session.tenant,
+            client: session.client,
+            sessionIdentifier: session.identifier,
+            idempotency: key?.record(of: answer)
+        )
+        switch result {
+        case .accepted:
+            wake()
+            return answer
+        case .unknownSession: throw try await store.noSession(at: session)
+        case .sessionFinishing:
+            throw Problem(
+                .sessionFinishing,
+                "It ends with what is outstanding; then its identifier is free for a new one."
+            )
+        case .clientForceQuit: throw Problem.forceQuit(session.client)
+        case .queueFull: throw Problem(.queueFull, "Submit again when some have run.")
+        case .dataNeedsEphemeralSession:
+            throw dataProblem(submissions.indices.filter { submissions[$0].request.kind == .data })
+        case .unknownResumeData:
+            throw Problem(
+                .unknownResumeData,
+                "Resume data is there once, for one task; submit without it to begin anew."
+            )
+        case .replay(let response): return Answer(replaying: response)
+        case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)
+        }
+    }
+
+    static func dataFault(_ pointer: String) -> FieldError {
+        FieldError(
+            pointer: pointer,
+            .dataNeedsEphemeralSession,
+            "A data task is for a session of kind `ephemeral`."
+        )
+    }
+}
+
+extension SessionAddress {
+    /// What is answered for each task, fixed before it is stored so that a repetition gets the same.
+    func receipts(of submissions: [TaskSubmission]) -> [TaskReceipt] {
+        let now = Date()
+        return submissions.map { submission in
+            TaskReceipt(
+                id: submission.id.description,
+                sessionIdentifier: identifier,
+                state: submission.initialState(at: now).rawValue,
+                location: APIPath.task(submission.id)
+            )
+        }
+    }
+}
+
+extension TaskSubmission {
+    /// The state the task is created in.
+    fileprivate func initialState(at now: Date) -> TransferState {
+        guard autostart, request.upload != .staged else { return .suspended }
+        return earliestBeginAt.map { $0 > now } ?? false ? .scheduled : .queued
+    }
+}

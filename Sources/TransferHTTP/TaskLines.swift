@@ -1,0 +1,120 @@
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+import TransferWire
+
+/// The lines of a request's body, read as they come and given out in parts.
+///
+/// Where a part ends is told by the lines alone and not by how they arrive, so that a client that sends
+/// the same again sends the same parts. `@unchecked Sendable` holds because a request reads its body
+/// from one task, first in its handler and then in its answer.
+final class TaskLines: @unchecked Sendable {
+    /// A line without its end.
+    struct Line: Sendable {
+        /// From 1, counting blank ones.
+        let number: Int
+        let bytes: [UInt8]
+    }
+
+    /// The longest line; any task fits, even with every byte of its strings escaped.
+    static let lineBytesMax = 1024 * 1024
+    /// Lines of a part.
+    static let partLinesMax = 1000
+    /// A part of so many bytes ends with the line that reaches them.
+    static let partBytesMax = 4 * 1024 * 1024
+    /// Lines of a body.
+    static let linesMax = 1_000_000
+
+    private var body: RequestBody.AsyncIterator
+    /// How many bytes were announced and have not come yet; nil when nobody said.
+    private var bytesLeft: Int?
+    /// What came last, as far as it is not in a line yet.
+    private var rest = ByteBuffer()
+    private var line: [UInt8] = []
+    private var lineNumber = 1
+
+    init(_ request: Request) {
+        body = request.body.makeAsyncIterator()
+        bytesLeft = request.headers[.contentLength].flatMap { Int($0) }
+    }
+
+    /// The next lines, without blank ones; nil behind the last.
+    ///
+    /// - Throws: ``Problem`` for a line that is too long, for too many, and for a body that breaks off:
+    ///   its last part may not be what the client meant, so nothing of it is given out.
+    func nextPart() async throws -> [Line]? {
+        var lines: [Line] = []
+        var byteCount = 0
+        while lines.count < Self.partLinesMax, byteCount < Self.partBytesMax,
+            let line = try await nextLine()
+        {
+            lines.append(line)
+            byteCount += line.bytes.count
+        }
+        return lines.isEmpty ? nil : lines
+    }
+
+    private func nextLine() async throws -> Line? {
+        while true {
+            let isLast = try await !fillLine()
+            let found = Line(number: lineNumber, bytes: line)
+            line = []
+            lineNumber += 1
+            if isLast, found.isBlank { return nil }
+            guard found.number <= Self.linesMax else {
+                throw Problem(
+                    .bodyTooLarge,
+                    "A body may have \(Self.linesMax) lines; send the others with another one."
+                ).inLine(found.number)
+            }
+            if !found.isBlank { return found }
+        }
+    }
+
+    /// Reads up to the end of the line.
+    ///
+    /// - Returns: false when the body has ended.
+    private func fillLine() async throws -> Bool {
+        while true {
+            let view = rest.readableBytesView
+            let end = view.firstIndex(of: UInt8(ascii: "\n"))
+            let piece = view[..<(end ?? view.endIndex)]
+            guard line.count + piece.count <= Self.lineBytesMax else {
+                throw Problem(.bodyTooLarge, "A line may have \(Self.lineBytesMax) bytes.")
+                    .inLine(lineNumber)
+            }
+            line += piece
+            if let end {
+                rest.moveReaderIndex(to: end + 1)
+                return true
+            }
+            guard let next = try await nextBytes() else {
+                rest.clear()
+                return false
+            }
+            rest = next
+        }
+    }
+
+    private func nextBytes() async throws -> ByteBuffer? {
+        let bytes: ByteBuffer?
+        do {
+            bytes = try await body.next()
+        } catch let error as HTTPParserError {
+            // The server itself answers broken framing and closes the connection.
+            throw error
+        } catch {
+            throw Request.incomplete
+        }
+        if let bytes { bytesLeft = bytesLeft.map { $0 - bytes.readableBytes } }
+        guard bytes != nil || bytesLeft ?? 0 == 0 else { throw Request.incomplete }
+        return bytes
+    }
+}
+
+extension TaskLines.Line {
+    /// Whether there is nothing but what JSON skips.
+    fileprivate var isBlank: Bool {
+        bytes.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
+    }
+}

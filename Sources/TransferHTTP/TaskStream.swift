@@ -1,0 +1,141 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOHTTP1
+import ServiceLifecycle
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// Tasks that come as lines of JSON and are stored a part at a time, with an answer of lines too.
+///
+/// Nothing is held while a client's bytes trickle in but the lines of one part: no connection, lock
+/// or transaction of the database.
+struct TaskStream: Sendable {
+    static let mediaType = "application/x-ndjson"
+    /// How long a client may take nothing of its answer before its connection is closed.
+    static let writeTimeout: Duration = .seconds(60)
+
+    let submitter: Submitter
+    let session: SessionAddress
+    let idempotency: PartIdempotency?
+    let lines: TaskLines
+    let context: APIContext
+
+    init(
+        _ request: Request,
+        to session: SessionAddress,
+        by submitter: Submitter,
+        _ context: APIContext
+    )
+        throws(Problem)
+    {
+        try request.checkMediaType(Self.mediaType)
+        self.submitter = submitter
+        self.session = session
+        self.context = context
+        idempotency = try PartIdempotency(request)
+        lines = TaskLines(request)
+    }
+
+    /// The answer, which begins when the first part is stored.
+    ///
+    /// - Throws: what keeps the first part from being stored; of later ones a line of the answer tells.
+    func response() async throws -> Response {
+        guard let part = try await lines.nextPart() else {
+            throw Problem([FieldError(pointer: "", .noItems, "A body needs at least one task.")])
+        }
+        let first = try await store(part, number: 0)
+        var headers: HTTPFields = [.contentType: Self.mediaType, .accelBuffering: "no"]
+        headers[.location] = APIPath.tasks(
+            ofSession: session.identifier,
+            of: session.client.nameInLinks
+        )
+        if first.isReplay { headers[.idempotencyReplayed] = "true" }
+        return Response(
+            status: first.status,
+            headers: headers,
+            body: ResponseBody { writer in
+                try await send(first.body, to: &writer)
+                var number = 1
+                while let receipts = try await nextReceipts(number) {
+                    try await send(receipts.bytes, to: &writer)
+                    if receipts.isLast { break }
+                    number += 1
+                }
+                try await writer.finish(nil)
+            }
+        )
+    }
+
+    /// The lines of the answer to the next part, or the one that tells why there are no more.
+    private func nextReceipts(_ number: Int) async throws -> (bytes: [UInt8], isLast: Bool)? {
+        do {
+            guard let part = try await lines.nextPart() else { return nil }
+            guard !Task.isShuttingDownGracefully else {
+                throw Problem(.unavailable, "The instance stops; send the rest to another one.")
+            }
+            return (try await store(part, number: number).body, false)
+        } catch let error as HTTPParserError {
+            throw error
+        } catch {
+            let problem = Problem(any: error)
+            if !(error is Problem), problem.code.status >= 500 {
+                context.logger.error(
+                    "stream failed",
+                    metadata: [
+                        "request_id": "\(context.requestID)",
+                        "error": "\(String(reflecting: error))",
+                    ]
+                )
+            }
+            let details = ProblemDetails(problem, requestID: context.requestID)
+            return (try WireEncoder.encode(details) + [UInt8(ascii: "\n")], true)
+        }
+    }
+
+    /// Stores a part as a whole.
+    private func store(_ part: [TaskLines.Line], number: Int) async throws -> Answer {
+        let key = idempotency?.key(ofPart: number, lines: part)
+        if let key, let answer = try await submitter.earlierAnswer(key, tenant: session.tenant) {
+            return answer
+        }
+        var tasks: [Checked<TaskRequest>] = []
+        tasks.reserveCapacity(part.count)
+        for line in part {
+            do throws(Problem) {
+                tasks.append(try decoded(Checked<TaskRequest>.self, from: line.bytes))
+            } catch {
+                throw error.inLine(line.number)
+            }
+        }
+        let submissions = try tasks.submissions { index, errors throws(Problem) in
+            throw Problem(errors).inLine(part[index].number)
+        }
+        var body: [UInt8] = []
+        for receipt in session.receipts(of: submissions) {
+            body += try WireEncoder.encode(receipt)
+            body.append(UInt8(ascii: "\n"))
+        }
+        return try await submitter.submit(
+            submissions,
+            answer: Answer(status: .accepted, body: body),
+            key: key,
+            to: session
+        ) { indices in
+            Problem([Submitter.dataFault("/kind")]).inLine(part[indices[0]].number)
+        }
+    }
+
+    /// Returns when the client has room for more.
+    private func send(_ bytes: [UInt8], to writer: inout any ResponseBodyWriter) async throws {
+        let channel = context.channel
+        // The write of a client that has stopped reading would never return.
+        let timer = channel.eventLoop.scheduleTask(in: TimeAmount(Self.writeTimeout)) {
+            channel.close(promise: nil)
+        }
+        defer { timer.cancel() }
+        try await writer.write(ByteBuffer(bytes: bytes))
+    }
+}
