@@ -26,8 +26,6 @@ final class TaskLines: @unchecked Sendable {
     static let linesMax = 1_000_000
 
     private var body: RequestBody.AsyncIterator
-    /// How many bytes were announced and have not come yet; nil when nobody said.
-    private var bytesLeft: Int?
     /// What came last, as far as it is not in a line yet.
     private var rest = ByteBuffer()
     private var line: [UInt8] = []
@@ -35,7 +33,6 @@ final class TaskLines: @unchecked Sendable {
 
     init(_ request: Request) {
         body = request.body.makeAsyncIterator()
-        bytesLeft = request.headers[.contentLength].flatMap { Int($0) }
     }
 
     /// The next lines, without blank ones; nil behind the last.
@@ -97,18 +94,14 @@ final class TaskLines: @unchecked Sendable {
     }
 
     private func nextBytes() async throws -> ByteBuffer? {
-        let bytes: ByteBuffer?
         do {
-            bytes = try await body.next()
+            return try await body.next()
         } catch let error as HTTPParserError {
             // The server itself answers broken framing and closes the connection.
             throw error
         } catch {
             throw Request.incomplete
         }
-        if let bytes { bytesLeft = bytesLeft.map { $0 - bytes.readableBytes } }
-        guard bytes != nil || bytesLeft ?? 0 == 0 else { throw Request.incomplete }
-        return bytes
     }
 }
 

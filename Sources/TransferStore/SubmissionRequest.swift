@@ -36,7 +36,7 @@ struct SubmissionRequest: Sendable {
     var namesResumeData: Bool { submissions.contains { $0.resumeData != nil } }
 }
 
-/// Requests to one session, and what they submit together; none of them is missing a task.
+/// Requests to one session that are stored together, as a whole or not at all.
 struct SubmissionLot: Sendable {
     let session: SessionKey
     var requests: [SubmissionRequest]

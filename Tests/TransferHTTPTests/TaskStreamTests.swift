@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Synchronization
 import Testing
 import TransferTestSupport
 import TransferWire
@@ -133,6 +134,25 @@ import TransferWire
             try await eventually("the connection has ended") { client.isEnded }
             #expect(try await server.ids().count == 1000)
         }
+    }
+
+    @Test func whatAServerHasNotReadToItsEndWhenItStopsIsNotStored() async throws {
+        // Outlives the server, so that it is not the client that breaks off.
+        let stream = Mutex<StreamClient?>(nil)
+        try await APIServer.run { server in
+            _ = try await server.session()
+            let client = try server.openStream()
+            stream.withLock { $0 = client }
+            try client.send(chunk: Self.lines(0..<1000))
+            try await eventually("the first part is answered") { client.lineCount == 1000 }
+            try client.send(chunk: Self.lines(1000..<1010))
+            // Answered behind it on another connection, so that the lines are on their way.
+            #expect(try await server.ids().count == 1000)
+        }
+        let connection = try await TestDatabase.current.connection()
+        let rows = try await connection.execute("SELECT count(*) AS count FROM task")
+        #expect(try rows[0].decode("count", as: Int64.self) == 1000)
+        stream.withLock { $0?.goAway() }
     }
 
     @Test func aStreamThatIsRepeatedGoesOnWhereItWas() async throws {
