@@ -53,21 +53,8 @@ import TransferTestSupport
     @Test func aLockedSessionIsLeftOutOfItsGroup() async throws {
         let fixture = try await StoreFixture()
         try await fixture.putSession("open")
-        let lots = [StoreFixture.identifier, "open", "unknown"].map { name in
-            SubmissionLot(
-                session: SessionKey(tenant: fixture.tenant, client: .default, identifier: name),
-                requests: [2, 1].map { count in
-                    SubmissionRequest(
-                        submissions: StoreFixture.submissions(count),
-                        session: SessionKey(
-                            tenant: fixture.tenant,
-                            client: .default,
-                            identifier: name
-                        ),
-                        idempotency: nil
-                    )
-                }
-            )
+        let lots = [StoreFixture.identifier, "open", "unknown"].map {
+            fixture.lot([2, 1], to: $0, of: fixture.tenant)
         }
         let stored = try await fixture.holding(StoreFixture.identifier) { group in
             group.addTask { try await fixture.store.submit(lots, whenLocked: .skip) }
@@ -78,6 +65,28 @@ import TransferTestSupport
         #expect(stored == [[1: 1]])
         let waited = try await fixture.store.submit([lots[0]], whenLocked: .wait)
         #expect(waited == [0: 1])
+        #expect(try await fixture.session().progress.lastSequence == 3)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func eachLotHasItsOwnTenantAndNumbers() async throws {
+        let fixture = try await StoreFixture()
+        let other = try await fixture.otherTenant()
+        try await fixture.putSession("second")
+        try await fixture.submit(4, to: "second")
+        let lots = [
+            fixture.lot([1, 2], to: StoreFixture.identifier, of: other),
+            fixture.lot([2], to: "second", of: fixture.tenant),
+            fixture.lot([1, 1, 1], to: StoreFixture.identifier, of: fixture.tenant),
+        ]
+        let stored = try await fixture.store.submit(lots, whenLocked: .skip)
+        #expect(stored == [0: 1, 1: 1, 2: 1])
+        #expect(try await fixture.strayCount() == 0)
+        // In the order of the requests, behind what was there.
+        let events = try await fixture.events("second")
+        #expect(events.map(\.sequence) == Array(1...6))
+        #expect(events.suffix(2).map(\.task?.id) == lots[1].submissions.map(\.id))
+        #expect(try await fixture.session("second").progress.outstanding == 6)
         #expect(try await fixture.session().progress.lastSequence == 3)
         try await fixture.checkInvariants()
     }
@@ -159,17 +168,7 @@ import TransferTestSupport
 
     @Test func tenantsInAGroupHaveTheirOwnTasks() async throws {
         let fixture = try await StoreFixture()
-        let other = try await fixture.store.createAPIKey(
-            id: "other",
-            tenantName: "other",
-            secretSHA256: Array(repeating: 1, count: 32),
-            name: "other"
-        )
-        _ = try await fixture.store.putSession(
-            tenant: other,
-            identifier: StoreFixture.identifier,
-            configuration: SessionConfiguration()
-        )
+        let other = try await fixture.otherTenant()
         let full = try await fixture.store.limitTenant(named: "test", outstandingTasksMax: 1)
         #expect(full)
         let outcomes = try await fixture.holding(StoreFixture.identifier) { group in
@@ -181,11 +180,7 @@ import TransferTestSupport
         }
         #expect(outcomes.count { $0 == "nightly accepted" } == 2)
         #expect(outcomes.count { $0 == "nightly quota" } == 3)
-        let strays: Query = """
-            SELECT count(*) AS count FROM task t JOIN session s ON s.id = t.session_id
-            WHERE s.tenant_id <> t.tenant_id
-            """
-        #expect(try await fixture.count(strays) == 0)
+        #expect(try await fixture.strayCount() == 0)
         try await fixture.checkInvariants()
     }
 
@@ -225,6 +220,49 @@ extension StoreFixture {
             try await aside.executeScript("COMMIT")
             return try await group.reduce(into: []) { $0.append($1) }
         }
+    }
+
+    /// Another tenant, with a session of the same name.
+    fileprivate func otherTenant() async throws -> TenantID {
+        let other = try await store.createAPIKey(
+            id: "other",
+            tenantName: "other",
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: "other"
+        )
+        _ = try await store.putSession(
+            tenant: other,
+            identifier: Self.identifier,
+            configuration: SessionConfiguration()
+        )
+        return other
+    }
+
+    /// Requests of so many tasks each.
+    fileprivate func lot(
+        _ counts: [Int],
+        to identifier: String,
+        of tenant: TenantID
+    ) -> SubmissionLot {
+        let session = SessionKey(tenant: tenant, client: .default, identifier: identifier)
+        let requests = counts.map { count in
+            SubmissionRequest(
+                submissions: Self.submissions(count),
+                session: session,
+                idempotency: nil
+            )
+        }
+        return SubmissionLot(session: session, requests: requests)
+    }
+
+    /// Tasks of another tenant than their session.
+    fileprivate func strayCount() async throws -> Int64 {
+        try await count(
+            """
+            SELECT count(*) AS count FROM task t JOIN session s ON s.id = t.session_id
+            WHERE s.tenant_id <> t.tenant_id
+            """
+        )
     }
 
     /// Returns when a request waits for the lock, and the others of `count` for that one.
