@@ -1,4 +1,5 @@
 import Curl
+import Foundation
 import Logging
 import TransferContainer
 import TransferModel
@@ -97,7 +98,10 @@ struct Claimer {
             // Its fences are of the registration that has the shards, or nothing is claimed.
             guard identity.incarnation == queue.incarnation else { return }
             let (grants, bound) = scheduler.with { schedule in
-                let grants = schedule.grants(Self.claimMax)
+                let grants = schedule.grants(
+                    Self.claimMax,
+                    isOpenHour: configuration.discretionaryHours.contains(Date())
+                )
                 return (grants, schedule.boundTenants(of: grants))
             }
             guard !grants.isEmpty else {

@@ -13,6 +13,8 @@ package struct EngineConfiguration: Sendable {
     package var lease = leaseDefault
     /// The poll that finds work which no signal told of.
     package var pollInterval = pollIntervalDefault
+    /// When tasks of discretionary sessions count like others.
+    package var discretionaryHours = WeeklyHours()
     /// The largest file, in bytes.
     package var fileBytesMax = fileBytesMaxDefault
     /// What follows a failed attempt.

@@ -108,6 +108,7 @@ extension EngineConfiguration {
         self.init(egress: egress)
         concurrency = configuration.concurrency
         connectionsPerHost = configuration.connectionsPerHost
+        discretionaryHours = configuration.discretionaryHours
         fileBytesMax = configuration.fileBytesMax
         pollInterval = configuration.pollInterval
         workerName = "\(ProcessInfo.processInfo.hostName):\(getpid())"

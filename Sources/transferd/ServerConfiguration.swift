@@ -28,6 +28,7 @@ struct ServerConfiguration: Sendable {
     let publicURL: String?
     let concurrency: Int
     let connectionsPerHost: Int
+    let discretionaryHours: WeeklyHours
     let fileBytesMax: Int64
     /// How long events are kept at least.
     let eventsRetention: Duration
@@ -85,6 +86,10 @@ struct ServerConfiguration: Sendable {
             "TRANSFERD_CONNECTIONS_PER_HOST",
             in: 1...1000,
             default: EngineConfiguration.connectionsPerHostDefault
+        )
+        discretionaryHours = reader.hours(
+            service.discretionaryHours,
+            "TRANSFERD_DISCRETIONARY_HOURS"
         )
         fileBytesMax = reader.number(
             service.fileBytesMax,

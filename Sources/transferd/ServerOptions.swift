@@ -79,9 +79,21 @@ struct ServiceOptions: ParsableArguments {
     var concurrency: Int?
 
     @Option(
-        help: "Connections at once to one host, 1 to 1,000; 6. [TRANSFERD_CONNECTIONS_PER_HOST]"
+        help: """
+            Connections at once to one host, of all instances together, 1 to 1,000; 6. All instances \
+            need the same. [TRANSFERD_CONNECTIONS_PER_HOST]
+            """
     )
     var connectionsPerHost: Int?
+
+    @Option(
+        help: """
+            When tasks of discretionary sessions count like others, in UTC: mon-fri 22:00-06:00, \
+            sat-sun. Else they wait until there is nothing else to do. \
+            [TRANSFERD_DISCRETIONARY_HOURS]
+            """
+    )
+    var discretionaryHours: String?
 
     @Option(help: "The largest file, in bytes; 1 TiB. [TRANSFERD_FILE_BYTES_MAX]")
     var fileBytesMax: Int64?

@@ -61,6 +61,18 @@ struct SettingsReader {
         )
     }
 
+    /// Hours of the week; none where nothing is said.
+    mutating func hours(_ option: String?, _ variable: String) -> WeeklyHours {
+        guard let text = text(option, variable) else { return WeeklyHours() }
+        guard let hours = WeeklyHours(text) else {
+            problems.append(
+                "\(variable): \(text) is not hours of the week such as mon-fri 22:00-06:00, sat-sun"
+            )
+            return WeeklyHours()
+        }
+        return hours
+    }
+
     mutating func network(_ text: String) -> EgressPolicy.Network? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let address = parts.first.flatMap { Self.address(String($0)) }
