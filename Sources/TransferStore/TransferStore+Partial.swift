@@ -104,13 +104,15 @@ extension TransferStore {
         }
     }
 
-    /// Which of these part files somebody may still go on with.
+    /// Which of these part files somebody may still go on with, or is about to rename: a publication
+    /// whose answer was lost may be another worker's when its own asks again.
     package func keptParts(_ partFences: [Fence]) async throws(StoreError) -> Set<Fence> {
         let fences = partFences.map(\.rawValue)
         let rows = try await run(
             """
             SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))
+            UNION SELECT part_fence FROM publication WHERE part_fence = ANY (\(fences))
             """
         )
         return try decoding { () throws(PostgresError) in
