@@ -11,7 +11,8 @@ extension StoreFixture {
         }
     }
 
-    private static let invariants: [(rule: String, violations: Query)] = [
+    /// Each with a statement that finds what breaks it.
+    static let invariants: [(rule: String, violations: Query)] = [
         (
             "what is kept of a task ends with it",
             """

@@ -1,0 +1,275 @@
+import Postgres
+import TransferModel
+import TransferStore
+
+/// The steps, as the engine takes them.
+extension ExhaustiveSearch {
+    private static let lease: Duration = .seconds(600)
+
+    mutating func perform(
+        _ step: SearchStep,
+        _ world: inout SearchWorld,
+        _ snapshot: SearchSnapshot
+    ) async throws {
+        switch step {
+        case .claim(let worker, let isHeard): try await claim(worker, isHeard, &world)
+        case .heartbeat(let worker): try await beat(worker, &world)
+        case .takeOver(let worker): try await takeOver(worker, &world)
+        case .heedRevocations(let worker): try await heedRevocations(worker, &world)
+        case .heedForgotten(let worker): try await heedForgotten(worker, &world)
+        case .retire(let worker):
+            world.allowance.retirements -= 1
+            try await store.retireWorker(incarnation: world.workers[worker].incarnation)
+            world.end(worker)
+        case .crash(let worker):
+            world.allowance.crashes -= 1
+            world.end(worker)
+        case .checkpoint(let worker, let index): try await checkpoint(worker, index, &world)
+        case .publish(let worker, let index, let isHeard):
+            try await publish(worker, index, isHeard, &world)
+        case .rename(let worker, let index): rename(worker, index, &world)
+        case .complete(let worker, let index, let isHeard):
+            try await conclude(worker, index, .completed, isHeard, &world)
+        case .retry(let worker, let index, let isHeard):
+            world.allowance.retries -= 1
+            let verdict = Conclusion.Verdict.retry(StoreFixture.failure, after: .zero)
+            try await conclude(worker, index, verdict, isHeard, &world)
+        case .release(let worker, let index):
+            world.allowance.releases -= 1
+            try await conclude(worker, index, .released, true, &world)
+        case .fail(let worker, let index):
+            world.allowance.failures -= 1
+            try await conclude(worker, index, .failed(StoreFixture.failure), true, &world)
+        case .requeue(let worker, let index):
+            try await conclude(worker, index, .requeued, true, &world)
+        case .settle(let worker, let index): try await settle(worker, index, &world)
+        case .discard(let worker, let index):
+            let part = world.workers[worker].holdings.remove(at: index).partFence
+            world.parts.remove(part)
+            try await store.forgetAbandonedParts([part])
+        case .sweep:
+            let fences = try await store.abandonedParts().map(\.fence)
+            world.parts.subtract(fences)
+            try await store.forgetAbandonedParts(fences)
+        case .promote:
+            // `now()` is when the search began.
+            _ = try await pool.execute("UPDATE delayed SET due_at = now() - interval '1 s'")
+            _ = try await store.promoteDue()
+        case .cancel:
+            world.allowance.cancellations -= 1
+            _ = try await store.cancelTask(tenant: tenant, id: task)
+        case .suspend:
+            world.allowance.suspensions -= 1
+            _ = try await store.suspendTask(tenant: tenant, id: task)
+        case .resume: _ = try await store.resumeTask(tenant: tenant, id: task)
+        }
+    }
+
+    private mutating func claim(
+        _ worker: Int,
+        _ isHeard: Bool,
+        _ world: inout SearchWorld
+    ) async throws {
+        world.hasBegun = true
+        let identity = identity(world.workers[worker].incarnation)
+        let claims = try await store.claim(
+            TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
+            fences: identity.reserve(1)
+        )
+        guard isHeard else {
+            world.allowance.lostAnswers -= 1
+            return
+        }
+        for claim in claims {
+            // Another process that still writes the file keeps it.
+            let part = claim.partial.map(\.partFence).flatMap { world.isLocked($0) ? nil : $0 }
+            world.parts.insert(part ?? claim.fence)
+            world.workers[worker].holdings.append(
+                SearchWorld.Holding(
+                    fence: claim.fence,
+                    partFence: part ?? claim.fence,
+                    stage: .attempt,
+                    isKept: part != nil
+                )
+            )
+        }
+    }
+
+    /// A worker that was declared dead registers anew; what it was at work on ends by itself.
+    private func beat(_ worker: Int, _ world: inout SearchWorld) async throws {
+        guard try await !store.heartbeat(incarnation: world.workers[worker].incarnation) else {
+            return
+        }
+        world.workers[worker].incarnation = try await store.registerWorker(name: "again")
+    }
+
+    /// All others have been silent for too long.
+    private mutating func takeOver(_ worker: Int, _ world: inout SearchWorld) async throws {
+        world.allowance.takeovers -= 1
+        let incarnation = world.workers[worker].incarnation
+        _ = try await pool.execute(
+            """
+            UPDATE worker SET heartbeat_at = clock_timestamp() - interval '1 hour'
+            WHERE incarnation <> \(incarnation)
+            """
+        )
+        let takeover = try await store.takeOver(
+            silentFor: Self.lease,
+            identity: identity(incarnation)
+        )
+        world.workers[worker].holdings += takeover.attempts.map {
+            SearchWorld.Holding(fence: $0.fence, partFence: $0.fence, stage: .orphan)
+        }
+        world.workers[worker].holdings += takeover.publications.map {
+            SearchWorld.Holding(fence: $0.fence, partFence: $0.partFence, stage: .publication)
+        }
+    }
+
+    /// Stops what was taken away; the revocation stays until that has ended.
+    private func heedRevocations(_ worker: Int, _ world: inout SearchWorld) async throws {
+        let fences = try await store.controls(incarnation: world.workers[worker].incarnation)
+            .revocations
+        let ended = fences.filter { fence in
+            guard
+                let index = world.workers[worker].holdings.firstIndex(where: { $0.fence == fence })
+            else { return true }
+            world.workers[worker].holdings[index].stage = .refused
+            return false
+        }
+        try await store.removeRevocations(ended)
+    }
+
+    /// Looks after what is the worker's though it does not know.
+    private func heedForgotten(_ worker: Int, _ world: inout SearchWorld) async throws {
+        let known = Set(world.workers[worker].holdings.map(\.fence))
+        let holdings = try await store.holdings(incarnation: world.workers[worker].incarnation)
+        let released = holdings.attempts.filter { !known.contains($0.fence) }.map {
+            Conclusion(task: $0.task, fence: $0.fence, verdict: .released)
+        }
+        _ = try await store.conclude(released)
+        for publication in holdings.publications where !known.contains(publication.fence) {
+            world.workers[worker].holdings.append(
+                SearchWorld.Holding(
+                    fence: publication.fence,
+                    partFence: publication.partFence,
+                    stage: .publication
+                )
+            )
+        }
+    }
+
+    private func checkpoint(
+        _ worker: Int,
+        _ index: Int,
+        _ world: inout SearchWorld
+    ) async throws {
+        world.allowance.checkpoints -= 1
+        let holding = world.workers[worker].holdings[index]
+        if holding.isKept, holding.partFence != holding.fence {
+            _ = try await store.recordResumptions([
+                Resumption(task: task, fence: holding.fence, offset: 500)
+            ])
+        }
+        // Each worker tells of other bytes, so that a change by the wrong one is seen.
+        try await store.recordProgress([
+            AttemptProgress(
+                task: task,
+                fence: holding.fence,
+                bytesReceived: Int64(600 + worker),
+                bytesExpected: 1000,
+                isTold: true,
+                checkpoint: partial(holding.partFence)
+            )
+        ])
+        world.workers[worker].holdings[index].isKept = true
+    }
+
+    private func partial(_ part: Fence) -> PartialDownload {
+        PartialDownload(
+            partFence: part,
+            bootID: StoreFixture.bootID,
+            bytesDurable: 600,
+            bytesTotal: 1000,
+            validator: EntityValidator(stored: "\"1\"")
+        )
+    }
+
+    private func publish(
+        _ worker: Int,
+        _ index: Int,
+        _ isHeard: Bool,
+        _ world: inout SearchWorld
+    ) async throws {
+        let holding = world.workers[worker].holdings[index]
+        let accepted = try await store.publish([
+            Publication(
+                task: task,
+                fence: holding.fence,
+                partFence: holding.partFence,
+                tenant: tenant,
+                session: session,
+                number: 1,
+                destination: nil,
+                result: StoreFixture.result
+            )
+        ])
+        guard isHeard else {
+            world.allowance.lostAnswers -= 1
+            return
+        }
+        world.workers[worker].holdings[index].stage = accepted.isEmpty ? .refused : .publication
+    }
+
+    /// As the container does it: a part that is gone may have been renamed by an earlier try.
+    private mutating func rename(_ worker: Int, _ index: Int, _ world: inout SearchWorld) {
+        let part = world.workers[worker].holdings[index].partFence
+        if world.parts.remove(part) != nil { world.result = part }
+        require(world.result == part, "what is published can be renamed")
+        world.workers[worker].holdings[index].stage = .renamed
+    }
+
+    private func conclude(
+        _ worker: Int,
+        _ index: Int,
+        _ verdict: Conclusion.Verdict,
+        _ isHeard: Bool,
+        _ world: inout SearchWorld
+    ) async throws {
+        let holding = world.workers[worker].holdings[index]
+        let isKept = verdict.isFollowedByAnother && holding.isKept
+        let concluded = try await store.conclude([
+            Conclusion(
+                task: task,
+                fence: holding.fence,
+                verdict: verdict,
+                partial: isKept ? partial(holding.partFence) : nil,
+                abandoned: holding.stage == .attempt && !isKept ? holding.partFence : nil
+            )
+        ])
+        guard isHeard else {
+            world.allowance.lostAnswers -= 1
+            return
+        }
+        guard holding.stage == .attempt else {
+            world.workers[worker].holdings.remove(at: index)
+            return
+        }
+        if concluded.isEmpty {
+            world.workers[worker].holdings[index].stage = .refused
+        } else if isKept {
+            world.workers[worker].holdings.remove(at: index)
+        } else {
+            world.workers[worker].holdings[index].stage = .unwanted
+        }
+    }
+
+    /// Keeps the file of an attempt that was taken away only if somebody may go on with it.
+    private func settle(_ worker: Int, _ index: Int, _ world: inout SearchWorld) async throws {
+        let part = world.workers[worker].holdings.remove(at: index).partFence
+        if try await store.keptParts([part]).isEmpty {
+            world.parts.remove(part)
+        } else {
+            try await store.recordDurable([(partFence: part, bytes: 700, ranges: nil)])
+        }
+    }
+}

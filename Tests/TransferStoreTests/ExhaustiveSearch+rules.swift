@@ -1,0 +1,73 @@
+import TransferModel
+
+/// What must be true beyond the invariants of the tables.
+extension ExhaustiveSearch {
+    mutating func check(
+        _ step: SearchStep,
+        _ before: SearchWorld,
+        _ old: SearchSnapshot,
+        _ world: SearchWorld,
+        _ new: SearchSnapshot
+    ) {
+        if let fence = fence(of: step, before), !old.isCurrent(fence) {
+            require(old == new, "what is done under a fence that was taken away changes nothing")
+        }
+        let published = new.lines("publication").compactMap(\.partFence)
+        let isCompleted = new.lines("outcome").first?.detail == "completed"
+        if let result = world.result {
+            require(
+                isCompleted || published.contains(result),
+                "no file of an attempt that was taken away has the final name"
+            )
+        }
+        require(!isCompleted || world.result != nil, "what is completed has its file")
+        for part in published {
+            require(
+                world.parts.contains(part) || world.result == part,
+                "the file of a publication is there"
+            )
+        }
+        for part in new.lines("partial").compactMap(\.partFence) {
+            require(
+                world.parts.contains(part) || world.result == part && published.contains(part),
+                "the file that is to be gone on with is there"
+            )
+        }
+        let workers = Set(new.lines("worker").compactMap(\.worker))
+        for line in new.lines("attempt") + new.lines("publication") {
+            require(
+                line.worker.map(workers.contains) ?? false,
+                "an attempt belongs to a worker that nobody has declared dead"
+            )
+        }
+        if let outcome = old.lines("outcome").first {
+            require(new.lines("outcome").first == outcome, "what has ended has ended")
+        }
+    }
+
+    /// Once a healthy worker has done what there was to do.
+    mutating func checkEnd(_ world: SearchWorld, _ snapshot: SearchSnapshot) {
+        require(snapshot.has("outcome"), "the task ends")
+        let rest = [
+            "ready", "delayed", "held", "attempt", "publication", "partial", "abandoned",
+            "revocation",
+        ].filter(snapshot.has)
+        require(rest.isEmpty, "nothing is left behind: \(rest)")
+        let isCompleted = snapshot.lines("outcome").first?.detail == "completed"
+        require(isCompleted == (world.result != nil), "there is a result when it was completed")
+    }
+
+    /// The fence under which a worker takes a step.
+    private func fence(of step: SearchStep, _ world: SearchWorld) -> Fence? {
+        switch step {
+        case .checkpoint(let worker, let holding), .publish(let worker, let holding, _),
+            .complete(let worker, let holding, _), .retry(let worker, let holding, _),
+            .release(let worker, let holding), .fail(let worker, let holding),
+            .requeue(let worker, let holding):
+            world.workers[worker].holdings[holding].fence
+        case .claim, .heartbeat, .takeOver, .heedRevocations, .heedForgotten, .retire, .crash,
+            .rename, .settle, .discard, .sweep, .promote, .cancel, .suspend, .resume:
+            nil
+        }
+    }
+}
