@@ -88,8 +88,8 @@ CREATE TABLE attempt_log (
     local_port integer,
     connections smallint,
     CONSTRAINT attempt_log_outcome_check CHECK ((outcome = ANY (ARRAY['completed'::text, 'failed'::text, 'retried'::text, 'released'::text, 'lost'::text, 'suspended'::text, 'cancelled'::text]))),
-    CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence)
-) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);
+    CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence, ended_at)
+) PARTITION BY RANGE (ended_at);
 
 CREATE TABLE client (
     tenant_id uuid NOT NULL,
@@ -590,6 +590,8 @@ CREATE TABLE worker (
     leases_shards boolean NOT NULL DEFAULT false,
     CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
 ) WITH (fillfactor=30, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
+
+CREATE TABLE attempt_log_default PARTITION OF attempt_log DEFAULT;
 
 CREATE TABLE event_default PARTITION OF event DEFAULT;
 

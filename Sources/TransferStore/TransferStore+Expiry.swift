@@ -124,11 +124,12 @@ extension TransferStore {
     }
 
     /// Keeps tasks no longer whose files are gone, but for what events tell of them.
+    ///
+    /// Their attempts go by the week, and are told to nobody until then.
     package func expire(_ tasks: [TaskID]) async throws(StoreError) {
         guard !tasks.isEmpty else { return }
         let ids = tasks.map(\.uuid)
         _ = try await run([
-            "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
             """
             WITH ended AS (

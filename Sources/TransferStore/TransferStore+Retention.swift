@@ -15,124 +15,9 @@ package struct ClientStringPosition: Sendable {
     let sequence: Int64
 }
 
-/// The week of a partition of events, in the database's words.
-package struct EventPartition: Sendable {
-    /// `event_` and its Monday.
-    package let name: String
-    let begin: String
-    let end: String
-}
-
 extension TransferStore {
-    /// Weeks made ahead of the running one; each costs every read of events two buffers.
-    private static let weeksAhead: Int32 = 2
-    /// How long changing the partitions may hold up whoever writes or reads events; then it is given
-    /// up and tried again later.
-    private static let partitionLockTimeout = "250ms"
-    /// Held by the one instance that changes partitions or removes rows: "trfr" in ASCII.
-    private static let retentionLockKey: Int32 = 0x7472_6672
     /// Rows looked at, or removed, by one call.
-    fileprivate static let sweepMax = 1000
-
-    /// The weeks, from the running one on, that have no partition yet.
-    package func missingEventPartitions() async throws(StoreError) -> [EventPartition] {
-        let rows = try await run(
-            """
-            SELECT x.name, to_char(x.week, 'YYYY-MM-DD') AS begin,
-                to_char(x.week + interval '7 days', 'YYYY-MM-DD') AS "end"
-            FROM (
-                SELECT w.week, to_char(w.week, '"event_"YYYYMMDD') AS name
-                FROM generate_series(
-                    date_trunc('week', now() AT TIME ZONE 'UTC'),
-                    date_trunc('week', now() AT TIME ZONE 'UTC')
-                        + \(Self.weeksAhead) * interval '7 days',
-                    interval '7 days') AS w (week)
-            ) x
-            WHERE to_regclass(x.name) IS NULL
-            ORDER BY x.week
-            """
-        )
-        return try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in
-                EventPartition(
-                    name: try row.decode("name"),
-                    begin: try row.decode("begin"),
-                    end: try row.decode("end")
-                )
-            }
-        }
-    }
-
-    /// Makes a partition; does nothing when another instance has made it meanwhile.
-    ///
-    /// - Returns: false when events of its week lie in the default partition, where they then stay.
-    /// - Throws: ``StoreError/unavailable(_:)`` also when events were written or read all the time.
-    package func makeEventPartition(_ partition: EventPartition) async throws(StoreError) -> Bool {
-        do throws(StoreError) {
-            _ = try await run([
-                Self.boundedLocks,
-                Self.retentionLock,
-                """
-                CREATE TABLE IF NOT EXISTS \(identifier: partition.name)
-                PARTITION OF event FOR VALUES FROM \(Self.bound(partition.begin))
-                TO \(Self.bound(partition.end))
-                """,
-            ])
-            return true
-        } catch .defect(let error) where error.sqlState == "23514" {
-            return false
-        } catch {
-            throw error
-        }
-    }
-
-    /// The partitions whose youngest event is older than `retention`, from the oldest.
-    package func expiredEventPartitions(
-        olderThan retention: Duration
-    ) async throws(StoreError) -> [String] {
-        let rows = try await run(
-            """
-            SELECT x.name FROM (
-                SELECT c.relname::text AS name
-                FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-                WHERE i.inhparent = 'event'::regclass AND c.relname ~ '^event_[0-9]{8}$'
-            ) x
-            WHERE (to_date(substr(x.name, 7), 'YYYYMMDD') + 7)::timestamp AT TIME ZONE 'UTC'
-                <= now() - \(retention.milliseconds) * interval '1 ms'
-            ORDER BY x.name
-            """
-        )
-        return try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try row.decode("name") }
-        }
-    }
-
-    /// Removes a partition with its events; does nothing when another instance has removed it.
-    ///
-    /// - Throws: ``StoreError/unavailable(_:)`` also when events were written or read all the time.
-    package func dropEventPartition(_ name: String) async throws(StoreError) {
-        _ = try await run([
-            Self.boundedLocks,
-            Self.retentionLock,
-            "DROP TABLE IF EXISTS \(identifier: name)",
-        ])
-    }
-
-    /// Removes a batch of old events for whose week there was no partition, from the oldest.
-    ///
-    /// - Returns: how many; none also when another instance is at it.
-    package func pruneDefaultEvents(olderThan retention: Duration) async throws(StoreError) -> Int {
-        let rows = try await run(
-            """
-            DELETE FROM event_default WHERE ctid = ANY (ARRAY(
-                SELECT ctid FROM event_default
-                WHERE occurred_at < now() - \(retention.milliseconds) * interval '1 ms'
-                    AND \(Self.isElected)
-                ORDER BY occurred_at, sequence LIMIT \(Self.sweepMax)))
-            """
-        )
-        return rows.affectedCount
-    }
+    static let sweepMax = 1000
 
     /// Looks at a batch of former client strings, and removes those that no event tells any more.
     package func pruneClientStringChanges(
@@ -213,24 +98,6 @@ extension TransferStore {
             }
         }
     }
-
-    /// The midnight of a day: digits that the database has written, for a statement that defines
-    /// something takes no parameters.
-    private static func bound(_ day: String) -> Query {
-        Query(stringLiteral: "('\(day) 00:00:00+00')")
-    }
-
-    private static let boundedLocks: Query = """
-        SELECT set_config('lock_timeout', \(partitionLockTimeout), true)
-        """
-    /// Waits for the instance that is at it, as long as for any other lock.
-    private static let retentionLock: Query = """
-        SELECT pg_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema()))
-        """
-    /// True in one instance at a time.
-    static let isElected: Query = """
-        (SELECT pg_try_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema())))
-        """
 }
 
 extension Sweep {

@@ -77,7 +77,10 @@ struct Serve: AsyncParsableCommand {
             try Pruner(
                 store: store,
                 container: container,
-                retention: configuration.eventsRetention,
+                retention: Pruner.Retention(
+                    events: configuration.eventsRetention,
+                    attempts: configuration.attemptsRetention
+                ),
                 logger: logger
             )
         }
@@ -85,7 +88,7 @@ struct Serve: AsyncParsableCommand {
             try await pruner?.makePartitions()
         } catch {
             // It is tried again while the service runs, which can do without them.
-            logger.warning("no partitions of events made", metadata: ["error": "\(error)"])
+            logger.warning("no partitions made", metadata: ["error": "\(error)"])
         }
         let signals = InstanceSignals()
         let relay =

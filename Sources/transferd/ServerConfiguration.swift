@@ -32,6 +32,8 @@ struct ServerConfiguration: Sendable {
     let fileBytesMax: Int64
     /// How long events are kept at least.
     let eventsRetention: Duration
+    /// How long ended attempts are kept at least.
+    let attemptsRetention: Duration
     /// How long ended tasks are kept whose session does not say.
     let resultsRetention: Duration
     /// Waiting tasks beyond which none is taken.
@@ -104,6 +106,13 @@ struct ServerConfiguration: Sendable {
             default: Pruner.retentionDefaultInDays
         )
         eventsRetention = .seconds(days * 24 * 3600)
+        let attemptDays = reader.number(
+            service.attemptsRetention,
+            "TRANSFERD_ATTEMPTS_RETENTION",
+            in: Pruner.retentionRangeInDays,
+            default: Pruner.retentionDefaultInDays
+        )
+        attemptsRetention = .seconds(attemptDays * 24 * 3600)
         let resultDays = reader.number(
             service.resultsRetention,
             "TRANSFERD_RESULTS_RETENTION",

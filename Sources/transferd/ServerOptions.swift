@@ -108,6 +108,14 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            How many days ended attempts are kept at least, 7 to 3,650; 30. They are removed by the \
+            week, also of tasks that are kept longer. [TRANSFERD_ATTEMPTS_RETENTION]
+            """
+    )
+    var attemptsRetention: Int?
+
+    @Option(
+        help: """
             How many days ended tasks and their results are kept where a session does not say, 1 to \
             3,650; 7. All instances need the same. [TRANSFERD_RESULTS_RETENTION]
             """

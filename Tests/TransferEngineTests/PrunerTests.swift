@@ -26,7 +26,10 @@ import TransferTestSupport
         let pruner = try Pruner(
             store: store,
             container: Container(directory: Self.directory()),
-            retention: .seconds(30 * 24 * 3600),
+            retention: Pruner.Retention(
+                events: .seconds(30 * 24 * 3600),
+                attempts: .seconds(30 * 24 * 3600)
+            ),
             logger: logger
         )
         let group = ServiceGroup(services: [pruner], logger: logger)
@@ -42,11 +45,14 @@ import TransferTestSupport
         FileManager.default.temporaryDirectory.appending(path: "transferd-pruner-\(UUID())").path
     }
 
-    private static func partitions(_ connection: Connection) async throws -> [String] {
+    private static func partitions(
+        _ connection: Connection,
+        of log: PartitionedLog = .events
+    ) async throws -> [String] {
         try await connection.execute(
             """
             SELECT c.relname::text AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-            WHERE i.inhparent = 'event'::regclass ORDER BY 1
+            WHERE i.inhparent = to_regclass(\(log.rawValue)) ORDER BY 1
             """
         ).map { try $0.decode("name") }
     }
@@ -62,7 +68,13 @@ import TransferTestSupport
             INSERT INTO event (session_id, sequence, kind, generation, occurred_at)
             SELECT gen_random_uuid(), 1, 'session.invalidated', 0, moment
             FROM unnest(ARRAY[timestamptz '2020-01-07', '2021-01-01', now()]) moment;
-            INSERT INTO client_string_change VALUES (gen_random_uuid(), 1)
+            INSERT INTO client_string_change VALUES (gen_random_uuid(), 1);
+            CREATE TABLE attempt_log_20200106 PARTITION OF attempt_log
+            FOR VALUES FROM ('2020-01-06 00:00:00+00') TO ('2020-01-13 00:00:00+00');
+            INSERT INTO attempt_log (
+                task_id, fence, number, outcome, started_at, ended_at, bytes_received)
+            SELECT gen_random_uuid(), 1, 1, 'lost', moment, moment, 0
+            FROM unnest(ARRAY[timestamptz '2020-01-07', '2021-01-01', now()]) moment
             """
         )
         try await other.executeScript("BEGIN; LOCK TABLE event IN ROW EXCLUSIVE MODE")
@@ -78,7 +90,8 @@ import TransferTestSupport
             try await eventually("it has done its work") {
                 let left = try await connection.execute("SELECT 1 FROM event")
                 let strings = try await connection.execute("SELECT 1 FROM client_string_change")
-                return left.count == 1 && strings.isEmpty
+                let attempts = try await connection.execute("SELECT 1 FROM attempt_log")
+                return left.count == 1 && strings.isEmpty && attempts.count == 1
             }
         }
         let names = try await Self.partitions(connection)
@@ -86,6 +99,9 @@ import TransferTestSupport
         // This week's events lay in the default partition when its partition was to be made.
         #expect(names.count == 3)
         #expect(names.last == "event_default")
+        let attempts = try await Self.partitions(connection, of: .attempts)
+        #expect(!attempts.contains("attempt_log_20200106"))
+        #expect(attempts.count == 3)
     }
 
     @Test func makesNothingTwice() async throws {
@@ -94,12 +110,17 @@ import TransferTestSupport
         let pruner = try Pruner(
             store: store,
             container: Container(directory: Self.directory()),
-            retention: .seconds(30 * 24 * 3600),
+            retention: Pruner.Retention(
+                events: .seconds(30 * 24 * 3600),
+                attempts: .seconds(30 * 24 * 3600)
+            ),
             logger: logger
         )
         for _ in 0..<2 {
             try await pruner.makePartitions()
-            #expect(try await Self.partitions(connection).count == 4)
+            for log in PartitionedLog.allCases {
+                #expect(try await Self.partitions(connection, of: log).count == 4)
+            }
         }
     }
 }

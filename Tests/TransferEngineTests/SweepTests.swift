@@ -22,7 +22,10 @@ import TransferTestSupport
         try Pruner(
             store: fixture.store,
             container: Container(directory: fixture.directory),
-            retention: .seconds(30 * 24 * 3600),
+            retention: Pruner.Retention(
+                events: .seconds(30 * 24 * 3600),
+                attempts: .seconds(30 * 24 * 3600)
+            ),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
@@ -207,7 +210,10 @@ import TransferTestSupport
         let eager = try Pruner(
             store: TransferStore(pool: TestDatabase.current.pool(), settings: settings),
             container: Container(directory: fixture.directory),
-            retention: .seconds(30 * 24 * 3600),
+            retention: Pruner.Retention(
+                events: .seconds(30 * 24 * 3600),
+                attempts: .seconds(30 * 24 * 3600)
+            ),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         try await eager.expireTasks()

@@ -79,9 +79,10 @@ import TransferTestSupport
             #expect(try await eager.isExpired(tenant: fixture.tenant, id: id))
             #expect(try await !eager.isExpired(tenant: TenantID(UUID()), id: id))
         }
-        for table in ["task", "outcome", "attempt_log", "task_owner"] as [Query] {
+        for table in ["task", "outcome", "task_owner"] as [Query] {
             #expect(try await fixture.count("SELECT count(*) AS count FROM \(table)") == 0)
         }
+        #expect(try await eager.attempts(tenant: fixture.tenant, task: ids[0]) == nil)
         #expect(try await told(fixture) == before)
         #expect(try await fixture.session().progress == session.progress)
         try await fixture.checkInvariants()

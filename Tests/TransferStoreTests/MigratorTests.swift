@@ -75,6 +75,37 @@ import TransferTestSupport
         #expect(try await migrator.migrate(connection) == count - 17)
     }
 
+    @Test func attemptsComeIntoThePartitionsOfTheirWeeksAndBack() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let count = try await migrator.migrate(connection)
+        try await migrator.revert(count - 29, connection)
+        _ = try await connection.execute(
+            """
+            INSERT INTO attempt_log (
+                task_id, fence, number, outcome, started_at, ended_at, bytes_received, connections)
+            SELECT gen_random_uuid(), n, 1, 'lost', moment, moment, n, 2
+            FROM generate_series(1, 10) n, (VALUES
+                (timestamptz '2026-01-04 23:59:59.999999+00'), ('2026-01-05 00:00:00+00')) m (moment)
+            """
+        )
+        let sum: Query = """
+            SELECT tableoid::regclass::text AS name, sum(bytes_received + connections)::bigint AS sum
+            FROM attempt_log GROUP BY 1 ORDER BY 1
+            """
+        try await migrator.migrate(connection)
+        let weeks = try await connection.execute(sum)
+        #expect(
+            try weeks.map { try $0.decode("name", as: String.self) }
+                == ["attempt_log_20251229", "attempt_log_20260105"]
+        )
+        #expect(try weeks.map { try $0.decode("sum", as: Int64.self) } == [75, 75])
+        try await migrator.revert(count - 29, connection)
+        let left = try await connection.execute(sum)
+        #expect(try left.map { try $0.decode("sum", as: Int64.self) } == [150])
+        #expect(try await migrator.migrate(connection) == count - 29)
+    }
+
     @Test func theDatabaseHasTheWordsOfTheCode() async throws {
         let connection = try await TestDatabase.current.connection()
         try await StoreFixture.migrator().migrate(connection)

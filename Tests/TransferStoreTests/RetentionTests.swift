@@ -41,15 +41,15 @@ import TransferTestSupport
 
     private func makePartitions(_ fixture: StoreFixture) async throws -> [Bool] {
         var made: [Bool] = []
-        for partition in try await fixture.store.missingEventPartitions() {
-            made.append(try await fixture.store.makeEventPartition(partition))
+        for partition in try await fixture.store.missingPartitions(of: .events) {
+            made.append(try await fixture.store.makePartition(partition))
         }
         return made
     }
 
     @Test func partitionsOfTheNextWeeksAreMadeOnce() async throws {
         let fixture = try await StoreFixture()
-        let missing = try await fixture.store.missingEventPartitions()
+        let missing = try await fixture.store.missingPartitions(of: .events)
         #expect(missing.count == 3)
         // Several instances that start at once.
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -58,7 +58,7 @@ import TransferTestSupport
                     for partition in missing {
                         while true {
                             do throws(StoreError) {
-                                _ = try await fixture.store.makeEventPartition(partition)
+                                _ = try await fixture.store.makePartition(partition)
                                 break
                             } catch {
                                 guard case .unavailable = error else { throw error }
@@ -70,7 +70,7 @@ import TransferTestSupport
             }
             for try await _ in group {}
         }
-        #expect(try await fixture.store.missingEventPartitions().isEmpty)
+        #expect(try await fixture.store.missingPartitions(of: .events).isEmpty)
         try await fixture.submit(3)
         #expect(try await fixture.count("SELECT count(*) AS count FROM event_default") == 0)
         #expect(try await fixture.events().map(\.sequence) == [1, 2, 3])
@@ -81,14 +81,18 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.submit(2)
         #expect(try await makePartitions(fixture) == [false, true, true])
-        #expect(try await fixture.store.missingEventPartitions().count == 1)
+        #expect(try await fixture.store.missingPartitions(of: .events).count == 1)
         try await fixture.submit(2)
         #expect(try await fixture.events().map(\.sequence) == [1, 2, 3, 4])
         #expect(try await fixture.count("SELECT count(*) AS count FROM event_default") == 4)
         // It goes by age alone.
         try await age(3, byDays: 31, fixture)
-        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 3)
-        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 0)
+        #expect(
+            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 3
+        )
+        #expect(
+            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 0
+        )
         #expect(try await fixture.events().map(\.sequence) == [4])
     }
 
@@ -101,12 +105,13 @@ import TransferTestSupport
         try await age(2, byDays: 42, fixture)
         let session = try await fixture.session().id
         #expect(try await fixture.store.oldestSequence(of: session) == 1)
-        let expired = try await fixture.store.expiredEventPartitions(olderThan: Self.month)
+        let expired = try await fixture.store.expiredPartitions(of: .events, olderThan: Self.month)
         #expect(expired == [old])
-        for _ in 0..<2 { try await fixture.store.dropEventPartition(old) }
+        for _ in 0..<2 { try await fixture.store.dropPartition(old) }
         #expect(try await fixture.events().map(\.sequence) == [3, 4, 5])
         #expect(try await fixture.store.oldestSequence(of: session) == 3)
-        let all = try await fixture.store.expiredEventPartitions(
+        let all = try await fixture.store.expiredPartitions(
+            of: .events,
             olderThan: .seconds(-8 * 24 * 3600)
         )
         #expect(all.first == kept)
@@ -119,7 +124,9 @@ import TransferTestSupport
         #expect(try await fixture.store.oldestSequence(of: session) == 1)
         try await fixture.submit(3)
         try await age(3, byDays: 31, fixture)
-        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 3)
+        #expect(
+            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 3
+        )
         #expect(try await fixture.store.oldestSequence(of: session) == 4)
         #expect(try await fixture.store.oldestSequence(of: SessionID(fixture.tenant.uuid)) == 1)
     }
@@ -127,16 +134,16 @@ import TransferTestSupport
     @Test func aTableInUseIsLeftAlone() async throws {
         let fixture = try await StoreFixture()
         let old = try await makeWeek(6, fixture)
-        let missing = try await fixture.store.missingEventPartitions()
+        let missing = try await fixture.store.missingPartitions(of: .events)
         try await fixture.aside.executeScript("BEGIN; LOCK TABLE event IN ROW EXCLUSIVE MODE")
-        await #expect(throws: StoreError.self) { try await fixture.store.dropEventPartition(old) }
+        await #expect(throws: StoreError.self) { try await fixture.store.dropPartition(old) }
         await #expect(throws: StoreError.self) {
-            try await fixture.store.makeEventPartition(missing[0])
+            try await fixture.store.makePartition(missing[0])
         }
         // It waits for nobody and nobody for it.
         try await fixture.submit(1)
         try await fixture.aside.executeScript("COMMIT")
-        try await fixture.store.dropEventPartition(old)
+        try await fixture.store.dropPartition(old)
     }
 
     @Test func formerClientStringsGoWithTheEventsThatTellThem() async throws {
@@ -155,7 +162,7 @@ import TransferTestSupport
         #expect(kept.removed == 0)
         #expect(kept.position == nil)
         try await age(2, byDays: 31, fixture)
-        _ = try await fixture.store.pruneDefaultEvents(olderThan: Self.month)
+        _ = try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month)
         #expect(try await fixture.store.pruneClientStringChanges(after: nil).removed == 2)
         #expect(try await fixture.count(count) == 0)
     }
@@ -170,7 +177,7 @@ import TransferTestSupport
             for claim in claims { _ = try await fixture.fail(claim, retryAfter: nil) }
         }
         try await age(1, byDays: 31, fixture)
-        _ = try await fixture.store.pruneDefaultEvents(olderThan: Self.month)
+        _ = try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month)
         // What was logged lately is not looked at.
         let young = try await fixture.store.pruneDeliveryLog(olderThan: Self.month, after: nil)
         #expect(young.removed == 0)
@@ -212,8 +219,12 @@ import TransferTestSupport
         try await fixture.aside.executeScript(
             "BEGIN; SELECT pg_advisory_xact_lock(x'74726672'::int, hashtext(current_schema()))"
         )
-        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 0)
+        #expect(
+            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 0
+        )
         try await fixture.aside.executeScript("COMMIT")
-        #expect(try await fixture.store.pruneDefaultEvents(olderThan: Self.month) == 1)
+        #expect(
+            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 1
+        )
     }
 }
