@@ -499,6 +499,7 @@ CREATE TABLE subscription (
     delivery_form text NOT NULL DEFAULT 'single'::text,
     wake_up_throttling boolean NOT NULL DEFAULT false,
     client text,
+    is_living boolean NOT NULL DEFAULT (deleted_at IS NULL),
     CONSTRAINT subscription_ack_key_check CHECK ((octet_length(ack_key) = 32)),
     CONSTRAINT subscription_ack_timeout_ms_check CHECK (((ack_timeout_ms >= 1000) AND (ack_timeout_ms <= 86400000))),
     CONSTRAINT subscription_check CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
@@ -622,6 +623,7 @@ CREATE INDEX session_by_client ON session USING btree (tenant_id, client, id);
 CREATE INDEX session_living ON session USING btree (tenant_id, id) WHERE (invalidated_at IS NULL);
 CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, client, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
 CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscription_id) WHERE (expires_at IS NULL);
+CREATE INDEX subscription_by_scope ON subscription USING btree (tenant_id, client, session_identifier COLLATE "C", id) WHERE is_living;
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);
 CREATE INDEX task_owner_by_lease ON task_owner USING btree (lease_token);

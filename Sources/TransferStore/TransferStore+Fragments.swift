@@ -17,6 +17,8 @@ extension TransferStore {
     static let wake: Query = wake(of: "true")
 
     /// As ``wake``, but only of subscriptions `b` of which `condition` is true.
+    ///
+    /// Three look-ups for each session, however many subscriptions the tenant has for others.
     static func wake(of condition: Query) -> Query {
         """
         wake AS (
@@ -26,11 +28,19 @@ extension TransferStore {
             CROSS JOIN LATERAL (
                 SELECT tenant_id, client, identifier FROM session WHERE id = c.session_id LIMIT 1
             ) s
-            JOIN subscription b ON b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-                AND \(condition)
-                AND (b.client IS NULL OR b.client = s.client)
-                AND (b.session_identifier IS NULL
-                    OR b.session_identifier = s.identifier COLLATE "C")
+            CROSS JOIN LATERAL (
+                SELECT b.id FROM subscription b
+                WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client IS NULL
+                    AND b.session_identifier IS NULL AND \(condition)
+                UNION ALL
+                SELECT b.id FROM subscription b
+                WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client = s.client
+                    AND b.session_identifier IS NULL AND \(condition)
+                UNION ALL
+                SELECT b.id FROM subscription b
+                WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client = s.client
+                    AND b.session_identifier = s.identifier COLLATE "C" AND \(condition)
+            ) b
             ORDER BY c.session_id, b.id
             ON CONFLICT (subscription_id, session_id)
             DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL

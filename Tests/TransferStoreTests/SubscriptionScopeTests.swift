@@ -1,0 +1,61 @@
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Who is told of an event, and what it costs to find them.
+@Suite(.postgresSchema) struct SubscriptionScopeTests {
+    @Test func anEventIsForItsTenantItsClientAndItsSessionAlone() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.putSession("other")
+        let wanted = [
+            try await fixture.subscribe(),
+            try await fixture.subscribe(client: .default),
+            try await fixture.subscribe(client: .default, session: StoreFixture.identifier),
+        ]
+        try await fixture.subscribe(client: .default, session: "other")
+        let deleted = try await fixture.subscribe()
+        _ = try await fixture.store.deleteSubscription(tenant: fixture.tenant, id: deleted)
+        try await fixture.submit()
+        let claims = try await fixture.claimDeliveries()
+        #expect(Set(claims.map(\.subscription)) == Set(wanted))
+    }
+
+    @Test func subscriptionsOfOtherSessionsAreNotLookedAt() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe(client: .default, session: StoreFixture.identifier)
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO subscription (id, tenant_id, client, session_identifier, url)
+            SELECT gen_random_uuid(), \(fixture.tenant.uuid), 'default', 'other' || n, 'https://x.test'
+            FROM generate_series(1, 2000) n
+            """
+        )
+        let pool = TestDatabase.current.pool(connectionsMax: 1)
+        // As the service sets it; one transaction, for the server counts what one has read.
+        _ = try await pool.execute([
+            "SELECT set_config('enable_seqscan', 'off', false)",
+            "SELECT set_config('plan_cache_mode', 'force_generic_plan', false)",
+        ])
+        _ = try await pool.execute("BEGIN")
+        let result = try await TransferStore(pool: pool).submit(
+            StoreFixture.submissions(1),
+            tenant: fixture.tenant,
+            sessionIdentifier: StoreFixture.identifier
+        )
+        guard case .accepted = result else {
+            Issue.record("not accepted: \(result)")
+            return
+        }
+        let rows = try await pool.execute(
+            """
+            SELECT sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint AS count
+            FROM pg_index WHERE indrelid = 'subscription'::regclass
+            """
+        )
+        _ = try await pool.execute("COMMIT")
+        #expect(try rows[0].decode("count", as: Int64.self) == 1)
+        #expect(try await fixture.claimDeliveries().count == 1)
+    }
+}
