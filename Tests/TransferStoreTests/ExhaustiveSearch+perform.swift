@@ -165,11 +165,10 @@ extension ExhaustiveSearch {
     ) async throws {
         world.allowance.checkpoints -= 1
         let holding = world.workers[worker].holdings[index]
-        if holding.isKept, holding.partFence != holding.fence {
-            _ = try await store.recordResumptions([
-                Resumption(task: task, fence: holding.fence, offset: 500)
-            ])
-        }
+        // Told of any attempt, for the store does not know which of them have gone on with a file.
+        _ = try await store.recordResumptions([
+            Resumption(task: task, fence: holding.fence, offset: 500)
+        ])
         // Each worker tells of other bytes, so that a change by the wrong one is seen.
         try await store.recordProgress([
             AttemptProgress(

@@ -40,6 +40,12 @@ extension ExhaustiveSearch {
                 "an attempt belongs to a worker that nobody has declared dead"
             )
         }
+        if case .heartbeat(let number) = step {
+            require(
+                workers.contains(world.workers[number].incarnation),
+                "a worker that lives is registered"
+            )
+        }
         if let outcome = old.lines("outcome").first {
             require(new.lines("outcome").first == outcome, "what has ended has ended")
         }

@@ -96,7 +96,7 @@ struct SearchSnapshot: Equatable {
             words.append("\(name(worker.incarnation)) \(worker.isRunning)")
             for holding in worker.holdings {
                 words.append(
-                    "\(name(holding.fence)) \(name(holding.partFence)) \(holding.stage) "
+                    "\(name(holding.fence)) \(name(holding.partFence)) \(holding.stage.rawValue) "
                         + "\(holding.isKept)"
                 )
             }
@@ -108,7 +108,7 @@ struct SearchSnapshot: Equatable {
             )
         }
         let parts = world.parts.sorted { $0.rawValue < $1.rawValue }.map { name($0) }
-        words.append("\(parts) \(name(world.result)) \(world.allowance) \(world.hasBegun)")
+        words.append("\(parts) \(name(world.result)) \(world.allowance.key) \(world.hasBegun)")
         return words.joined(separator: "\n")
     }
 }

@@ -5,7 +5,7 @@ import TransferModel
 struct SearchWorld {
     /// Something that a worker believes to be its own.
     struct Holding: Hashable {
-        enum Stage: Hashable {
+        enum Stage: String {
             /// Bytes come in.
             case attempt
             /// Taken over from another worker, to be put back into the queue.
@@ -56,6 +56,14 @@ struct SearchWorld {
         var retirements = 0
         /// Changes that are made while their answer is lost.
         var lostAnswers = 0
+
+        /// All of it in few characters.
+        var key: String {
+            [
+                crashes, takeovers, retries, releases, failures, checkpoints, cancellations,
+                suspensions, retirements, lostAnswers,
+            ].map { String($0) }.joined(separator: " ")
+        }
     }
 
     var workers: [Worker] = []
