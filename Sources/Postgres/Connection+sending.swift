@@ -29,7 +29,9 @@ extension Connection {
         var isSent = true
         switch segment.work {
         case .queries(let queries):
-            for query in queries where isSent {
+            segment.settingsCount = configuration.sharesSessions ? 1 : 0
+            let settings = configuration.sharesSessions ? [configuration.settingsQuery] : []
+            for query in settings + queries where isSent {
                 isSent = unsafe send(query, of: &segment, to: server)
             }
             isSent = unsafe isSent && PQpipelineSync(server) == 1

@@ -67,7 +67,9 @@ package import EventLoop
         self.configuration = configuration
         self.loop = loop
         self.onEnd = onEnd
-        statements = StatementCache(countMax: configuration.preparedStatementsMax)
+        statements = StatementCache(
+            countMax: configuration.sharesSessions ? 0 : configuration.preparedStatementsMax
+        )
         (notifications, notify) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingNewest(Self.notificationsMax)
         )

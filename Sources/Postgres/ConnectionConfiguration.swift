@@ -22,7 +22,10 @@ package struct ConnectionConfiguration: Sendable {
     package var searchPath: String?
     /// Further settings of the server for this connection, by name.
     package var serverSettings: [String: String] = [:]
-    /// How many statements a connection keeps prepared; 0 behind a pooler that cannot keep them.
+    /// Whether a pooler gives out another session of the server for each transaction: then no
+    /// statement is kept prepared, and every transaction brings the settings with it.
+    package var sharesSessions = false
+    /// How many statements a connection keeps prepared.
     package var preparedStatementsMax = 256
     /// How many segments may be in flight on one connection.
     package var segmentsInFlightMax = 64
@@ -54,7 +57,8 @@ extension ConnectionConfiguration {
 
     /// Sets what every connection relies on.
     ///
-    /// Done by a query and not by the start-up packet, which poolers restrict.
+    /// Done by a query and not by the start-up packet, which poolers restrict. They are the
+    /// session's or, where those are shared, the transaction's.
     var settingsQuery: Query {
         var settings: [(name: String, value: String?)] = [
             ("statement_timeout", Self.milliseconds(statementTimeout)),
@@ -66,7 +70,7 @@ extension ConnectionConfiguration {
         settings += serverSettings.map { ($0.key, $0.value) }
         let present = settings.filter { $0.value != nil }
         return """
-            SELECT set_config(name, value, false)
+            SELECT set_config(name, value, \(sharesSessions))
             FROM unnest(\(present.map(\.name)), \(present.compactMap(\.value))) AS s (name, value)
             """
     }

@@ -27,6 +27,8 @@ struct Segment {
     /// The step whose results are being read.
     var stepIndex = 0
     var hasResult = false
+    /// How many statements were sent before those of the caller, whose rows nobody wants.
+    var settingsCount = 0
     var rows: [Rows] = []
     var failure: PostgresError?
 
@@ -50,5 +52,7 @@ struct Segment {
     var step: Step? { stepIndex < steps.count ? steps[stepIndex] : nil }
 
     /// The answer once the server has said that the segment is over.
-    var outcome: Outcome { failure.map { .failure($0) } ?? .success(rows) }
+    var outcome: Outcome {
+        failure.map { .failure($0) } ?? .success(Array(rows.dropFirst(settingsCount)))
+    }
 }

@@ -77,13 +77,16 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// How many migrations the database lacks.
+    /// How many migrations the database lacks at this moment, also through a pooler, behind which no
+    /// lock would be held.
     package func pendingCount(_ connection: Connection) async throws -> Int {
-        try await withLock(connection) {
-            let applied = try await applied(connection)
-            try check(applied)
-            return migrations.count - applied.count
-        }
+        let rows = try await connection.execute(
+            "SELECT to_regclass('schema_migration') IS NULL AS is_new"
+        )
+        if try rows.first?.decode("is_new", as: Bool.self) != false { return migrations.count }
+        let applied = try await recorded(connection)
+        try check(applied)
+        return migrations.count - applied.count
     }
 
     private func withLock<Result>(
@@ -138,7 +141,11 @@ package struct Migrator: Sendable {
             )
             """
         )
-        return try await connection.execute(
+        return try await recorded(connection)
+    }
+
+    private func recorded(_ connection: Connection) async throws -> [Applied] {
+        try await connection.execute(
             "SELECT number, name, checksum FROM schema_migration ORDER BY number"
         ).map { row in
             Applied(

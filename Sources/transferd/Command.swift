@@ -17,10 +17,9 @@ enum Command {
         _ body: (Database) async throws -> Void
     ) async throws {
         var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
-        let database = try await Database.open(
-            DatabaseLocation(options, &reader),
-            logger: logger
-        )
+        let location = DatabaseLocation(options, &reader)
+        if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
+        let database = try await Database.open(location, logger: logger)
         do {
             try await body(database)
         } catch {

@@ -43,6 +43,7 @@ struct Database: Sendable {
         self.loop = loop
         configuration = ConnectionConfiguration(url: url)
         configuration.serverSettings = TransferStore.serverSettings
+        configuration.sharesSessions = location.pooler == .transaction
     }
 
     /// Whether it is the private cluster in the data directory.
@@ -66,10 +67,13 @@ struct Database: Sendable {
     /// Stops the private cluster, unless another process uses it too.
     func close() async { await cluster?.stop() }
 
-    /// Runs `body` with a connection of its own.
+    /// Runs `body` with a connection of its own, which goes as all others do or, with `url`, past a
+    /// pooler.
     func withConnection<Result>(
+        past url: String? = nil,
         _ body: (Connection) async throws -> Result
     ) async throws -> Result {
+        let configuration = url.map { ConnectionConfiguration(url: $0) } ?? configuration
         let connection = try await Connection.open(configuration, on: loop)
         do {
             let result = try await body(connection)
@@ -81,10 +85,18 @@ struct Database: Sendable {
         }
     }
 
-    /// Applies the migrations that are missing.
-    func migrate(logger: Logger) async throws {
+    /// Applies the migrations that are missing: past a pooler with `url`, for through it can only be
+    /// looked whether some are.
+    func migrate(past url: String? = nil, logger: Logger) async throws {
         let migrator = try Migrator(folder: location.migrations, logger: logger)
-        _ = try await withConnection { try await migrator.migrate($0) }
+        if location.pooler == .none || url != nil {
+            _ = try await withConnection(past: location.pooler == .none ? nil : url) {
+                try await migrator.migrate($0)
+            }
+        } else {
+            let count = try await withConnection { try await migrator.pendingCount($0) }
+            if count > 0 { throw PoolerError.migrationsMissing(count: count) }
+        }
     }
 
     /// Starts the private cluster again if it was killed; whoever runs does nothing.

@@ -22,6 +22,7 @@ struct Migrate: AsyncParsableCommand {
     func run() async throws {
         let logger = Command.logger()
         try await Command.withDatabase(database, logger: logger) { database in
+            guard database.location.pooler == .none else { throw PoolerError.migrationRefused }
             let migrator = try Migrator(folder: database.location.migrations, logger: logger)
             try await database.withConnection { connection in
                 if let revert {

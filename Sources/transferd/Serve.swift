@@ -58,7 +58,7 @@ struct Serve: AsyncParsableCommand {
         _ database: Database,
         _ logger: Logger
     ) async throws {
-        try await database.migrate(logger: logger)
+        try await database.migrate(past: configuration.listenDatabaseURL, logger: logger)
         let pool = ConnectionPool(configuration: database.configuration, loop: database.loop)
         var settings = StoreSettings()
         settings.resultRetention = configuration.resultsRetention

@@ -61,6 +61,12 @@ struct ServerConfiguration: Sendable {
             service.listenDatabaseURL,
             "TRANSFERD_LISTEN_DATABASE_URL"
         )
+        if self.database.pooler == .transaction, listen == .on, listenDatabaseURL == nil {
+            reader.refuse(
+                "TRANSFERD_LISTEN: a pooler that shares connections hears nothing, so that it takes "
+                    + "TRANSFERD_LISTEN_DATABASE_URL, past the pooler, or off"
+            )
+        }
         pollInterval = .seconds(
             reader.number(
                 service.pollInterval,
@@ -150,6 +156,7 @@ enum ListenMode: String, CaseIterable {
 struct DatabaseLocation: Sendable {
     /// Nil for the private cluster in the data directory; may hold a password and is never logged.
     let url: String?
+    let pooler: Pooler
     let dataDirectory: String
     let migrations: String
     let openAPIDocument: String
@@ -162,6 +169,10 @@ struct DatabaseLocation: Sendable {
 
     init(_ options: DatabaseOptions, _ reader: inout SettingsReader) {
         url = reader.text(options.databaseURL, "DATABASE_URL")
+        pooler = reader.word(options.pooler, "TRANSFERD_POOLER", default: .none)
+        if pooler != .none, url == nil {
+            reader.refuse("TRANSFERD_POOLER: the private cluster has none; it takes a DATABASE_URL")
+        }
         let directory =
             reader.text(options.dataDirectory, "TRANSFERD_DATA_DIRECTORY")
             ?? Self.dataDirectoryDefault(reader.environment)

@@ -13,6 +13,15 @@ struct DatabaseOptions: ParsableArguments {
 
     @Option(
         help: """
+            What that URL leads to: none, PostgreSQL itself or as good as that, or transaction, a \
+            pooler that gives out sessions by the transaction, as pgbouncer does; none. \
+            [TRANSFERD_POOLER]
+            """
+    )
+    var pooler: String?
+
+    @Option(
+        help: """
             Where the private cluster, the API key and the containers are; /var/lib/transferd for \
             root, else ~/.local/state/transferd. [TRANSFERD_DATA_DIRECTORY]
             """
@@ -48,8 +57,9 @@ struct ServiceOptions: ParsableArguments {
     @Option(
         name: .customLong("listen-database-url"),
         help: """
-            Leads directly to PostgreSQL for LISTEN, when the database's URL leads to a pooler that \
-            shares connections between transactions. [TRANSFERD_LISTEN_DATABASE_URL]
+            Leads directly to PostgreSQL for LISTEN and for migrations, when the database's URL leads \
+            to a pooler that shares connections between transactions. \
+            [TRANSFERD_LISTEN_DATABASE_URL]
             """
     )
     var listenDatabaseURL: String?

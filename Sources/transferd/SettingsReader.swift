@@ -10,6 +10,9 @@ struct SettingsReader {
 
     init(environment: [String: String]) { self.environment = environment }
 
+    /// Notes what is wrong with settings that do not fit each other.
+    mutating func refuse(_ problem: String) { problems.append(problem) }
+
     /// An empty variable counts as absent.
     func text(_ option: String?, _ variable: String) -> String? {
         option ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }

@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+import TransferTestSupport
+import TransferWire
+
+/// The service behind a pooler that gives out sessions by the transaction.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct PoolerTests {
+    /// The private cluster of an instance that answers clients, with a pooler in front of it.
+    private struct Setting {
+        let directory = DataDirectory()
+        let front: ServiceProcess
+        let pooler: TransactionPooler
+        let direct: String
+
+        init() async throws {
+            front = try await ServiceProcess(in: directory, ["--roles", "api"])
+            let socket = "\(directory.path)/run"
+            direct = "host=\(socket) user=transferd dbname=postgres"
+            pooler = try await TransactionPooler(
+                inFrontOf: socket,
+                user: "transferd",
+                database: "postgres"
+            )
+        }
+
+        func pooled(_ options: [String]) async throws -> ServiceProcess {
+            try await ServiceProcess(
+                in: directory,
+                ["--database-url", pooler.url, "--pooler", "transaction"] + options
+            )
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aSessionRunsToItsEndThroughIt(isHeard: Bool) async throws {
+        let setting = try await Setting()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let body = OriginBody.random(seed: 1, size: 20_000)
+        origin.when("/file") { .file(body, etag: "\"1\"", for: $0) }
+        let receiver = try WebhookReceiver()
+        let service = try await setting.pooled(
+            isHeard ? ["--listen-database-url", setting.direct] : ["--listen", "off"]
+        )
+        let client = try APIClient(service, key: setting.directory.apiKey())
+        try await eventually("the instance is ready") {
+            await client.status("GET", "/readyz") == 200
+        }
+        let health = try await client.get("/health", as: HealthDocument.self)
+        #expect(health.signals.status == (isHeard ? "pass" : "off"))
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let hook = #"{"url":"\#(receiver.open())"}"#
+        #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
+        var ids: [String] = []
+        // Many small requests and many at once, so that sessions change hands.
+        for _ in 0..<20 {
+            ids += try await client.submit(
+                Array(repeating: origin.url("/file"), count: 10),
+                to: "s"
+            )
+        }
+        for id in ids {
+            try await eventually("the task is completed") {
+                try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"
+            }
+        }
+        let events = try await client.events(of: "s")
+        let messages = try await receiver.messages(events.count)
+        #expect(messages.count == events.count)
+        #expect(events.last?.type == "session.events_finished")
+        for process in [service, setting.front] { #expect(await process.terminate() == 0) }
+    }
+
+    @Test func whatNeedsASessionOfItsOwnIsRefusedWithWhatToDo() async throws {
+        let setting = try await Setting()
+        await #expect {
+            _ = try await setting.pooled([])
+        } throws: {
+            "\($0)".contains("TRANSFERD_LISTEN_DATABASE_URL, past the pooler, or off")
+        }
+        let status = try await Program.run(
+            ["migrate", "--database-url", setting.pooler.url, "--pooler", "transaction"]
+                + setting.directory.options
+        ).status
+        #expect(status != 0)
+        let reverted = try await Program.run(
+            ["migrate", "--database-url", setting.direct, "--revert", "1"]
+                + setting.directory.options
+        )
+        #expect(reverted.output.contains("reverted 1"))
+        await #expect {
+            _ = try await setting.pooled(["--listen", "off"])
+        } throws: {
+            "\($0)".contains("The database lacks 1 migrations")
+        }
+        // The one that may go past the pooler applies it.
+        let service = try await setting.pooled(["--listen-database-url", setting.direct])
+        #expect(await service.terminate() == 0)
+        #expect(await setting.front.terminate() == 0)
+    }
+}

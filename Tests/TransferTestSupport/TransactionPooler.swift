@@ -1,0 +1,65 @@
+import Foundation
+import Glibc
+
+/// A real pooler that gives out sessions by the transaction: pgbouncer as a child process, on a
+/// socket of its own.
+package final class TransactionPooler: Sendable {
+    private let folder: String
+    private let program: SpawnedProgram
+
+    private static let paths = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"]
+    /// Fewer than a service has connections, so that each is used by many.
+    private static let sessionsMax = 3
+
+    /// Starts it in front of the server whose socket is in `server`, and waits for its own.
+    ///
+    /// - Throws: ``NeverHappened`` without a pgbouncer, or what the system refuses.
+    package init(
+        inFrontOf server: String,
+        user: String,
+        database: String
+    ) async throws {
+        let folder = "/tmp/transferd-pooler-\(UUID().uuidString.lowercased())"
+        guard let path = Self.paths.first(where: { access($0, X_OK) == 0 }) else {
+            throw NeverHappened(what: "pgbouncer is there (apt-get install pgbouncer)")
+        }
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        // It refuses to be root, and makes its socket as the account it becomes.
+        try files.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder)
+        let configuration = """
+            [databases]
+            pooled = host=\(server) user=\(user) dbname=\(database)
+            [pgbouncer]
+            unix_socket_dir = \(folder)
+            unix_socket_mode = 0777
+            listen_addr =
+            auth_type = any
+            pool_mode = transaction
+            default_pool_size = \(Self.sessionsMax)
+            """
+        let file = "\(folder)/pgbouncer.ini"
+        try configuration.write(toFile: file, atomically: true, encoding: .utf8)
+        let account = geteuid() == 0 ? ["-u", "postgres"] : []
+        self.folder = folder
+        program = try SpawnedProgram(
+            // Whatever happens to the test, no pooler outlives it for long.
+            ["timeout", "300", path, "-q"] + account + [file],
+            in: folder,
+            environment: [:],
+            descriptors: [nil, nil, nil]
+        )
+        try await eventually("the pooler listens") {
+            files.fileExists(atPath: "\(folder)/.s.PGSQL.6432")
+        }
+    }
+
+    deinit {
+        program.terminate()
+        // A directory that stays is no harm to the result of a test.
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Leads through it.
+    package var url: String { "host=\(folder) port=6432 dbname=pooled user=any" }
+}
