@@ -68,7 +68,9 @@ import TransferWire
         let messages = try await receiver.messages(events.count)
         #expect(messages.count == events.count)
         #expect(events.last?.type == "session.events_finished")
-        for process in [service, setting.front] { #expect(await process.terminate() == 0) }
+        #expect(await service.terminate() == 0, "the one behind the pooler")
+        #expect(await setting.front.terminate() == 0, "the one with the private cluster")
+        withExtendedLifetime(setting) {}
     }
 
     @Test func whatNeedsASessionOfItsOwnIsRefusedWithWhatToDo() async throws {
@@ -97,5 +99,6 @@ import TransferWire
         let service = try await setting.pooled(["--listen-database-url", setting.direct])
         #expect(await service.terminate() == 0)
         #expect(await setting.front.terminate() == 0)
+        withExtendedLifetime(setting) {}
     }
 }
