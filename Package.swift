@@ -154,8 +154,12 @@ let package = Package(
         // Measures the service beside its peers; `make bench`.
         .executableTarget(
             name: "transferd-bench",
-            dependencies: ["Curl", "FaultProxy", "TransferWire", argumentParser],
+            dependencies: [
+                "Curl", "EmbeddedPostgres", "EventLoop", "FaultProxy", "Postgres", "TransferModel",
+                "TransferStore", "TransferWire", argumentParser, logging,
+            ],
             path: "Benchmarks",
+            exclude: ["pgqueuer-rates.py"],
             swiftSettings: swiftSettings
         ),
 

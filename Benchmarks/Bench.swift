@@ -9,7 +9,15 @@ import Glibc
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transferd-bench",
-        abstract: "Measure the service beside curl --parallel and aria2."
+        abstract: "Measure the service beside its peers.",
+        discussion: """
+            Parts, for --only: "at rest", "submit", "claim and complete", "backlog", \
+            "cost of a task", "snapshot", "delayed", "instances", and each contender of the last \
+            part by its name, such as "16 KiB".
+
+            All of it takes about a quarter of an hour. A backlog of 10,000,000 takes half an hour \
+            and 15 GB by itself, and five million delayed tasks two minutes.
+            """
     )
 
     @Option(help: "The built service.")
@@ -33,7 +41,7 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Bytes a second of each connection on that line.")
     var narrowRate: Int64 = 8_000_000
 
-    @Option(help: "Only the contenders whose name holds this.")
+    @Option(help: "Only the parts and contenders whose name holds this.")
     var only = ""
 
     @Option(help: "Where files go; a file system that can be flushed, so not tmpfs.")
@@ -51,6 +59,28 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "Slow transfers at once, whose memory is told first; 0 for none.")
     var slow = 0
 
+    @Option(help: "Tasks that wait while claims and submits are timed, from 100,000; 0 for none.")
+    var backlog = 1_000_000
+
+    @Option(help: "Seconds for which a snapshot is held; 0 for none.")
+    var snapshot = 60
+
+    @Option(help: "Tasks whose time has not come, beside which files are downloaded; 0 for none.")
+    var delayed = 0
+
+    @Option(help: "Workers at most on one database; 0 for none.")
+    var instances = 4
+
+    @Option(help: "A Python that has pgqueuer.")
+    var pgqueuerPython = Bench.pgqueuerPythonDefault
+
+    /// Where `.ci/setup --bench` makes it.
+    static var pgqueuerPythonDefault: String {
+        let environment = ProcessInfo.processInfo.environment
+        let caches = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "/root")/.cache"
+        return "\(caches)/transferd-bench/bin/python"
+    }
+
     @Flag(help: "Measure the service alone, for work on it.")
     var alone = false
 
@@ -67,7 +97,16 @@ struct Bench: AsyncParsableCommand {
         guard files > 0, files % Submission.batchMax == 0, rounds > 0 else {
             throw ValidationError("--files is a multiple of \(Submission.batchMax), from it on.")
         }
+        guard backlog >= 0, backlog % Backlog.perSession == 0 else {
+            throw ValidationError("--backlog is a multiple of \(Backlog.perSession), or 0.")
+        }
+        guard snapshot >= 0, delayed >= 0, instances >= 0 else {
+            throw ValidationError("--snapshot, --delayed and --instances are from 0 on.")
+        }
     }
+
+    /// Whether a part or contender is asked for.
+    private func isWanted(_ name: String) -> Bool { only.isEmpty || name.contains(only) }
 
     func run() async throws {
         let folder = try Folder(in: folder)
@@ -88,7 +127,7 @@ struct Bench: AsyncParsableCommand {
             ).measure()
         }
         var table = Table()
-        if downloads > 0, only.isEmpty || "at rest".contains(only) {
+        if downloads > 0, isWanted("at rest") {
             try await AtRest(
                 program: transferd,
                 folder: folder,
@@ -96,67 +135,83 @@ struct Bench: AsyncParsableCommand {
                 subscriptions: subscriptions
             ).measure(into: &table)
         }
-        let service = try await Service(
+        if !alone { try await measureQueue(folder, into: &table) }
+        try await measureRounds(folder, origin, into: &table)
+        try await Contest(
             program: transferd,
             folder: folder,
-            parallel: parallel
-        )
-        defer { service.stop() }
-        let aria2 = try await Aria2(folder: folder, parallel: parallel)
-        defer { aria2.stop() }
-        let curl = CurlCommand(folder: folder, parallel: parallel)
+            origin: origin,
+            files: files,
+            webhooks: webhooks,
+            rounds: rounds,
+            parallel: parallel,
+            isWanted: { isWanted($0) && (!alone || $0.hasSuffix("transferd")) }
+        ).measure(into: &table)
+        table.print()
+    }
 
-        for round in 1...rounds {
-            print("round \(round) of \(rounds)")
-            let small = origin.smallURLs(count: files)
-            // A tenth of the files: the rate does not depend on it and aria2 takes its time.
-            let some = Array(small.prefix(files / 10))
-            let large = [origin.largeURL]
-            let checksum = ",\"checksums\":{\"sha-256\":\"\(origin.largeSHA256)\"}"
-            let many = "\"segments_max\":16"
-            let middle = [origin.middleURL]
-            let contenders: [(String, () async throws -> Double)] = [
-                ("\(files) x 16 KiB, transferd", { try await service.download(small) }),
-                ("\(files) x 16 KiB, curl --parallel", { try await curl.download(small) }),
-                ("\(files) x 16 KiB, aria2 RPC", { try await aria2.download(some) * 10 }),
-                (
-                    "\(webhooks) webhooks, transferd",
-                    { try await service.deliver(webhooks, to: origin) }
-                ),
-                ("1 large file, transferd", { try await service.download(large) }),
-                (
-                    "1 large file, sha-256, transferd",
-                    { try await service.download(large, task: checksum) }
-                ),
-                (
-                    "1 narrow line, 16, transferd",
-                    { try await service.download(middle, configuration: many) }
-                ),
-                ("1 narrow line, transferd", { try await service.download(middle) }),
-                ("1 narrow line, aria2c -x16", { try await aria2.download(overMany: middle[0]) }),
-                ("1 narrow line, curl", { try await curl.download(middle) }),
-                ("1 large file, curl", { try await curl.download(large) }),
-                ("1 large file, curl, sync", { try await curl.download(large, durably: true) }),
-            ]
-            for (name, measure) in contenders where !alone || name.hasSuffix("transferd") {
-                guard only.isEmpty || name.contains(only) else { continue }
-                // What one left unwritten, the next must not be made to wait for.
-                sync()
-                let isWebhooks = name.hasPrefix("\(webhooks) webhooks")
-                table.add(name, try await measure(), for: isWebhooks ? webhooks : nil)
-            }
+    /// The queue by itself, without transfers.
+    private func measureQueue(_ folder: Folder, into table: inout Table) async throws {
+        let pgqueuer = Pgqueuer(python: pgqueuerPython)
+        if isWanted(SubmitRate.name) {
+            try await SubmitRate(program: transferd, folder: folder, pgqueuer: pgqueuer)
+                .measure(into: &table)
         }
-        table.print(
-            comparing: [
-                ("\(files) x 16 KiB, transferd", "\(files) x 16 KiB, curl --parallel"),
-                ("\(files) x 16 KiB, transferd", "\(files) x 16 KiB, aria2 RPC"),
-                ("1 large file, transferd", "1 large file, curl"),
-                ("1 large file, transferd", "1 large file, curl, sync"),
-                ("1 large file, sha-256, transferd", "1 large file, transferd"),
-                ("1 narrow line, 16, transferd", "1 narrow line, aria2c -x16"),
-                ("1 narrow line, transferd", "1 narrow line, aria2c -x16"),
-                ("1 narrow line, 16, transferd", "1 narrow line, curl"),
-            ])
-        try print("service CPU \(service.cpuSeconds()) s, peak memory \(service.peakMiB()) MiB")
+        if isWanted(ClaimRate.name) {
+            try await ClaimRate(program: transferd, folder: folder, pgqueuer: pgqueuer)
+                .measure(into: &table)
+        }
+        if backlog > 0, isWanted(Backlog.name) {
+            try await Backlog(program: transferd, folder: folder, size: backlog)
+                .measure(into: &table)
+        }
+    }
+
+    /// Rounds of small files in circumstances that burden the queue.
+    private func measureRounds(
+        _ folder: Folder,
+        _ origin: Origin,
+        into table: inout Table
+    ) async throws {
+        if isWanted(TaskCost.name) {
+            try await TaskCost(
+                program: transferd,
+                folder: folder,
+                origin: origin,
+                files: files,
+                parallel: parallel
+            ).measure(into: &table)
+        }
+        if snapshot > 0, isWanted(HeldSnapshot.name) {
+            try await HeldSnapshot(
+                program: transferd,
+                folder: folder,
+                origin: origin,
+                files: files,
+                parallel: parallel,
+                duration: .seconds(snapshot)
+            ).measure(into: &table)
+        }
+        if delayed > 0, isWanted(DelayedTasks.name) {
+            try await DelayedTasks(
+                program: transferd,
+                folder: folder,
+                origin: origin,
+                files: files,
+                parallel: parallel,
+                rounds: rounds,
+                count: delayed
+            ).measure(into: &table)
+        }
+        if instances > 0, isWanted(Fleet.name) {
+            try await Fleet(
+                program: transferd,
+                folder: folder,
+                origin: origin,
+                files: files,
+                parallel: parallel,
+                workersMax: instances
+            ).measure(into: &table)
+        }
     }
 }

@@ -13,6 +13,8 @@ struct Origin {
     private let narrow: FaultProxy
     /// Bytes a second to one who asks for a slow file, which has as many as a small one.
     private static let slowRate = 128
+    /// Bytes a second to one who asks for a paced file, which therefore takes two seconds.
+    private static let pacedRate = smallBytes / 2
     /// Addresses that it listens on.
     private static let hosts = 16
     /// Connections and open files.
@@ -61,6 +63,7 @@ struct Origin {
                     location = /hook { return 204; }
                     location = /requests { stub_status; }
                     location /slow/ { try_files /small =404; limit_rate \(Self.slowRate); }
+                    location /paced/ { try_files /small =404; limit_rate \(Self.pacedRate); }
                 }
             }
             """,
@@ -79,6 +82,11 @@ struct Origin {
         (0..<count).map { "http://127.0.0.\($0 % Self.hosts + 1):\(port)/slow/\($0)" }
     }
 
+    /// Files that take two seconds each.
+    func pacedURLs(count: Int) -> [String] {
+        (0..<count).map { "http://127.0.0.1:\(port)/paced/\($0)" }
+    }
+
     var largeURL: String { "http://127.0.0.1:\(port)/large" }
 
     /// A file behind the narrow line.
@@ -89,16 +97,31 @@ struct Origin {
 
     /// How many requests there were so far, with this one.
     func requestCount() async throws -> Int {
+        // The third line holds accepted, handled, requests.
+        guard let count = try await status(line: 2).last else {
+            throw Program.Failure(description: "nginx does not count")
+        }
+        return count
+    }
+
+    /// How many requests are being answered, without this one.
+    func requestsAtOnce() async throws -> Int {
+        // The fourth line holds reading, writing, waiting.
+        let numbers = try await status(line: 3)
+        guard numbers.count == 3 else {
+            throw Program.Failure(description: "nginx does not count")
+        }
+        return numbers[0] + numbers[1] - 1
+    }
+
+    /// The numbers in a line of nginx's `stub_status`.
+    private func status(line: Int) async throws -> [Int] {
         let text = String(
             decoding: try await Web.send("GET", "http://127.0.0.1:\(port)/requests"),
             as: UTF8.self
         )
-        // The third line holds accepted, handled, requests.
-        let numbers = text.split(separator: "\n").dropFirst(2).first?.split(separator: " ")
-        guard let last = numbers?.last, let count = Int(last) else {
-            throw Program.Failure(description: "nginx does not count")
-        }
-        return count
+        let words = text.split(separator: "\n").dropFirst(line).first?.split(separator: " ") ?? []
+        return words.compactMap { Int($0) }
     }
 
     func stop() {

@@ -7,25 +7,33 @@ struct Program {
         let description: String
     }
 
+    /// Whether it is installed.
+    static func exists(_ name: String) -> Bool { path(of: name) != nil }
+
+    private static func path(of name: String) -> String? {
+        let candidates = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
+        return candidates.first(where: FileManager.default.isExecutableFile)
+    }
+
     private static let folders = [
         "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
     ]
 
-    /// Starts `name` with its output thrown away, or piped.
+    /// Starts `name` with its output thrown away, or piped, and likewise what it complains of.
     static func start(
         _ name: String,
         _ arguments: [String],
-        output: Any? = FileHandle.nullDevice
+        output: Any? = FileHandle.nullDevice,
+        errors: FileHandle = FileHandle.nullDevice
     ) throws -> Process {
-        let candidates = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
-        guard let path = candidates.first(where: FileManager.default.isExecutableFile) else {
-            throw Failure(description: "\(name) is missing: apt-get install nginx-light aria2 curl")
+        guard let path = path(of: name) else {
+            throw Failure(description: "\(name) is missing: run .ci/setup --bench")
         }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
         process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
+        process.standardError = errors
         try process.run()
         return process
     }
@@ -42,7 +50,7 @@ struct Program {
     /// Runs `name` to its end and returns what it has written.
     static func output(_ name: String, _ arguments: [String]) throws -> String {
         let pipe = Pipe()
-        let process = try start(name, arguments, output: pipe)
+        let process = try start(name, arguments, output: pipe, errors: .standardError)
         let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {

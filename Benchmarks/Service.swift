@@ -7,13 +7,15 @@ enum Submission {
     static let batchMax = 1000
 }
 
-/// transferd on its private PostgreSQL, with the settings a user would have but for the caps.
+/// transferd, on its private PostgreSQL or another, with the settings a user would have but for the
+/// caps.
 struct Service {
     private let process: Process
     /// Its data directory.
     let data: String
-    private let base: String
-    private let key: String
+    /// Its address.
+    let base: String
+    let key: String
 
     private struct Address: Decodable {
         let port: Int
@@ -27,17 +29,56 @@ struct Service {
     /// The service's own bound.
     private static let connectionsPerHostMax = 1000
 
+    /// Starts it with a private PostgreSQL.
     init(program: String, folder: Folder, parallel: Int) async throws {
-        data = try folder.directory("service")
+        try await self.init(
+            program: program,
+            data: try folder.directory("service"),
+            key: nil,
+            parallel: parallel,
+            perHost: parallel,
+            options: []
+        )
+    }
+
+    /// Starts it on a database that others may use too, with `roles` separated by commas, nil for all
+    /// of them, and as many transfers at once as are `parallel`, of which `perHost` are to one host;
+    /// nil for as many.
+    init(
+        program: String,
+        database: Database,
+        roles: String? = nil,
+        parallel: Int,
+        perHost: Int? = nil
+    ) async throws {
+        try await self.init(
+            program: program,
+            data: database.data,
+            key: database.key,
+            parallel: parallel,
+            perHost: perHost ?? parallel,
+            options: ["--database-url", database.url] + (roles.map { ["--roles", $0] } ?? [])
+        )
+    }
+
+    private init(
+        program: String,
+        data: String,
+        key: String?,
+        parallel: Int,
+        perHost: Int,
+        options: [String]
+    ) async throws {
+        self.data = data
         let pipe = Pipe()
         process = try Program.start(
             program,
             [
                 "serve", "--port", "0", "--data-directory", data, "--allow-network", "127.0.0.0/8",
                 "--concurrency", "\(parallel)",
-                "--connections-per-host", "\(min(parallel, Self.connectionsPerHostMax))",
+                "--connections-per-host", "\(min(perHost, Self.connectionsPerHostMax))",
                 "--log-level", "error",
-            ],
+            ] + options,
             output: pipe
         )
         var line = Data()
@@ -48,7 +89,9 @@ struct Service {
         }
         let address = try JSONDecoder().decode(Address.self, from: line)
         base = "http://127.0.0.1:\(address.port)"
-        key = try String(contentsOfFile: "\(data)/api-key", encoding: .utf8)
+        self.key =
+            try key
+            ?? String(contentsOfFile: "\(data)/api-key", encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 

@@ -1,16 +1,25 @@
+import Glibc
+
 /// Figures by what was measured, round by round; mostly the seconds of a contender.
 struct Table {
     enum Unit: String {
         case seconds = "s"
         case milliseconds = "ms"
+        case microseconds = "µs"
         case percent = "% of a core"
         case perSecond = "a second"
+        case bytes = "bytes"
+        case count = ""
+
+        /// Whether more of it is better.
+        var isRate: Bool { self == .perSecond }
     }
 
     private var order: [String] = []
     private var values: [String: [Double]] = [:]
     private var units: [String: Unit] = [:]
     private var counts: [String: Int] = [:]
+    private var pairs: [(String, String)] = []
 
     /// Takes note of a figure; a further one of the same name belongs to another round.
     ///
@@ -30,10 +39,19 @@ struct Table {
         units[name] = unit
         counts[name] = count
         Swift.print("  \(name): \(Self.format(value)) \(unit.rawValue)")
+        // Whoever waits for minutes sees how far it is, also through a pipe.
+        fflush(nil)
     }
 
-    /// Prints the medians, and how many times as fast the first of each pair is as the second.
-    func print(comparing pairs: [(String, String)]) {
+    /// Takes note that the first is to be compared with the second.
+    mutating func compare(_ first: String, to second: String) {
+        guard !pairs.contains(where: { $0 == (first, second) }) else { return }
+        pairs.append((first, second))
+    }
+
+    /// Prints the medians, and how many times as fast, or as cheap, the first of each pair is as the
+    /// second.
+    func print() {
         Swift.print("\nmedians")
         for name in order {
             let values = values[name] ?? []
@@ -44,14 +62,17 @@ struct Table {
                 "  (\(Self.format(values.min() ?? 0))…\(Self.format(values.max() ?? 0)))\(rate)"
             )
         }
-        Swift.print("\nratios of speed, round by round")
+        Swift.print("\nratios of speed or thrift, round by round")
         for (first, second) in pairs where values[first] != nil && values[second] != nil {
-            let ratios = zip(values[first] ?? [], values[second] ?? []).map { $1 / $0 }
+            let isRate = units[first]?.isRate ?? false
+            let ratios = zip(values[first] ?? [], values[second] ?? []).map {
+                isRate ? $0 / $1 : $1 / $0
+            }
             Swift.print("  \(Self.format(Self.median(ratios))) x  \(first)  to  \(second)")
         }
     }
 
-    private static func median(_ values: [Double]) -> Double {
+    static func median(_ values: [Double]) -> Double {
         let sorted = values.sorted()
         guard !sorted.isEmpty else { return 0 }
         return sorted[sorted.count / 2]

@@ -1,0 +1,204 @@
+import Foundation
+import TransferModel
+import TransferStore
+
+/// What claiming and submitting cost beside many tasks that wait, and whether that grows with them.
+struct Backlog {
+    let program: String
+    let folder: Folder
+    /// How many tasks wait; compared with ``small``.
+    let size: Int
+
+    static let name = "backlog"
+    /// The backlog that others are compared with.
+    static let small = 10_000
+    /// As many as a session is said to hold.
+    static let perSession = 100_000
+
+    private static let claimed = 200
+    /// The engine's own bound where nobody sets one.
+    private static let perLane = 6
+    /// In each as many tasks are submitted as are then claimed and completed.
+    private static let rounds = 60
+    /// After them every statement has its plan.
+    private static let warmUpRounds = 5
+
+    /// Who may get a connection.
+    private enum View: String {
+        case all = ""
+        /// The host with nearly all tasks has all its connections.
+        case besideFull = " that is full"
+    }
+
+    /// One backlog, and what was measured beside it.
+    private struct Queue {
+        let size: Int
+        let database: Database
+        let worker: WorkerIdentity
+        let identifiers: [String]
+        /// Where among the hosts the next claim begins.
+        var position: Lane
+        /// Milliseconds of each call.
+        var claims: [Double] = []
+        var submits: [Double] = []
+        /// Tasks.
+        var claimed = 0
+        var submitted = 0
+    }
+
+    func measure(into table: inout Table) async throws {
+        let databases = [
+            try await Database(program: program, folder: folder),
+            try await Database(program: program, folder: folder),
+        ]
+        do {
+            for spread in Database.Spread.allCases {
+                var queues: [Queue] = []
+                for (size, database) in zip([Self.small, size], databases) {
+                    queues.append(try await queue(size, spread, database))
+                }
+                for view in spread == .one ? [View.all, .besideFull] : [.all] {
+                    try await measure(&queues, spread, view, &table)
+                }
+            }
+        } catch {
+            for database in databases { await database.stop() }
+            throw error
+        }
+        for database in databases { await database.stop() }
+    }
+
+    /// Makes a backlog.
+    private func queue(
+        _ size: Int,
+        _ spread: Database.Spread,
+        _ database: Database
+    ) async throws -> Queue {
+        try await database.clear()
+        let start = ContinuousClock.now
+        var identifiers: [String] = []
+        var sessions: [SessionID] = []
+        for number in 0..<max(1, size / Self.perSession) {
+            let identifier = "\(spread.rawValue), \(number)"
+            identifiers.append(identifier)
+            sessions.append(try await database.putSession(identifier))
+        }
+        try await database.makeReady(size, in: sessions, spread: spread)
+        try await database.settle()
+        let seconds = ((ContinuousClock.now - start) / .seconds(1)).rounded()
+        print("  \(size) tasks wait for \(spread.rawValue), made in \(seconds) s")
+        return Queue(
+            size: size,
+            database: database,
+            worker: try await database.worker(),
+            identifiers: identifiers,
+            position: Lane(key: .min)
+        )
+    }
+
+    /// Measures `queues` in turn, round by round, so that all share what else the machine does.
+    private func measure(
+        _ queues: inout [Queue],
+        _ spread: Database.Spread,
+        _ view: View,
+        _ table: inout Table
+    ) async throws {
+        for round in 0..<Self.warmUpRounds + Self.rounds {
+            for index in queues.indices {
+                if round == Self.warmUpRounds {
+                    queues[index].claims = []
+                    queues[index].submits = []
+                    queues[index].claimed = 0
+                    queues[index].submitted = 0
+                    try await queues[index].database.forgetCosts()
+                }
+                try await work(&queues[index], round, spread, view)
+            }
+        }
+        for queue in queues {
+            let hosts = "\(spread.rawValue)\(view.rawValue)"
+            func name(_ what: String, _ size: Int) -> String { "\(what), \(size) wait, \(hosts)" }
+            func add(_ what: String, _ value: Double, _ unit: Table.Unit) {
+                table.add(name(what, queue.size), value, in: unit)
+                guard queue.size != Self.small else { return }
+                table.compare(name(what, queue.size), to: name(what, Self.small))
+            }
+            for (what, values) in [("claim", queue.claims), ("submit", queue.submits)] {
+                let sorted = values.sorted()
+                for percent in [50, 99] {
+                    let value = sorted[min(sorted.count * percent / 100, sorted.count - 1)]
+                    add("\(what) p\(percent)", value, .milliseconds)
+                }
+            }
+            for (kind, what, rows) in [
+                (Database.Kind.claim, "claim", queue.claimed),
+                (.submit, "submit", queue.submitted),
+            ] {
+                let cost = try await queue.database.cost(of: kind)
+                let count = Double(max(1, rows))
+                add("buffers a row, \(what)", Double(cost.buffers) / count, .count)
+                add(
+                    "PostgreSQL's time a row, \(what)",
+                    cost.milliseconds * 1000 / count,
+                    .microseconds
+                )
+                table.add(
+                    name("buffers a row not in memory, \(what)", queue.size),
+                    Double(cost.reads) / count,
+                    in: .count
+                )
+            }
+        }
+    }
+
+    /// Submits, claims and completes, so that as many wait afterwards as before.
+    private func work(
+        _ queue: inout Queue,
+        _ round: Int,
+        _ spread: Database.Spread,
+        _ view: View
+    ) async throws {
+        let database = queue.database
+        let full = Database.Spread.fullLane
+        let isSpread = spread == .many || view == .besideFull
+        // For one host, where that is the first that is looked at.
+        let first = spread == .many ? Lane(key: .min) : Lane(key: full.key - 1)
+        let perLane = isSpread ? Self.perLane : Self.claimed
+        let tasks = database.submissions(Submission.batchMax) { index in
+            isSpread ? Lane(key: Int64(index % Database.Spread.lanes)) : full
+        }
+        let identifier = queue.identifiers[round % queue.identifiers.count]
+        queue.submits.append(
+            try await milliseconds { try await database.submit(tasks, to: identifier) }
+        )
+        queue.submitted += tasks.count
+        for _ in 0..<Submission.batchMax / Self.claimed {
+            let position = isSpread ? max(queue.position.key, first.key) : first.key
+            var claims: [TaskClaim] = []
+            let time = try await milliseconds {
+                claims = try await database.claim(
+                    Self.claimed,
+                    by: queue.worker,
+                    perLane: perLane,
+                    after: Lane(key: position),
+                    busy: view == .besideFull ? [full: perLane] : [:]
+                )
+            }
+            let lanes = Set(claims.map(\.lane.key))
+            let isCutShort =
+                claims.count == Self.claimed || lanes.count == TransferStore.claimLanesMax
+            // As the engine does: on behind the last host, or from the first again.
+            queue.position = isCutShort ? Lane(key: lanes.max() ?? first.key) : first
+            guard !claims.isEmpty else { continue }
+            queue.claims.append(time)
+            queue.claimed += claims.count
+            _ = try await database.complete(claims)
+        }
+    }
+
+    private func milliseconds(_ body: () async throws -> Void) async rethrows -> Double {
+        let start = ContinuousClock.now
+        try await body()
+        return (ContinuousClock.now - start) / .milliseconds(1)
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import TransferModel
+import TransferStore
+
+/// What the API and the engine do, without either.
+extension Database {
+    private static let result = TransferResult(
+        httpStatus: 200,
+        bytesReceived: 0,
+        contentType: "application/octet-stream",
+        etag: nil,
+        isLengthVerified: true
+    )
+
+    func putSession(_ identifier: String) async throws -> SessionID {
+        let result = try await store.putSession(
+            tenant: tenant,
+            identifier: identifier,
+            configuration: SessionConfiguration()
+        )
+        guard case .created(let session) = result else {
+            throw Program.Failure(description: "no session: \(result)")
+        }
+        return session.id
+    }
+
+    /// Tasks as the API makes them.
+    func submissions(
+        _ count: Int,
+        _ areUploads: Bool = false,
+        lane: (Int) -> Lane
+    ) -> [TaskSubmission] {
+        (0..<count).map { index in
+            TaskSubmission(
+                id: TaskID(.version7()),
+                url: "http://127.0.0.1:9/small/\(index)",
+                lane: lane(index),
+                request: areUploads
+                    ? TransferRequest(kind: .upload, method: "PUT", upload: .data([1, 2, 3]))
+                    : TransferRequest()
+            )
+        }
+    }
+
+    func submit(_ tasks: [TaskSubmission], to identifier: String) async throws {
+        let result = try await store.submit(tasks, tenant: tenant, sessionIdentifier: identifier)
+        guard case .accepted = result else {
+            throw Program.Failure(description: "not accepted: \(result)")
+        }
+    }
+
+    /// Registers a worker, which nobody declares dead as long as no service runs.
+    func worker() async throws -> WorkerIdentity {
+        WorkerIdentity(incarnation: try await store.registerWorker(name: "bench"))
+    }
+
+    /// Claims up to `limit` tasks, as the engine does: `perLane` to one host, nil for any number,
+    /// beginning behind the host `after`, beside the connections to hosts that are `busy`.
+    func claim(
+        _ limit: Int,
+        by worker: WorkerIdentity,
+        perLane: Int? = nil,
+        after: Lane = Lane(key: .min),
+        busy: [Lane: Int] = [:]
+    ) async throws -> [TaskClaim] {
+        try await store.claim(
+            TransferStore.ClaimBounds(
+                limit: limit,
+                perLane: perLane ?? limit,
+                busy: busy,
+                after: after
+            ),
+            fences: worker.reserve(limit)
+        )
+    }
+
+    /// Ends downloads as the engine does: past the point of no return, then for good.
+    func complete(_ claims: [TaskClaim]) async throws -> Int {
+        let published = try await store.publish(
+            claims.map { claim in
+                Publication(
+                    task: claim.task,
+                    fence: claim.fence,
+                    partFence: claim.fence,
+                    tenant: claim.tenant,
+                    session: claim.session,
+                    number: claim.number,
+                    destination: nil,
+                    result: Self.result,
+                    metrics: AttemptMetrics()
+                )
+            }
+        )
+        return try await store.conclude(
+            claims.filter { published.contains($0.task) }.map { claim in
+                Conclusion(
+                    task: claim.task,
+                    fence: claim.fence,
+                    verdict: .completed,
+                    metrics: AttemptMetrics()
+                )
+            }
+        ).count
+    }
+
+    /// Ends uploads.
+    func answer(_ claims: [TaskClaim]) async throws -> Int {
+        try await store.conclude(
+            claims.map { claim in
+                Conclusion(
+                    task: claim.task,
+                    fence: claim.fence,
+                    verdict: .answered(Self.result, body: []),
+                    metrics: AttemptMetrics()
+                )
+            }
+        ).count
+    }
+}

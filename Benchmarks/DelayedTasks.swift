@@ -1,0 +1,37 @@
+import Foundation
+
+/// Downloads beside many tasks whose time has not come.
+struct DelayedTasks {
+    let program: String
+    let folder: Folder
+    let origin: Origin
+    let files: Int
+    let parallel: Int
+    let rounds: Int
+    /// How many wait.
+    let count: Int
+
+    static let name = "delayed"
+
+    func measure(into table: inout Table) async throws {
+        let database = try await Database(program: program, folder: folder)
+        let service = try await Service(program: program, database: database, parallel: parallel)
+        do {
+            let alone = "\(files) x 16 KiB, nothing delayed"
+            let beside = "\(files) x 16 KiB, \(count) tasks delayed"
+            let urls = origin.smallURLs(count: files)
+            for _ in 0..<rounds { table.add(alone, try await service.download(urls), for: files) }
+            let session = try await database.putSession(Self.name)
+            try await database.makeDelayed(count, in: session)
+            try await database.settle()
+            for _ in 0..<rounds { table.add(beside, try await service.download(urls), for: files) }
+            table.compare(beside, to: alone)
+        } catch {
+            service.stop()
+            await database.stop()
+            throw error
+        }
+        service.stop()
+        await database.stop()
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+
+/// Several workers on one database: how fast they are together, what the origin sees of it, and
+/// whether any task ends twice.
+struct Fleet {
+    let program: String
+    let folder: Folder
+    let origin: Origin
+    let files: Int
+    let parallel: Int
+    /// How many workers at most; half as many and one are measured too.
+    let workersMax: Int
+
+    static let name = "instances"
+
+    /// Connections to one host that each worker is allowed, where those are looked at.
+    private static let cap = 8
+    /// Files that take two seconds each.
+    private static let pacedFiles = 96
+
+    func measure(into table: inout Table) async throws {
+        let counts = Set([1, max(1, workersMax / 2), workersMax]).sorted()
+        for count in counts {
+            let database = try await Database(program: program, folder: folder)
+            do {
+                try await measure(count, database, &table)
+            } catch {
+                await database.stop()
+                throw error
+            }
+            await database.stop()
+        }
+    }
+
+    private func measure(
+        _ count: Int,
+        _ database: Database,
+        _ table: inout Table
+    ) async throws {
+        func name(_ count: Int) -> String { "\(files) x 16 KiB, \(count) instances" }
+        let api = try await Service(
+            program: program,
+            database: database,
+            roles: "api,webhooks",
+            parallel: parallel
+        )
+        defer { api.stop() }
+        let seconds = try await withWorkers(count, database, perHost: parallel) {
+            try await api.download(origin.smallURLs(count: files))
+        }
+        table.add(name(count), seconds, for: files)
+        if count > 1 { table.compare(name(count), to: name(1)) }
+        let most = try await withWorkers(count, database, perHost: Self.cap) {
+            try await mostAtOnce(api)
+        }
+        table.add(
+            "most requests at once to one host, \(Self.cap) allowed, \(count) instances",
+            Double(most),
+            in: .count
+        )
+        let ends = try await database.ends()
+        guard ends.repeated == 0, ends.count == files + Self.pacedFiles else {
+            throw Program.Failure(
+                description: "\(ends.count) ends of \(files + Self.pacedFiles) tasks, "
+                    + "\(ends.repeated) tasks ended more than once"
+            )
+        }
+        print("  \(ends.count) tasks ended once each with \(count) instances")
+    }
+
+    /// What the origin sees at once, while files come slowly.
+    private func mostAtOnce(_ api: Service) async throws -> Int {
+        let watch = Task {
+            var most = 0
+            while !Task.isCancelled {
+                most = max(most, try await origin.requestsAtOnce())
+                // The origin's files take a hundred times as long.
+                try? await Task.sleep(for: .milliseconds(20))
+            }
+            return most
+        }
+        do {
+            _ = try await api.download(origin.pacedURLs(count: Self.pacedFiles))
+        } catch {
+            watch.cancel()
+            throw error
+        }
+        watch.cancel()
+        return try await watch.value
+    }
+
+    private func withWorkers<Result>(
+        _ count: Int,
+        _ database: Database,
+        perHost: Int,
+        _ body: () async throws -> Result
+    ) async throws -> Result {
+        var workers: [Service] = []
+        defer { for worker in workers { worker.stop() } }
+        for _ in 0..<count {
+            workers.append(
+                try await Service(
+                    program: program,
+                    database: database,
+                    roles: "worker",
+                    parallel: parallel,
+                    perHost: perHost
+                )
+            )
+        }
+        return try await body()
+    }
+}

@@ -1,0 +1,31 @@
+/// pgbench, inserting single rows, each in a transaction of its own that is flushed.
+struct Pgbench {
+    private static let clients = 32
+    /// Of each client; not a time, because its timer is a signal that our children do not get.
+    private static let inserts = 3000
+
+    /// - Returns: inserts a second.
+    static func rate(_ database: Database, folder: Folder) throws -> Double {
+        let script = try folder.write(Database.pgbenchInsert, to: "insert.sql")
+        let address = ["--host", database.host, "--username", database.user]
+        _ = try Program.output(
+            "psql",
+            address + [
+                "--no-psqlrc", "--quiet", "--command", Database.pgbenchTable, Database.peers,
+            ]
+        )
+        let text = try Program.output(
+            "pgbench",
+            address + [
+                "--no-vacuum", "--client", "\(clients)", "--jobs", "2",
+                "--transactions", "\(inserts)", "--protocol", "prepared", "--file", script,
+                Database.peers,
+            ]
+        )
+        let line = text.split(separator: "\n").first { $0.hasPrefix("tps = ") } ?? ""
+        guard let rate = line.split(separator: " ").compactMap({ Double($0) }).first else {
+            throw Program.Failure(description: "pgbench does not count")
+        }
+        return rate
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+
+/// pgqueuer, a queue on PostgreSQL, called from Python.
+struct Pgqueuer {
+    /// A Python that has it; see `.ci/setup --bench`.
+    let python: String
+
+    /// What it did a second.
+    struct Rates {
+        let enqueued: Double
+        /// Taken and completed, each with a row of its log.
+        let completed: Double
+    }
+
+    private struct Answer: Decodable {
+        let enqueue: Double
+        let complete: Double
+    }
+
+    private static let script = "Benchmarks/pgqueuer-rates.py"
+    private static let jobs = 60_000
+    private static let enqueueBatch = 1000
+    /// Its fastest: with 256 at once it took five times as long, with its default of 10 thirteen.
+    private static let completeBatch = 1000
+
+    /// Measures it, in the database of peers, with as many connections as `callers`, each with one
+    /// call at a time.
+    func rates(_ database: Database, callers: Int) throws -> Rates {
+        let text = try Program.output(
+            python,
+            [
+                Self.script, "--host", database.host, "--user", database.user,
+                "--database", Database.peers, "--jobs", "\(Self.jobs)",
+                "--enqueue-batch", "\(Self.enqueueBatch)", "--complete-batch",
+                "\(Self.completeBatch)",
+                "--callers", "\(callers)",
+            ]
+        )
+        let answer = try JSONDecoder().decode(Answer.self, from: Data(text.utf8))
+        return Rates(
+            enqueued: Double(Self.jobs) / answer.enqueue,
+            completed: Double(Self.jobs) / answer.complete
+        )
+    }
+
+    /// Whether it can be measured; if not, a sentence says why.
+    func isInstalled() -> Bool {
+        guard Program.exists(python) else {
+            print("pgqueuer is left out: there is no \(python); .ci/setup --bench makes it.")
+            return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+
+/// How many tasks a second the API takes, durably, while no worker is there to run them.
+struct SubmitRate {
+    let program: String
+    let folder: Folder
+    let pgqueuer: Pgqueuer
+
+    static let name = "submit"
+
+    /// Requests with one task each.
+    private static let requests = 20_000
+    private static let connections = 64
+    /// Requests with a thousand each.
+    private static let batches = 100
+    /// How many of those are sent at once.
+    private static let callers = [1, 4]
+
+    func measure(into table: inout Table) async throws {
+        let database = try await Database(program: program, folder: folder)
+        let service = try await Service(
+            program: program,
+            database: database,
+            roles: "api",
+            parallel: Self.connections
+        )
+        do {
+            try await measureSingles(service, database, &table)
+            try await measureBatches(service, database, &table)
+        } catch {
+            service.stop()
+            await database.stop()
+            throw error
+        }
+        service.stop()
+        await database.stop()
+    }
+
+    private func measureSingles(
+        _ service: Service,
+        _ database: Database,
+        _ table: inout Table
+    ) async throws {
+        let inserts = "inserts of one row, 32 clients, pgbench"
+        if Program.exists("pgbench") {
+            let rate = try Pgbench.rate(database, folder: folder)
+            table.add(inserts, rate, in: .perSecond)
+        } else {
+            print("pgbench is left out: it is not installed.")
+        }
+        for sessions in [1, Self.connections] {
+            let name =
+                "submit, 1 task a request, \(Self.connections) connections, "
+                + "\(sessions) session\(sessions == 1 ? "" : "s"), transferd"
+            let rate = try await rate(
+                service,
+                requests: Self.requests,
+                tasks: 1,
+                connections: Self.connections,
+                sessions: sessions
+            )
+            table.add(name, rate, in: .perSecond)
+            table.compare(name, to: inserts)
+        }
+    }
+
+    private func measureBatches(
+        _ service: Service,
+        _ database: Database,
+        _ table: inout Table
+    ) async throws {
+        for callers in Self.callers {
+            let name = "submit, \(Submission.batchMax) a request, \(callers) at once, transferd"
+            let peer = "enqueue, \(Submission.batchMax) a call, \(callers) at once, pgqueuer"
+            let rate = try await rate(
+                service,
+                requests: Self.batches,
+                tasks: Submission.batchMax,
+                connections: callers,
+                sessions: callers
+            )
+            table.add(name, rate, in: .perSecond)
+            guard pgqueuer.isInstalled() else { continue }
+            let rates = try pgqueuer.rates(database, callers: callers)
+            table.add(peer, rates.enqueued, in: .perSecond)
+            table.compare(name, to: peer)
+        }
+    }
+
+    /// - Returns: tasks a second.
+    private func rate(
+        _ service: Service,
+        requests: Int,
+        tasks: Int,
+        connections: Int,
+        sessions: Int
+    ) async throws -> Double {
+        var paths: [String] = []
+        for _ in 0..<sessions {
+            paths.append(String(try await service.session().dropFirst(service.base.count)))
+        }
+        let bodies = (0..<requests).map { request in
+            let urls = (0..<tasks).map { #"{"url":"http://127.0.0.1:9/small/\#($0)"}"# }
+            return HTTPLoad.post(
+                "\(paths[request % sessions])/tasks",
+                to: service.base,
+                key: service.key,
+                json: tasks == 1 ? urls[0] : "[\(urls.joined(separator: ","))]"
+            )
+        }
+        sync()
+        let seconds = try await HTTPLoad(base: service.base, connections: connections).send(bodies)
+        return Double(requests * tasks) / seconds
+    }
+}
