@@ -12,10 +12,9 @@ struct ClaimRate {
     static let name = "claim and complete"
 
     private static let tasks = 40_000
-    /// As many as the engine claims at once.
-    private static let batch = 256
-    /// Workers, each with one call at a time; the engine claims while it ends.
-    private static let callers = [1, 2]
+    /// The engine claims up to 256 and ends up to 500 at once.
+    private static let batch = 250
+    private static let claimsAtOnce = 2
 
     /// How a task ends.
     private enum Path: String, CaseIterable {
@@ -25,12 +24,22 @@ struct ClaimRate {
         case upload
     }
 
+    /// How calls follow each other.
+    private enum Order: String, CaseIterable {
+        /// One after the other.
+        case inTurn = "in turn"
+        /// As in the engine: what was claimed is published while what was published is completed and
+        /// the next is claimed.
+        case overlapped
+
+        /// Connections of a peer that does the like.
+        var callers: Int { self == .inTurn ? 1 : 2 }
+    }
+
     func measure(into table: inout Table) async throws {
         let database = try await Database(program: program, folder: folder)
         do {
-            for callers in Self.callers {
-                try await measure(callers, database, &table)
-            }
+            for order in Order.allCases { try await measure(order, database, &table) }
         } catch {
             await database.stop()
             throw error
@@ -39,17 +48,17 @@ struct ClaimRate {
     }
 
     private func measure(
-        _ callers: Int,
+        _ order: Order,
         _ database: Database,
         _ table: inout Table
     ) async throws {
-        let peer = "dequeue and complete, \(callers) at once, pgqueuer"
+        let peer = "dequeue and complete, \(order.callers) at once, pgqueuer"
         if pgqueuer.isInstalled() {
-            let rates = try pgqueuer.rates(database, callers: callers)
+            let rates = try pgqueuer.rates(database, callers: order.callers)
             table.add(peer, rates.completed, in: .perSecond)
         }
         for path in Path.allCases {
-            let name = "\(Self.name), \(path)s, \(callers) at once, transferd's store"
+            let name = "\(Self.name), \(path)s, \(order.rawValue), transferd's store"
             let identifier = UUID().uuidString
             _ = try await database.putSession(identifier)
             for _ in 0..<Self.tasks / Submission.batchMax {
@@ -59,13 +68,11 @@ struct ClaimRate {
                 try await database.submit(tasks, to: identifier)
             }
             sync()
+            let worker = try await database.worker()
             let start = ContinuousClock.now
-            let count = try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<callers {
-                    group.addTask { try await drain(database, path) }
-                }
-                return try await group.reduce(0, +)
-            }
+            let count =
+                try await order == .inTurn
+                ? drainInTurn(database, worker, path) : drain(database, worker, path)
             let seconds = (ContinuousClock.now - start) / .seconds(1)
             guard count == Self.tasks else {
                 throw Program.Failure(description: "\(count) of \(Self.tasks) tasks have ended")
@@ -76,16 +83,60 @@ struct ClaimRate {
     }
 
     /// Claims and ends tasks until there are none.
-    private func drain(_ database: Database, _ path: Path) async throws -> Int {
-        let worker = try await database.worker()
+    private func drainInTurn(
+        _ database: Database,
+        _ worker: WorkerIdentity,
+        _ path: Path
+    ) async throws -> Int {
         var count = 0
         while true {
-            let claims = try await database.claim(Self.batch, by: worker)
+            let claims = try await claim(database, worker)
             guard !claims.isEmpty else { return count }
-            count +=
-                try await path == .download
-                ? database.complete(claims)
-                : database.answer(claims)
+            let published = try await publish(claims, database, path)
+            count += try await end(published, database, path)
         }
+    }
+
+    /// The same with three calls at once, each for other tasks.
+    private func drain(
+        _ database: Database,
+        _ worker: WorkerIdentity,
+        _ path: Path
+    ) async throws -> Int {
+        var count = 0
+        var claimed = try await claim(database, worker)
+        var published: [TaskClaim] = []
+        while !claimed.isEmpty || !published.isEmpty {
+            let batch = claimed
+            async let next = claim(database, worker)
+            async let moved = publish(batch, database, path)
+            count += try await end(published, database, path)
+            (claimed, published) = try await (next, moved)
+        }
+        return count
+    }
+
+    private func claim(_ database: Database, _ worker: WorkerIdentity) async throws -> [TaskClaim] {
+        var claims: [TaskClaim] = []
+        for _ in 0..<Self.claimsAtOnce {
+            claims += try await database.claim(Self.batch, by: worker)
+        }
+        return claims
+    }
+
+    private func publish(
+        _ claims: [TaskClaim],
+        _ database: Database,
+        _ path: Path
+    ) async throws -> [TaskClaim] {
+        path == .download ? try await database.publish(claims) : claims
+    }
+
+    private func end(
+        _ claims: [TaskClaim],
+        _ database: Database,
+        _ path: Path
+    ) async throws -> Int {
+        try await path == .download ? database.conclude(claims) : database.answer(claims)
     }
 }

@@ -76,6 +76,12 @@ extension Database {
 
     /// Ends downloads as the engine does: past the point of no return, then for good.
     func complete(_ claims: [TaskClaim]) async throws -> Int {
+        try await conclude(try await publish(claims))
+    }
+
+    /// Moves downloads past the point of no return and returns those that are.
+    func publish(_ claims: [TaskClaim]) async throws -> [TaskClaim] {
+        guard !claims.isEmpty else { return [] }
         let published = try await store.publish(
             claims.map { claim in
                 Publication(
@@ -91,8 +97,13 @@ extension Database {
                 )
             }
         )
-        return try await store.conclude(
-            claims.filter { published.contains($0.task) }.map { claim in
+        return claims.filter { published.contains($0.task) }
+    }
+
+    /// Ends published downloads and returns how many.
+    func conclude(_ claims: [TaskClaim]) async throws -> Int {
+        try await store.conclude(
+            claims.map { claim in
                 Conclusion(
                     task: claim.task,
                     fence: claim.fence,
@@ -103,7 +114,7 @@ extension Database {
         ).count
     }
 
-    /// Ends uploads.
+    /// Ends uploads and returns how many.
     func answer(_ claims: [TaskClaim]) async throws -> Int {
         try await store.conclude(
             claims.map { claim in

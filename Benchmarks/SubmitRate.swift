@@ -9,7 +9,7 @@ struct SubmitRate {
     static let name = "submit"
 
     /// Requests with one task each.
-    private static let requests = 20_000
+    private static let requests = 10_000
     private static let connections = 64
     /// Requests with a thousand each.
     private static let batches = 100
