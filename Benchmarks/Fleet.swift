@@ -73,9 +73,13 @@ struct Fleet {
         let watch = Task {
             var most = 0
             while !Task.isCancelled {
-                most = max(most, try await origin.requestsAtOnce())
-                // The origin's files take a hundred times as long.
-                try? await Task.sleep(for: .milliseconds(20))
+                do {
+                    most = max(most, try await origin.requestsAtOnce())
+                    // The origin's files take a hundred times as long.
+                    try await Task.sleep(for: .milliseconds(20))
+                } catch  where Task.isCancelled {
+                    break
+                }
             }
             return most
         }
