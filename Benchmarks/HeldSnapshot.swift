@@ -12,6 +12,12 @@ struct HeldSnapshot {
 
     static let name = "snapshot"
 
+    private struct Round {
+        let seconds: Double
+        /// Pages that the claims have looked at, for each task.
+        let buffers: Double
+    }
+
     /// Rounds without it.
     private static let rounds = 3
 
@@ -34,32 +40,46 @@ struct HeldSnapshot {
         _ database: Database,
         _ table: inout Table
     ) async throws {
-        let urls = origin.smallURLs(count: files)
-        var without: [Double] = []
-        for _ in 0..<Self.rounds { without.append(try await service.download(urls)) }
+        var without: [Round] = []
+        for _ in 0..<Self.rounds { without.append(try await round(service, database)) }
         let holder = Task { try await database.holdSnapshot(for: duration) }
-        var held: [Double] = []
         while try await database.heldSnapshots() == 0 {
             try await Task.sleep(for: .milliseconds(10))
         }
+        var held: [Round] = []
         while true {
-            let seconds = try await service.download(urls)
+            let round = try await round(service, database)
             // A round in which the snapshot ended is none with it.
             guard try await database.heldSnapshots() > 0 else { break }
-            print("  round \(held.count + 1) with a snapshot: \(Table.format(seconds)) s")
-            held.append(seconds)
+            held.append(round)
+            print(
+                "  round \(held.count) with a snapshot: \(Table.format(round.seconds)) s, "
+                    + "\(Table.format(round.buffers)) buffers a task to claim"
+            )
         }
         try await holder.value
         guard let last = held.last else {
             throw Program.Failure(description: "--snapshot is too short for \(files) files")
         }
-        let alone = "\(files) x 16 KiB, no snapshot held"
-        let median = "\(files) x 16 KiB, snapshot held, median of \(held.count) rounds"
-        let worst = "\(files) x 16 KiB, snapshot held, last round"
-        table.add(alone, Table.median(without), for: files)
-        table.add(median, Table.median(held), for: files)
-        table.add(worst, last, for: files)
-        table.compare(median, to: alone)
-        table.compare(worst, to: alone)
+        let alone = "no snapshot held"
+        let half = "snapshot held, median of \(held.count) rounds"
+        let end = "snapshot held, last round"
+        func seconds(_ what: String) -> String { "\(files) x 16 KiB, \(what)" }
+        func buffers(_ what: String) -> String { "buffers a task to claim, \(what)" }
+        table.add(seconds(alone), Table.median(without.map(\.seconds)), for: files)
+        table.add(seconds(half), Table.median(held.map(\.seconds)), for: files)
+        table.add(seconds(end), last.seconds, for: files)
+        table.compare(seconds(half), to: seconds(alone))
+        table.compare(seconds(end), to: seconds(alone))
+        table.add(buffers(alone), Table.median(without.map(\.buffers)), in: .count)
+        table.add(buffers(end), last.buffers, in: .count)
+        table.compare(buffers(end), to: buffers(alone))
+    }
+
+    private func round(_ service: Service, _ database: Database) async throws -> Round {
+        try await database.forgetCosts()
+        let seconds = try await service.download(origin.smallURLs(count: files))
+        let cost = try await database.cost(of: .claim)
+        return Round(seconds: seconds, buffers: Double(cost.buffers) / Double(files))
     }
 }
