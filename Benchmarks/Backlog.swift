@@ -142,6 +142,7 @@ struct Backlog {
                     cost.milliseconds * 1000 / count,
                     .microseconds
                 )
+                add("PostgreSQL's time of the fastest, \(what)", cost.fastest, .milliseconds)
                 table.add(
                     name("buffers a row not in memory, \(what)", queue.size),
                     Double(cost.reads) / count,

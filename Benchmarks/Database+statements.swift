@@ -26,6 +26,8 @@ extension Database {
         /// Pages that were not in PostgreSQL's memory.
         let reads: Int64
         let milliseconds: Double
+        /// Milliseconds of the quickest call, which nobody else has held up.
+        let fastest: Double
     }
 
     /// Statements that are told from others by their text.
@@ -93,7 +95,8 @@ extension Database {
             SELECT coalesce(sum(calls), 0)::bigint AS calls,
                 coalesce(sum(shared_blks_hit + shared_blks_read), 0)::bigint AS buffers,
                 coalesce(sum(shared_blks_read), 0)::bigint AS reads,
-                coalesce(sum(total_exec_time), 0)::float8 AS milliseconds
+                coalesce(sum(total_exec_time), 0)::float8 AS milliseconds,
+                coalesce(min(min_exec_time), 0)::float8 AS fastest
             FROM pg_stat_statements WHERE query LIKE \(kind.rawValue)
             """
         )
@@ -102,7 +105,8 @@ extension Database {
             calls: try row.decode("calls"),
             buffers: try row.decode("buffers"),
             reads: try row.decode("reads"),
-            milliseconds: try row.decode("milliseconds")
+            milliseconds: try row.decode("milliseconds"),
+            fastest: try row.decode("fastest")
         )
     }
 
