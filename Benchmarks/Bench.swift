@@ -15,8 +15,8 @@ struct Bench: AsyncParsableCommand {
             "cost of a task", "snapshot", "delayed", "instances", and each contender of the last \
             part by its name, such as "16 KiB".
 
-            All of it takes about half an hour. A backlog of 10,000,000 takes as long again \
-            and 15 GB by itself, and five million delayed tasks two minutes.
+            All of it takes about half an hour. A backlog of 10,000,000 takes 20 minutes and \
+            10 GB by itself, and five million delayed tasks two minutes.
             """
     )
 
