@@ -37,7 +37,7 @@ struct Fleet {
         _ database: Database,
         _ table: inout Table
     ) async throws {
-        func name(_ count: Int) -> String { "\(files) x 16 KiB, \(count) instances" }
+        func name(_ count: Int) -> String { "\(files) x 16 KiB, workers: \(count)" }
         let api = try await Service(
             program: program,
             database: database,
@@ -54,7 +54,7 @@ struct Fleet {
             try await mostAtOnce(api)
         }
         table.add(
-            "most requests at once to one host, \(Self.cap) allowed, \(count) instances",
+            "most requests at once to one host, \(Self.cap) allowed, workers: \(count)",
             Double(most),
             in: .count
         )
@@ -65,7 +65,7 @@ struct Fleet {
                     + "\(ends.repeated) tasks ended more than once"
             )
         }
-        print("  \(ends.count) tasks ended once each with \(count) instances")
+        print("  \(ends.count) tasks ended once each, workers: \(count)")
     }
 
     /// What the origin sees at once, while files come slowly.
