@@ -186,10 +186,9 @@ struct Backlog {
                 )
             }
             let lanes = Set(claims.map(\.lane.key))
-            let isCutShort =
-                claims.count == Self.claimed || lanes.count == TransferStore.claimLanesMax
-            // As the engine does: on behind the last host, or from the first again.
-            queue.position = isCutShort ? Lane(key: lanes.max() ?? first.key) : first
+            // On behind the last host, or from the first again.
+            queue.position =
+                claims.count == Self.claimed ? Lane(key: lanes.max() ?? first.key) : first
             guard !claims.isEmpty else { continue }
             queue.claims.append(time)
             queue.claimed += claims.count

@@ -32,7 +32,8 @@ extension Database {
 
     /// Statements that are told from others by their text.
     enum Kind: String {
-        case claim = "%FOR UPDATE SKIP LOCKED%INSERT INTO attempt (%"
+        /// Together with the look at which flows there are.
+        case claim = "%FROM ready r%"
         case submit = "%INSERT INTO task (%INSERT INTO ready (%"
     }
 
@@ -195,12 +196,12 @@ extension Database {
             """,
             areReady
                 ? """
-                INSERT INTO ready (lane, priority_rank, task_id, attempt)
-                SELECT lane, priority_rank, id, 0 FROM task WHERE session_id = \(session)
+                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
+                SELECT lane, session_id, priority_rank, id, 0 FROM task WHERE session_id = \(session)
                 """
                 : """
-                INSERT INTO delayed (task_id, due_at, attempt, lane, priority_rank)
-                SELECT id, earliest_begin_at, 0, lane, priority_rank FROM task
+                INSERT INTO delayed (task_id, due_at, attempt, lane, session_id, priority_rank)
+                SELECT id, earliest_begin_at, 0, lane, session_id, priority_rank FROM task
                 WHERE session_id = \(session)
                 """,
             """

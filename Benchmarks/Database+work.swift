@@ -57,8 +57,9 @@ extension Database {
         WorkerIdentity(incarnation: try await store.registerWorker(name: "bench"))
     }
 
-    /// Claims up to `limit` tasks, as the engine does: `perLane` to one host, nil for any number,
-    /// beginning behind the host `after`, beside the connections to hosts that are `busy`.
+    /// Claims up to `limit` tasks as the engine does, which looks for flows first: `perLane` to one
+    /// host, nil for any number, beginning behind the host `after`, beside the connections to hosts
+    /// that are `busy`.
     func claim(
         _ limit: Int,
         by worker: WorkerIdentity,
@@ -66,15 +67,19 @@ extension Database {
         after: Lane = Lane(key: .min),
         busy: [Lane: Int] = [:]
     ) async throws -> [TaskClaim] {
-        try await store.claim(
-            TransferStore.ClaimBounds(
-                limit: limit,
-                perLane: perLane ?? limit,
-                busy: busy,
-                after: after
-            ),
-            fences: worker.reserve(limit)
-        )
+        let begin = after.key == .min ? .min : after.key + 1
+        let flows = try await store.waitingFlows(in: [begin ... .max])
+        var rest = limit
+        var used = busy
+        var grants: [FlowGrant] = []
+        for flow in flows.map(\.flow) where rest > 0 {
+            let count = min(rest, (perLane ?? limit) - used[flow.lane, default: 0])
+            guard count > 0 else { continue }
+            used[flow.lane, default: 0] += count
+            rest -= count
+            grants.append(FlowGrant(flow: flow, count: count))
+        }
+        return try await store.claim(grants, fences: worker.reserve(limit))
     }
 
     /// Ends downloads as the engine does: past the point of no return, then for good.

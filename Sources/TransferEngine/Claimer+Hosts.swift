@@ -15,7 +15,8 @@ extension Claimer {
     }
 
     /// An attempt has failed; at another host, after a redirect, that says nothing of its own.
-    func noteFailure(of claim: TaskClaim, _ failure: TransferFailure, at url: CurlURL, bytes: Int64) {
+    func noteFailure(of claim: TaskClaim, _ failure: TransferFailure, at url: CurlURL, bytes: Int64)
+    {
         guard Lane(host: url.host, port: Int(url.port)) == claim.lane else { return }
         scheduler.learn(HostPace.Signal(failure), from: claim, bytes: bytes)
     }

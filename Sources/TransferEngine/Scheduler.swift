@@ -91,7 +91,12 @@ extension HostChange {
             lane: claim.lane,
             // Of what ran at a host the URL could be read.
             name: claim.origin?.hostAndPort ?? "?",
-            decision: RemoteHost.Decision(decidedAt: Date(), before: before, after: after, reason: reason),
+            decision: RemoteHost.Decision(
+                decidedAt: Date(),
+                before: before,
+                after: after,
+                reason: reason
+            ),
             isUntroubled: after == schedule.cap(of: claim.lane),
             isClosed: isClosed,
             tenants: schedule.tenants(at: claim.lane)

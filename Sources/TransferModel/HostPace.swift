@@ -108,7 +108,8 @@ package struct HostPace: Sendable {
         switch signal {
         case .nothing: return nil
         case .refused(let status): return decrease("it answered \(status)", running, now)
-        case .failed(let code): return decrease("an attempt ended with \(code.rawValue)", running, now)
+        case .failed(let code):
+            return decrease("an attempt ended with \(code.rawValue)", running, now)
         case .answered:
             successes += 1
             return increase(running, now)

@@ -17,9 +17,11 @@ extension TransferStore {
         var newest: [Lane: HostChange] = [:]
         for change in changes { newest[change.lane] = change }
         let hosts = Array(newest.values)
-        let concerned = Set(changes.flatMap { change in
-            change.tenants.map { HostTenant(tenant: $0.uuid, lane: change.lane.key) }
-        })
+        let concerned = Set(
+            changes.flatMap { change in
+                change.tenants.map { HostTenant(tenant: $0.uuid, lane: change.lane.key) }
+            }
+        )
         let decisions = changes.map(\.decision)
         // What is lost in a power cut is decided anew.
         _ = try await run([

@@ -14,7 +14,8 @@ struct Hosts: AsyncParsableCommand {
     /// `transferd hosts limit`.
     struct Limit: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Set how many connections a host may have, in place of --connections-per-host.",
+            abstract:
+                "Set how many connections a host may have, in place of --connections-per-host.",
             discussion: """
                 Holds over all instances that share the database and for all tenants, from about a \
                 second later; transfers that run are not ended for it. When the host has trouble it \

@@ -27,7 +27,9 @@ import TransferTestSupport
         #expect(Set(order.prefix(3)) == ["a", "b", "c"])
         #expect(Array(order.prefix(3)) == Array(order.suffix(3)))
         // Goes on where it was, whether or not it is one distribution.
-        #expect(served(&round, 1, costs: costs) + served(&round, 2, costs: costs) == order.suffix(3))
+        #expect(
+            served(&round, 1, costs: costs) + served(&round, 2, costs: costs) == order.suffix(3)
+        )
     }
 
     @Test func bytesCountAndNotTurns() {

@@ -123,7 +123,9 @@ import TransferTestSupport
             }
         }
         let host = try #require(try await known(fixture, gone.port))
-        #expect(host.decisions.contains { $0.after == 0 && $0.reason.hasPrefix("Closed, because 3") })
+        #expect(
+            host.decisions.contains { $0.after == 0 && $0.reason.hasPrefix("Closed, because 3") }
+        )
         let last = try await fixture.task(ids[19])
         #expect(last.failure?.message.contains("one attempt at a time") == true)
     }

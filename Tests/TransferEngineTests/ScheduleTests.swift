@@ -94,7 +94,9 @@ import TransferTestSupport
         // Of each host as many.
         #expect(counts[elsewhere.flow] == 2)
         #expect(counts[bound.flow] == 3)
-        #expect(schedule.boundTenants(of: [FlowGrant(flow: bound.flow, count: 1)]) == [bound.tenant])
+        #expect(
+            schedule.boundTenants(of: [FlowGrant(flow: bound.flow, count: 1)]) == [bound.tenant]
+        )
         #expect(schedule.boundTenants(of: [FlowGrant(flow: other.flow, count: 1)]).isEmpty)
     }
 
@@ -178,10 +180,13 @@ import TransferTestSupport
             var claims: [TaskClaim] = []
             for grant in grants {
                 fence += 1
-                let details = grant.flow == large.flow ? large : Self.flow(
-                    grant.flow.lane.key,
-                    session: grant.flow.session
-                )
+                let details =
+                    grant.flow == large.flow
+                    ? large
+                    : Self.flow(
+                        grant.flow.lane.key,
+                        session: grant.flow.session
+                    )
                 claims.append(Self.claim(fence, of: details))
                 if grant.flow == large.flow { ofLarge += 1 } else { served.insert(grant.flow) }
             }
@@ -315,7 +320,9 @@ import TransferTestSupport
             let grants = schedule.grants(8, isOpenHour: isCalm)
             var claims: [TaskClaim] = []
             for grant in grants {
-                guard let index = flows.firstIndex(where: { $0.flow == grant.flow }) else { continue }
+                guard let index = flows.firstIndex(where: { $0.flow == grant.flow }) else {
+                    continue
+                }
                 #expect(schedule.shards.contains(grant.flow.lane.shard))
                 for _ in 0..<min(grant.count, rest[index]) {
                     fence += 1

@@ -20,7 +20,9 @@ import TransferTestSupport
     @Test func neighboursAreOneRange() {
         #expect(Set(Shard.all).lanes == [.min ... .max])
         #expect(Set<Shard>().lanes.isEmpty)
-        let some: Set<Shard> = [Shard(number: 3), Shard(number: 1), Shard(number: 2), Shard(number: 9)]
+        let some: Set<Shard> = [
+            Shard(number: 3), Shard(number: 1), Shard(number: 2), Shard(number: 9),
+        ]
         #expect(
             some.lanes == [
                 Shard(number: 1).lanes.lowerBound...Shard(number: 3).lanes.upperBound,

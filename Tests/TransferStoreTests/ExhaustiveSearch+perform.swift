@@ -1,6 +1,7 @@
 import Postgres
 import TransferModel
 import TransferStore
+import TransferTestSupport
 
 /// The steps, as the engine takes them.
 extension ExhaustiveSearch {
@@ -72,10 +73,7 @@ extension ExhaustiveSearch {
     ) async throws {
         world.hasBegun = true
         let identity = identity(world.workers[worker].incarnation)
-        let claims = try await store.claim(
-            TransferStore.ClaimBounds(limit: 1, perLane: 1, busy: [:], after: Lane(key: .min)),
-            fences: identity.reserve(1)
-        )
+        let claims = try await store.claimAny(1, by: identity)
         guard isHeard else {
             world.allowance.lostAnswers -= 1
             return

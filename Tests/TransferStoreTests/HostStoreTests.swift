@@ -101,7 +101,9 @@ import TransferTestSupport
                 bound: HostState(maxConnections: 9, connections: nil),
             ]
         )
-        #expect(try await fixture.store.limitHost(bound, name: "bound.test:443", maxConnections: nil))
+        #expect(
+            try await fixture.store.limitHost(bound, name: "bound.test:443", maxConnections: nil)
+        )
         try await fixture.store.record([change(5, 6, isUntroubled: true, tenants: [])])
         #expect(try await fixture.store.leaseShards(incarnation: first).hosts.isEmpty)
     }
@@ -117,7 +119,9 @@ import TransferTestSupport
         ])
         _ = try await fixture.store.limitHost(bound, name: "bound:1", maxConnections: 3)
         #expect(try await fixture.store.pruneHosts() == 0)
-        _ = try await fixture.aside.execute("UPDATE host SET changed_at = now() - interval '31 days'")
+        _ = try await fixture.aside.execute(
+            "UPDATE host SET changed_at = now() - interval '31 days'"
+        )
         #expect(try await fixture.store.pruneHosts() == 1)
         let names = try await fixture.store.hosts(tenant: fixture.tenant, limit: 9).map(\.name)
         #expect(names == ["bound:1", "files.test:443"])
