@@ -72,12 +72,13 @@ extension Database {
         var rest = limit
         var used = busy
         var grants: [FlowGrant] = []
-        for flow in flows.map(\.flow) where rest > 0 {
-            let count = min(rest, (perLane ?? limit) - used[flow.lane, default: 0])
+        for waiting in flows where rest > 0 {
+            let lane = waiting.flow.lane
+            let count = min(rest, (perLane ?? limit) - used[lane, default: 0])
             guard count > 0 else { continue }
-            used[flow.lane, default: 0] += count
+            used[lane, default: 0] += count
             rest -= count
-            grants.append(FlowGrant(flow: flow, count: count))
+            grants.append(FlowGrant(flow: waiting.flow, count: count, from: waiting.position))
         }
         return try await store.claim(grants, fences: worker.reserve(limit))
     }

@@ -32,7 +32,8 @@ struct Schedule {
 
     private struct Waiting {
         var details: WaitingFlow
-        var priority: TaskPriority
+        /// Where its first task is, as far as is known.
+        var position: FlowPosition
         /// When it was served last, counted in grants.
         var turn: UInt64 = 0
     }
@@ -112,10 +113,10 @@ extension Schedule {
             if waiting[details.flow] == nil {
                 guard !isFull else { continue }
                 use(details.flow.lane, by: details.tenant)
-                waiting[details.flow] = Waiting(details: details, priority: details.priority)
+                waiting[details.flow] = Waiting(details: details, position: details.position)
             } else {
                 waiting[details.flow]?.details = details
-                waiting[details.flow]?.priority = details.priority
+                waiting[details.flow]?.position = details.position
             }
             tenants[details.tenant]?.tasksMax = details.tenantTasksMax
         }
@@ -207,7 +208,11 @@ extension Schedule {
             given.rest = min(given.rest, settings.slots - reserve - begun)
             distribute(&given) { $0.isDiscretionary }
         }
-        return given.order.map { FlowGrant(flow: $0, count: given.counts[$0, default: 0]) }
+        return given.order.compactMap { flow in
+            waiting[flow].map {
+                FlowGrant(flow: flow, count: given.counts[flow, default: 0], from: $0.position)
+            }
+        }
     }
 
     private mutating func distribute(
@@ -262,7 +267,8 @@ extension Schedule {
     private func first(of flows: [Flow]) -> Flow? {
         flows.min { left, right in
             guard let left = waiting[left], let right = waiting[right] else { return false }
-            return (left.priority.rank, left.turn) < (right.priority.rank, right.turn)
+            return (left.position.priority.rank, left.turn)
+                < (right.position.priority.rank, right.turn)
         }
     }
 
@@ -310,7 +316,7 @@ extension Schedule {
             use(flow.lane, by: claim.tenant)
             tenants[claim.tenant]?.held += 1
             // What follows comes after this one.
-            waiting[flow]?.priority = claim.priority
+            waiting[flow]?.position = FlowPosition(priority: claim.priority, task: claim.task)
         }
         for grant in grants {
             let missing = grant.count - counts[grant.flow, default: 0]

@@ -9,12 +9,23 @@ package struct Flow: Hashable, Sendable {
     }
 }
 
+/// A place in a flow, by what its tasks are in order of.
+package struct FlowPosition: Hashable, Sendable {
+    package let priority: TaskPriority
+    package let task: TaskID
+
+    package init(priority: TaskPriority, task: TaskID) {
+        self.priority = priority
+        self.task = task
+    }
+}
+
 /// A flow in which tasks wait.
 package struct WaitingFlow: Sendable {
     package let flow: Flow
     package let tenant: TenantID
-    /// Of the first task in it.
-    package let priority: TaskPriority
+    /// Where its first task is.
+    package let position: FlowPosition
     /// Connections that the session may have to one host; nil for as many as the host allows.
     package let maxConnectionsPerHost: Int?
     /// Tasks of the tenant that may be running, at all hosts; nil for any number.
@@ -25,14 +36,14 @@ package struct WaitingFlow: Sendable {
     package init(
         flow: Flow,
         tenant: TenantID,
-        priority: TaskPriority = .default,
+        position: FlowPosition,
         maxConnectionsPerHost: Int? = nil,
         tenantTasksMax: Int? = nil,
         isDiscretionary: Bool = false
     ) {
         self.flow = flow
         self.tenant = tenant
-        self.priority = priority
+        self.position = position
         self.maxConnectionsPerHost = maxConnectionsPerHost
         self.tenantTasksMax = tenantTasksMax
         self.isDiscretionary = isDiscretionary
@@ -43,9 +54,12 @@ package struct WaitingFlow: Sendable {
 package struct FlowGrant: Equatable, Sendable {
     package let flow: Flow
     package let count: Int
+    /// Before it nothing is to be expected, only what was there once.
+    package let from: FlowPosition
 
-    package init(flow: Flow, count: Int) {
+    package init(flow: Flow, count: Int, from: FlowPosition) {
         self.flow = flow
         self.count = count
+        self.from = from
     }
 }

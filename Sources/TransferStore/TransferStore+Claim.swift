@@ -5,8 +5,9 @@ extension TransferStore {
     /// Gives runnable tasks to a worker, as new attempts with fences of its own: of each flow the
     /// first, and of each tenant no more than may run.
     ///
-    /// Cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows, and
-    /// its key is the order in which they are read. Where tenants have a bound, their running tasks
+    /// Cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows, its key
+    /// is the order in which they are read, and what an old snapshot keeps of those before is not read
+    /// again. Where tenants have a bound, their running tasks
     /// are counted, all of the fleet.
     ///
     /// - Parameter boundTenants: those of the flows that have a bound.
@@ -18,13 +19,16 @@ extension TransferStore {
         let lanes = grants.map(\.flow.lane.key)
         let sessions = grants.map(\.flow.session.uuid)
         let counts = grants.map { Int64($0.count) }
+        let ranks = grants.map(\.from.priority.rank)
+        let tasks = grants.map(\.from.task.uuid)
         let bound = boundTenants.map(\.uuid)
         let share: Query =
             bound.isEmpty
             ? """
             share AS (
-                SELECT * FROM unnest(\(lanes), \(sessions), \(counts))
-                    AS g (lane, session_id, count)
+                SELECT * FROM unnest(
+                    \(lanes), \(sessions), \(counts), \(ranks), \(tasks)
+                ) AS g (lane, session_id, count, rank, task_id)
             )
             """
             : """
@@ -35,11 +39,11 @@ extension TransferStore {
                 FROM tenant n WHERE n.id = ANY (\(bound))
             ),
             share AS (
-                SELECT g.lane, g.session_id, CASE WHEN r.free IS NULL THEN g.count
+                SELECT g.lane, g.session_id, g.rank, g.task_id, CASE WHEN r.free IS NULL THEN g.count
                     ELSE least(g.count, greatest(0, r.free - sum(g.count) OVER (
                         PARTITION BY r.id ORDER BY g.place) + g.count))::bigint END AS count
-                FROM unnest(\(lanes), \(sessions), \(counts))
-                    WITH ORDINALITY AS g (lane, session_id, count, place)
+                FROM unnest(\(lanes), \(sessions), \(counts), \(ranks), \(tasks))
+                    WITH ORDINALITY AS g (lane, session_id, count, rank, task_id, place)
                 JOIN session s ON s.id = g.session_id LEFT JOIN room r ON r.id = s.tenant_id
             )
             """
@@ -52,6 +56,7 @@ extension TransferStore {
                 FROM share g CROSS JOIN LATERAL (
                     SELECT r.ctid AS row FROM ready r
                     WHERE r.lane = g.lane AND r.session_id = g.session_id
+                        AND (r.priority_rank, r.task_id) >= (g.rank, g.task_id)
                     ORDER BY r.priority_rank, r.task_id
                     LIMIT g.count
                     FOR UPDATE SKIP LOCKED

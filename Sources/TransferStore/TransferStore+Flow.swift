@@ -24,25 +24,25 @@ extension TransferStore {
         }
         let rows = try await run(
             """
-            SELECT w.lane, w.session_id, w.priority_rank, s.tenant_id, s.max_connections_per_host,
+            SELECT w.lane, w.session_id, w.priority_rank, w.task_id, s.tenant_id, s.max_connections_per_host,
                 s.is_discretionary, s.running_tasks_max
             FROM unnest(\(starts), \(sessions), \(rest.map(\.upperBound)))
                 AS g (lane, session_id, last)
             CROSS JOIN LATERAL (
-                WITH RECURSIVE walk (lane, session_id, priority_rank) AS (
-                    (SELECT r.lane, r.session_id, r.priority_rank FROM ready r
+                WITH RECURSIVE walk (lane, session_id, priority_rank, task_id) AS (
+                    (SELECT r.lane, r.session_id, r.priority_rank, r.task_id FROM ready r
                     WHERE (r.lane, r.session_id) > (g.lane, g.session_id) AND r.lane <= g.last
-                    ORDER BY r.lane, r.session_id, r.priority_rank LIMIT 1)
+                    ORDER BY r.lane, r.session_id, r.priority_rank, r.task_id LIMIT 1)
                     UNION ALL
-                    SELECT n.lane, n.session_id, n.priority_rank
+                    SELECT n.lane, n.session_id, n.priority_rank, n.task_id
                     FROM walk w CROSS JOIN LATERAL (
-                        SELECT r.lane, r.session_id, r.priority_rank FROM ready r
+                        SELECT r.lane, r.session_id, r.priority_rank, r.task_id FROM ready r
                         WHERE (r.lane, r.session_id) > (w.lane, w.session_id)
                             AND r.lane <= g.last
-                        ORDER BY r.lane, r.session_id, r.priority_rank LIMIT 1
+                        ORDER BY r.lane, r.session_id, r.priority_rank, r.task_id LIMIT 1
                     ) n
                 )
-                SELECT lane, session_id, priority_rank FROM walk LIMIT \(limit)
+                SELECT lane, session_id, priority_rank, task_id FROM walk LIMIT \(limit)
             ) w
             CROSS JOIN LATERAL (
                 SELECT x.tenant_id, x.max_connections_per_host, x.is_discretionary,
@@ -67,7 +67,10 @@ extension WaitingFlow {
                 session: try row.session("session_id")
             ),
             tenant: try row.tenant("tenant_id"),
-            priority: TaskPriority(rank: try row.decode("priority_rank")),
+            position: FlowPosition(
+                priority: TaskPriority(rank: try row.decode("priority_rank")),
+                task: try row.task("task_id")
+            ),
             maxConnectionsPerHost: try row.maxConnectionsPerHost(),
             tenantTasksMax: try row.decodeIfPresent("running_tasks_max", as: Int32.self)
                 .map(Int.init),

@@ -30,7 +30,7 @@ import TransferTestSupport
         WaitingFlow(
             flow: Flow(lane: Lane(key: lane), session: session),
             tenant: tenants[tenant],
-            priority: TaskPriority(rank: rank),
+            position: FlowPosition(priority: TaskPriority(rank: rank), task: TaskID(UUID())),
             maxConnectionsPerHost: perHost,
             tenantTasksMax: tasksMax,
             isDiscretionary: isDiscretionary
@@ -63,7 +63,7 @@ import TransferTestSupport
             tenant: details.tenant,
             session: details.flow.session,
             lane: details.flow.lane,
-            priority: details.priority,
+            priority: details.position.priority,
             number: 1,
             url: "http://a.test/",
             headers: [],
@@ -94,10 +94,13 @@ import TransferTestSupport
         // Of each host as many.
         #expect(counts[elsewhere.flow] == 2)
         #expect(counts[bound.flow] == 3)
-        #expect(
-            schedule.boundTenants(of: [FlowGrant(flow: bound.flow, count: 1)]) == [bound.tenant]
-        )
-        #expect(schedule.boundTenants(of: [FlowGrant(flow: other.flow, count: 1)]).isEmpty)
+        func bounds(_ details: WaitingFlow) -> [TenantID] {
+            schedule.boundTenants(
+                of: [FlowGrant(flow: details.flow, count: 1, from: details.position)]
+            )
+        }
+        #expect(bounds(bound) == [bound.tenant])
+        #expect(bounds(other).isEmpty)
     }
 
     @Test func whatRunsAndWhatOthersRunCounts() {
@@ -161,6 +164,21 @@ import TransferTestSupport
             schedule.ended(Fence(rawValue: fence), bytes: 1)
         }
         #expect(Self.counts(schedule.grants(100)) == [low.flow: 3])
+    }
+
+    @Test func aFlowIsGoneOnWithWhereItsLastClaimEnded() {
+        var schedule = Self.schedule { $0.perHost = 2 }
+        let details = Self.flow(1)
+        schedule.note([details])
+        let first = schedule.grants(9)
+        #expect(first.map(\.from) == [details.position])
+        let claims = (1...2).map { Self.claim($0, of: details) }
+        schedule.took(claims, of: first)
+        for claim in claims { schedule.ended(claim.fence, bytes: 1) }
+        #expect(schedule.grants(9).map(\.from.task) == [claims[1].task])
+        // What is seen at its head counts, such as a task that has come back.
+        schedule.note([details])
+        #expect(schedule.grants(9).map(\.from) == [details.position])
     }
 
     @Test func aHostWithMillionsOfTasksDoesNotDelayAThousandSmallOnes() {

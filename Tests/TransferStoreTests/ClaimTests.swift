@@ -68,12 +68,32 @@ import TransferTestSupport
         #expect(flows.map(\.flow.lane) == [0, 0, 1, 1].map(Self.lane))
         #expect(Set(flows.map(\.flow)).count == 4)
         #expect(flows.allSatisfy { $0.tenant == fixture.tenant })
-        let grants = zip(flows, [1, 0, 3, 9]).map { FlowGrant(flow: $0.flow, count: $1) }
+        let grants = zip(flows, [1, 0, 3, 9]).map {
+            FlowGrant(flow: $0.flow, count: $1, from: $0.position)
+        }
         let claims = try await fixture.store.claim(grants, fences: fixture.worker.reserve(13))
         // Of the last there were only five.
         let counts = grants.map { grant in claims.filter { $0.flow == grant.flow }.count }
         #expect(counts == [1, 0, 3, 5])
         try await fixture.checkInvariants()
+    }
+
+    @Test func nothingIsTakenBeforeThePlaceWhereAFlowBegins() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(4) { submission, index in
+            submission.priority = TaskPriority(rank: [100, 500, 500, 900][index])
+        }
+        let flow = try #require(
+            try await fixture.store.waitingFlows(in: Set(Shard.all).lanes).first
+        )
+        #expect(flow.position == FlowPosition(priority: TaskPriority(rank: 100), task: ids[0]))
+        let from = FlowPosition(priority: TaskPriority(rank: 500), task: ids[2])
+        let claims = try await fixture.store.claim(
+            [FlowGrant(flow: flow.flow, count: 9, from: from)],
+            fences: fixture.worker.reserve(9)
+        )
+        #expect(claims.map(\.task) == [ids[2], ids[3]])
+        #expect(try await fixture.claim().map(\.task) == [ids[0], ids[1]])
     }
 
     @Test func flowsAreFoundByLanesAndBehindOthers() async throws {
@@ -116,7 +136,7 @@ import TransferTestSupport
         #expect(flow.maxConnectionsPerHost == 3)
         #expect(flow.isDiscretionary)
         #expect(flow.tenantTasksMax == 5)
-        #expect(flow.priority.rank == 100)
+        #expect(flow.position.priority.rank == 100)
         #expect(try await fixture.claim(1)[0].maxConnectionsPerHost == 3)
     }
 
@@ -135,7 +155,7 @@ import TransferTestSupport
                     var done: [TaskID] = []
                     while done.count < 25 {
                         let claims = try await fixture.store.claim(
-                            [FlowGrant(flow: flow.flow, count: 4)],
+                            [FlowGrant(flow: flow.flow, count: 4, from: flow.position)],
                             boundTenants: [fixture.tenant],
                             fences: worker.reserve(4)
                         )

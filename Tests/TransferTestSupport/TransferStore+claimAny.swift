@@ -9,7 +9,11 @@ extension TransferStore {
     ) async throws(StoreError) -> [TaskClaim] {
         var claims: [TaskClaim] = []
         for waiting in try await waitingFlows(in: Set(Shard.all).lanes) where claims.count < limit {
-            let grant = FlowGrant(flow: waiting.flow, count: limit - claims.count)
+            let grant = FlowGrant(
+                flow: waiting.flow,
+                count: limit - claims.count,
+                from: waiting.position
+            )
             claims += try await claim([grant], fences: worker.reserve(grant.count))
         }
         return claims
