@@ -83,6 +83,7 @@ struct Claimer {
                 if !opened.isEmpty { try await store.release(lanes: opened) }
                 try await tendShards(&queue)
                 try await fill(&queue)
+                wakeAfterRest(&queue)
             } catch {
                 // The poll comes back; until then nothing is lost, only later.
                 logger.debug("no claim", metadata: ["error": "\(error)"])
@@ -95,8 +96,6 @@ struct Claimer {
         if signal.takeAdded() { queue.isStale = true }
         _ = try await look(at: &queue)
         while !Task.isCancelled, publisher.backlog < EngineConfiguration.backlogMax {
-            // Its fences are of the registration that has the shards, or nothing is claimed.
-            guard identity.incarnation == queue.incarnation else { return }
             let (grants, bound) = scheduler.with { schedule in
                 let grants = schedule.grants(
                     Self.claimMax,
@@ -108,20 +107,31 @@ struct Claimer {
                 guard try await look(at: &queue) else { return }
                 continue
             }
+            let fences = identity.reserve(grants.reduce(0) { $0 + $1.count })
             let claims: [TaskClaim]
             do throws(StoreError) {
-                claims = try await store.claim(
-                    grants,
-                    boundTenants: bound,
-                    fences: identity.reserve(grants.reduce(0) { $0 + $1.count })
-                )
+                // Another registration than the one that has the shards claims nothing.
+                claims =
+                    fences.incarnation == queue.incarnation
+                    ? try await store.claim(grants, boundTenants: bound, fences: fences) : []
             } catch {
                 scheduler.with { $0.took([], of: grants) }
                 queue.isStale = true
                 throw error
             }
+            // Before any of them can end.
             scheduler.with { $0.took(claims, of: grants) }
             begin(claims)
+        }
+    }
+
+    /// Comes back when it may look again at what it may not now.
+    private func wakeAfterRest(_ queue: inout QueueView) {
+        guard let rest = queue.takeRest(at: .now) else { return }
+        Task {
+            // Cut short, it is a wake too many.
+            try? await Task.sleep(for: rest)
+            signal.freed()
         }
     }
 

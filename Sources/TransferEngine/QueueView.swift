@@ -15,10 +15,18 @@ struct QueueView {
     /// The last flow of a look that did not come to the end.
     private(set) var position: Flow?
     private var restsUntil = ContinuousClock.now
+    private var isWakePlanned = false
 
     /// Whether there is something to look for, and time for it.
     func mayLook(at now: ContinuousClock.Instant) -> Bool {
         (isStale || position != nil) && now >= restsUntil
+    }
+
+    /// For how long there is something to look for and no time for it; once for each rest.
+    mutating func takeRest(at now: ContinuousClock.Instant) -> Duration? {
+        guard isStale || position != nil, now < restsUntil, !isWakePlanned else { return nil }
+        isWakePlanned = true
+        return restsUntil - now
     }
 
     /// Has looked; `last` is the last flow found, unless there were no more.
@@ -30,6 +38,7 @@ struct QueueView {
         // What comes while the rest is looked at is found with the next round.
         if position == nil { isStale = false }
         position = last
+        isWakePlanned = false
         restsUntil = end + (end - begin) * (1 / Self.dutyMax - 1)
     }
 }
