@@ -196,9 +196,7 @@ extension Schedule {
         var order: [Flow] = []
     }
 
-    /// Gives out free slots, `limit` at most.
-    ///
-    /// - Parameter isOpenHour: whether discretionary tasks count like others.
+    /// Gives out free slots, `limit` at most; where `isOpenHour`, discretionary tasks count like others.
     mutating func grants(_ limit: Int, isOpenHour: Bool = false) -> [FlowGrant] {
         var given = Distribution(rest: min(limit, free))
         distribute(&given) { isOpenHour || !$0.isDiscretionary }

@@ -45,7 +45,9 @@ extension HostDocument {
         self.init(
             host: host.name,
             state: host.isClosed ? "closed" : "open",
-            connections: host.isClosed ? nil : host.connections,
+            // An operator's bound counts at once, the next decision tells of it.
+            connections: host.isClosed
+                ? nil : host.connections.map { min($0, host.maxConnections ?? $0) },
             maxConnections: host.maxConnections,
             changedAt: Timestamp(host.changedAt),
             decisions: decisions?.map { decision in

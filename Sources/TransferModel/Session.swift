@@ -70,6 +70,7 @@ package struct SessionConfiguration: Equatable, Sendable {
     /// How long an ended task is kept, with its result; nil for as long as the service says.
     package var resultRetention: Duration?
     /// Connections of all its tasks to one host, at most; nil for as many as the host may have.
+    ///
     /// `URLSessionConfiguration.httpMaximumConnectionsPerHost`.
     package var maxConnectionsPerHost: Int?
     /// Whether its tasks wait until there is nothing else to do;

@@ -8,9 +8,7 @@ extension TransferStore {
     /// Cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows, its key
     /// is the order in which they are read, and what an old snapshot keeps of those before is not read
     /// again. Where tenants have a bound, their running tasks
-    /// are counted, all of the fleet.
-    ///
-    /// - Parameter boundTenants: those of the flows that have a bound.
+    /// are counted, all of the fleet; `boundTenants` are those.
     package func claim(
         _ grants: [FlowGrant],
         boundTenants: [TenantID] = [],

@@ -6,12 +6,11 @@ extension TransferStore {
     /// Flows that one look at the queue finds at most.
     package static let flowsMax = 512
 
-    /// The flows in which tasks wait, in the order of their lanes, behind `after`.
+    /// The flows in which tasks wait, in the order of their lanes, behind `after`; `lanes` are in order
+    /// too.
     ///
     /// Goes through the index from one flow to the next, so that the cost grows with the flows and
     /// not with the tasks in them.
-    ///
-    /// - Parameter lanes: where to look, in order.
     package func waitingFlows(
         in lanes: [ClosedRange<Int64>],
         after: Flow? = nil,

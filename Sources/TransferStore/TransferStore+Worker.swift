@@ -21,10 +21,8 @@ extension TransferStore {
     /// Fences set aside for one takeover; more attempts than that wait for the next.
     private static let takeoverMax = 10_000
 
-    /// Registers a running instance, durably, before it may claim anything.
-    ///
-    /// - Parameter leasesShards: whether it will take its share of the hosts, and so leave less to
-    ///   others.
+    /// Registers a running instance, durably, before it may claim anything; one that `leasesShards`
+    /// will take its share of the hosts, and so leaves less to others.
     package func registerWorker(
         name: String,
         leasesShards: Bool = false
