@@ -20,8 +20,9 @@ extension TransferStore {
     /// shard. What another one has begun in a shard before it was given away is told until it has
     /// ended, so that connections to a host are counted whosever they are.
     package func leaseShards(incarnation: Int32) async throws(StoreError) -> ShardLease {
+        // Flushed when something changes, which is seldom: after a crash nobody shall find that it has
+        // what it had given away.
         let rows = try await run([
-            TransactionSetting.unsynced.query,
             "SELECT pg_advisory_xact_lock(\(Self.shardLockKey), hashtext(current_schema()))",
             """
             WITH share AS (
@@ -35,10 +36,16 @@ extension TransferStore {
                 ORDER BY number
                 LIMIT greatest(0, (SELECT count FROM share) - (
                     SELECT count(*) FROM shard WHERE worker = \(incarnation)))
+            ),
+            taken AS (
+                UPDATE shard SET worker = \(incarnation)
+                WHERE number IN (SELECT number FROM free)
+                    AND EXISTS (SELECT 1 FROM worker WHERE incarnation = \(incarnation))
+                RETURNING number
             )
-            UPDATE shard SET worker = \(incarnation)
-            WHERE number IN (SELECT number FROM free)
-                AND EXISTS (SELECT 1 FROM worker WHERE incarnation = \(incarnation))
+            -- A new owner has yet to find out whether a host can be reached.
+            UPDATE host h SET is_closed = false FROM taken t
+            WHERE h.is_closed AND t.number = \(Self.shardNumber(of: "h.lane"))
             """,
             """
             SELECT s.number, (
@@ -64,7 +71,7 @@ extension TransferStore {
         ])
         return try decoding { () throws(PostgresError) in
             var foreign: [Flow: Int] = [:]
-            for row in rows[4] {
+            for row in rows[3] {
                 let flow = Flow(
                     lane: Lane(key: try row.decode("lane")),
                     session: try row.session("session_id")
@@ -72,7 +79,7 @@ extension TransferStore {
                 foreign[flow] = Int(try row.decode("running", as: Int64.self))
             }
             var hosts: [Lane: HostState] = [:]
-            for row in rows[5] {
+            for row in rows[4] {
                 hosts[Lane(key: try row.decode("lane"))] = HostState(
                     maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
                         .map(Int.init),
@@ -82,11 +89,11 @@ extension TransferStore {
             }
             return ShardLease(
                 shards: Set(
-                    try rows[3].map { row throws(PostgresError) in
+                    try rows[2].map { row throws(PostgresError) in
                         Shard(number: Int(try row.decode("number", as: Int16.self)))
                     }
                 ),
-                share: try rows[3].first.map { row throws(PostgresError) in
+                share: try rows[2].first.map { row throws(PostgresError) in
                     Int(try row.decode("share", as: Int64.self))
                 } ?? Shard.count,
                 foreign: foreign,
@@ -101,7 +108,6 @@ extension TransferStore {
         incarnation: Int32
     ) async throws(StoreError) {
         _ = try await run(
-            [.unsynced],
             """
             UPDATE shard SET worker = NULL
             WHERE worker = \(incarnation) AND number = ANY (\(shards.map { Int16($0.number) }))

@@ -108,6 +108,23 @@ import TransferTestSupport
         #expect(try await fixture.store.leaseShards(incarnation: first).hosts.isEmpty)
     }
 
+    @Test func aNewOwnerHasYetToFindOutWhetherAHostIsThere() async throws {
+        let fixture = try await StoreFixture()
+        let mine = [fixture.tenant]
+        func isClosed() async throws -> Bool? {
+            try await fixture.store.host(Self.lane, tenant: fixture.tenant)?.isClosed
+        }
+        let first = try await fixture.store.registerWorker(name: "first", leasesShards: true)
+        _ = try await fixture.store.leaseShards(incarnation: first)
+        try await fixture.store.record([change(6, 0, isClosed: true, tenants: mine)])
+        _ = try await fixture.store.leaseShards(incarnation: first)
+        #expect(try await isClosed() == true)
+        try await fixture.store.retireWorker(incarnation: first)
+        let second = try await fixture.store.registerWorker(name: "second", leasesShards: true)
+        _ = try await fixture.store.leaseShards(incarnation: second)
+        #expect(try await isClosed() == false)
+    }
+
     @Test func hostsThatHaveLongBeenWellAreForgotten() async throws {
         let fixture = try await StoreFixture()
         let mine = [fixture.tenant]
