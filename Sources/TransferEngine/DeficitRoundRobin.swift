@@ -21,8 +21,6 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
         self.quantum = quantum
     }
 
-    var count: Int { keys.count }
-
     /// What the key has left of its round; below zero what it owes.
     func deficit(of key: Key) -> Int64 { deficits[key, default: 0] }
 

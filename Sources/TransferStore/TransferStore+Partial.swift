@@ -108,15 +108,21 @@ extension TransferStore {
     /// whose answer was lost may be another worker's when its own asks again.
     package func keptParts(_ partFences: [Fence]) async throws(StoreError) -> Set<Fence> {
         let fences = partFences.map(\.rawValue)
-        let rows = try await run(
+        let rows = try await run([
+            // A checkpoint that was stored while its task was just cancelled was not there yet to be
+            // removed with it.
+            """
+            DELETE FROM partial p USING outcome o
+            WHERE p.part_fence = ANY (\(fences)) AND o.task_id = p.task_id
+            """,
             """
             SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM publication WHERE part_fence = ANY (\(fences))
-            """
-        )
+            """,
+        ])
         return try decoding { () throws(PostgresError) in
-            Set(try rows.map { row throws(PostgresError) in try row.fence("part_fence") })
+            Set(try rows[1].map { row throws(PostgresError) in try row.fence("part_fence") })
         }
     }
 
