@@ -55,7 +55,7 @@ import TransferTestSupport
                     }
                     try await fixture.expectCompletion([id])
                 }
-                #expect(try await running().values.sorted() == [80])
+                #expect(try await running().values.reduce(0, +) <= 80)
                 gate.open()
                 try await fixture.expectCompletion(all)
             }
