@@ -462,6 +462,15 @@ CREATE TABLE session_progress (
     CONSTRAINT session_progress_pkey PRIMARY KEY (session_id)
 ) WITH (fillfactor=30, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
+CREATE TABLE session_task_count (
+    session_id uuid NOT NULL,
+    state task_state NOT NULL,
+    tasks bigint NOT NULL,
+    bytes_received bigint NOT NULL,
+    bytes_sent bigint NOT NULL,
+    CONSTRAINT session_task_count_pkey PRIMARY KEY (session_id, state)
+) WITH (fillfactor=50, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
+
 CREATE TABLE shard (
     number smallint NOT NULL,
     worker integer,
@@ -548,6 +557,17 @@ END)),
     CONSTRAINT task_upload_data_check CHECK ((octet_length(upload_data) <= 65536))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_insert_scale_factor=0.05);
 
+CREATE TABLE task_move (
+    tenant_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    from_state task_state,
+    to_state task_state,
+    tasks bigint NOT NULL,
+    bytes_received bigint NOT NULL,
+    bytes_sent bigint NOT NULL,
+    CONSTRAINT task_move_tasks_check CHECK ((tasks > 0))
+) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
+
 CREATE TABLE task_owner (
     task_id uuid NOT NULL,
     tenant_id uuid NOT NULL,
@@ -573,6 +593,15 @@ CREATE TABLE tenant (
     CONSTRAINT tenant_running_tasks_max_check CHECK ((running_tasks_max > 0)),
     CONSTRAINT tenant_total_bytes_per_second_max_check CHECK ((total_bytes_per_second_max > 0))
 );
+
+CREATE TABLE tenant_task_count (
+    tenant_id uuid NOT NULL,
+    state task_state NOT NULL,
+    tasks bigint NOT NULL,
+    bytes_received bigint NOT NULL,
+    bytes_sent bigint NOT NULL,
+    CONSTRAINT tenant_task_count_pkey PRIMARY KEY (tenant_id, state)
+) WITH (fillfactor=50, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE wake_up (
     subscription_id uuid NOT NULL,
@@ -626,4 +655,5 @@ CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscri
 CREATE INDEX subscription_by_scope ON subscription USING btree (tenant_id, client, session_identifier COLLATE "C", id) WHERE is_living;
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);
+CREATE INDEX task_move_by_session ON task_move USING btree (tenant_id, session_id);
 CREATE INDEX task_owner_by_lease ON task_owner USING btree (lease_token);

@@ -5,8 +5,9 @@ package import TransferStore
 
 /// Makes room for the events to come, and removes what is too old, with what only that used.
 ///
-/// That is events, attempts, tasks with their results, and files that nobody else would remove. Every instance
-/// has one, and each finds out what is left to do; an advisory lock lets one of them do it at a time.
+/// That is events, attempts, tasks with their results, and files that nobody else would remove. Every
+/// worker has one, and each finds out what is left to do; an advisory lock lets one of them do it at
+/// a time.
 package struct Pruner: Service {
     package static let retentionDefaultInDays = 30
     /// A message is tried for some four days, so that none outlives its event.

@@ -283,6 +283,9 @@ extension SessionDocument {
             completed: session.progress.completed,
             failed: session.progress.failed,
             cancelled: session.progress.cancelled,
+            taskCounts: session.taskCounts.byState,
+            bytesReceived: session.taskCounts.bytesReceived,
+            bytesSent: session.taskCounts.bytesSent,
             lastEventSequence: session.progress.lastSequence,
             isFinishing: session.isFinishing,
             createdAt: Timestamp(session.createdAt)

@@ -111,6 +111,7 @@ package struct TransferAPI: Sendable {
         ).add(to: router)
         SubscriptionRoutes(store: store, egress: egress, wake: wake).add(to: router)
         DeliveryRoutes(store: store, sendTest: sendTest, wake: wake).add(to: router)
+        TenantRoutes(store: store).add(to: router)
         AuthorityRoutes(store: store).add(to: router)
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
         return router

@@ -22,6 +22,8 @@ package struct Session: Sendable {
     package let kind: Kind
     package let configuration: SessionConfiguration
     package let progress: SessionProgress
+    /// Of all its tasks that are kept, whatever their generation.
+    package let taskCounts: TaskCounts
     package let createdAt: Date
     /// Counts the changes of its configuration.
     package let revision: Int32
@@ -36,6 +38,7 @@ package struct Session: Sendable {
         kind: Kind,
         configuration: SessionConfiguration,
         progress: SessionProgress,
+        taskCounts: TaskCounts,
         createdAt: Date,
         revision: Int32,
         isFinishing: Bool
@@ -47,6 +50,7 @@ package struct Session: Sendable {
         self.kind = kind
         self.configuration = configuration
         self.progress = progress
+        self.taskCounts = taskCounts
         self.createdAt = createdAt
         self.revision = revision
         self.isFinishing = isFinishing

@@ -62,7 +62,8 @@ extension TransferStore {
             begun AS (
                 DELETE FROM asked q USING target x, task t
                 WHERE q.session_id = x.session_id AND q.origin = x.origin AND t.id = q.task_id
-                RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at
+                RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
+                    \(Self.state(ofAsked: "q")) AS state
             ),
             \(Self.queueAnswered)
             SELECT task_id FROM begun
@@ -112,7 +113,8 @@ extension TransferStore {
                         SELECT 1 FROM credential c
                         WHERE c.tenant_id = t.tenant_id AND c.name = q.credential COLLATE "C"
                             AND c.updated_at > q.attempted_at FOR SHARE))
-            RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at
+            RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
+                \(Self.state(ofAsked: "q")) AS state
         ),
         \(queueAnswered)
         SELECT task_id FROM begun

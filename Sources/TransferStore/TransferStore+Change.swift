@@ -116,7 +116,7 @@ extension TransferStore {
                 DELETE FROM delayed d USING new n WHERE d.task_id = n.id
                 RETURNING d.task_id, d.attempt, d.began_at, d.failure, d.awaits_host, n.lane,
                     n.session_id, n.rank, d.asks_to_begin,
-                    NOT (n.begins AND d.failure IS NULL) AS waits,
+                    NOT (n.begins AND d.failure IS NULL) AS waits, \(state(ofDelayed: "d")) AS state,
                     CASE WHEN n.waits AND d.failure IS NULL
                         THEN n.earliest_begin_at ELSE d.due_at END AS due_at
             ),
@@ -161,7 +161,16 @@ extension TransferStore {
                 SELECT task_id, earliest_begin_at, attempt, NULL, lane, session_id, rank, NULL, false,
                     true
                 FROM from_asked
-            )
+            ),
+            move_row AS (\(recordMoves("""
+                SELECT session_id, 'queued'::task_state AS from_state,
+                    'scheduled'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
+                FROM from_ready WHERE waits
+                UNION ALL SELECT session_id, state, 'queued', 0, 0 FROM from_delayed WHERE NOT waits
+                UNION ALL SELECT session_id, 'waiting_for_authentication', 'queued', 0, 0
+                FROM from_challenged
+                UNION ALL SELECT session_id, 'waiting_to_begin', 'scheduled', 0, 0 FROM from_asked
+                """)))
             SELECT id FROM new
             """
     }

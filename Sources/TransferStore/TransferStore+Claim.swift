@@ -83,8 +83,13 @@ extension TransferStore {
                     x.bytes_total
                 FROM taken k JOIN task t ON t.id = k.task_id
                 LEFT JOIN partial x ON x.task_id = k.task_id
-                RETURNING task_id, fence, number, began_at
-            )
+                RETURNING task_id, fence, number, session_id, began_at
+            ),
+            move_row AS (\(Self.recordMoves("""
+                SELECT session_id, 'queued'::task_state AS from_state,
+                    'running'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
+                FROM begun
+                """)))
             \(Self.selectClaim) FROM begun a \(Self.joinClaim)
             """
         // A claim that is lost leaves its tasks in the queue, and the fences given out with it are

@@ -3,63 +3,11 @@ import Postgres
 package import TransferModel
 
 extension TransferStore {
-    /// Moves attempts whose part file is whole and durable past the point of no return.
-    ///
-    /// - Returns: the tasks whose publication of that fence now exists, also when an earlier call
-    ///   with an unknown outcome made it; the part files of all others are to be removed.
-    package func publish(_ publications: [Publication]) async throws(StoreError) -> Set<TaskID> {
-        // In one order everywhere, as in a conclusion.
-        let publications = publications.sorted { $0.task.uuid < $1.task.uuid }
-        let tasks = publications.map(\.task.uuid)
-        let fences = publications.map(\.fence.rawValue)
-        let partFences = publications.map(\.partFence.rawValue)
-        let results = publications.map(\.result)
-        let rows = try await run([
-            """
-            WITH item AS (
-                SELECT * FROM unnest(
-                    \(tasks), \(fences), \(partFences),
-                    \(results.map { Int16(clamping: $0.httpStatus) }),
-                    \(results.map(\.bytesReceived)), \(results.map(\.contentType)),
-                    \(results.map(\.etag)), \(results.map(\.isLengthVerified)),
-                    \(results.map(\.suggestedFileName))
-                ) AS i (task_id, fence, part_fence, http_status, bytes_received, content_type,
-                    etag, is_length_verified, suggested_file_name)
-            ),
-            moved AS MATERIALIZED (
-                SELECT i.*, a.worker, a.number, a.session_id, a.started_at, a.resumed_at_offset
-                FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
-            ),
-            gone AS (
-                DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT m.task_id FROM moved m))
-            )
-            INSERT INTO publication (
-                task_id, fence, part_fence, worker, number, session_id, http_status,
-                bytes_received, content_type, etag, is_length_verified, started_at,
-                resumed_at_offset, suggested_file_name)
-            SELECT task_id, fence, part_fence, worker, number, session_id, http_status,
-                bytes_received, content_type, etag, is_length_verified, started_at,
-                resumed_at_offset, suggested_file_name
-            FROM moved
-            """,
-            """
-            SELECT p.task_id
-            FROM unnest(\(tasks), \(fences)) AS i (task_id, fence) CROSS JOIN LATERAL (
-                SELECT p.task_id FROM publication p
-                WHERE p.task_id = i.task_id AND p.fence = i.fence LIMIT 1
-            ) p
-            """,
-        ])
-        return try decoding { () throws(PostgresError) in
-            Set(try rows[1].map { row throws(PostgresError) in try row.task("task_id") })
-        }
-    }
-
     /// The attempt of an item `i`, if it has that fence.
     ///
     /// `LIMIT` makes this a look-up by key for each item, whatever the statistics of the table say,
     /// which are mostly those of an empty one.
-    private static let lockAttempt: Query = """
+    static let lockAttempt: Query = """
         SELECT * FROM attempt a WHERE a.task_id = i.task_id AND a.fence = i.fence
         LIMIT 1 FOR UPDATE
         """
@@ -249,8 +197,9 @@ extension TransferStore {
                 ON CONFLICT (fence) DO NOTHING
             ),
             happening AS (
-                SELECT session_id, place * 2 + k.step AS place, k.kind,
-                    k.ends, task_id, k.task_state, attempt, bytes_received, failure
+                SELECT session_id, place * 2 + k.step AS place, k.kind, k.ends, task_id,
+                    CASE k.step WHEN 1 THEN 'running'::task_state END AS from_state, k.task_state,
+                    attempt, bytes_received, bytes_sent, failure
                 FROM gone JOIN (VALUES
                     ('completed', 0, 'task.download_finished', false, 'running'::task_state),
                     ('completed', 1, 'task.completed', true, 'completed'),
@@ -263,6 +212,12 @@ extension TransferStore {
                 ) AS k (verdict, step, kind, ends, task_state) USING (verdict)
             ),
             \(Self.recordHappenings),
+            -- 3. What is given back is no event.
+            return_row AS (\(Self.recordMoves("""
+                SELECT session_id, 'running'::task_state AS from_state,
+                    'queued'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
+                FROM gone WHERE verdict IN ('released', 'requeued')
+                """))),
             \(Self.wake)
             SELECT task_id FROM gone
             """
@@ -274,121 +229,5 @@ extension TransferStore {
         return try decoding { () throws(PostgresError) in
             Set(try rows.map { row throws(PostgresError) in try row.task("task_id") })
         }
-    }
-}
-
-/// The conclusions turned on their side: an array per column, for `unnest`.
-private struct ConclusionColumns {
-    /// Where each was among what was given, from 1 on: the order of its events.
-    var places: [Int64] = []
-    var tasks: [UUID] = []
-    var fences: [Int64] = []
-    var verdicts: [String] = []
-    var bytesReceived: [Int64] = []
-    var failures: [String?] = []
-    var delays: [Int64?] = []
-    var abandoned: [Int64?] = []
-    var metrics = MetricsColumns()
-    var partials: [PartialColumns] = []
-    var bytesSent: [Int64] = []
-    var answers: [AnswerColumns] = []
-    var questions: [QuestionColumns] = []
-
-    init(_ conclusions: [Conclusion]) throws(StoreError) {
-        // By task, as everybody locks them, so that nobody waits for one who waits for him.
-        let sorted = conclusions.enumerated().sorted { $0.element.task.uuid < $1.element.task.uuid }
-        for (index, conclusion) in sorted {
-            let place = Int64(index + 1)
-            places.append(place)
-            tasks.append(conclusion.task.uuid)
-            fences.append(conclusion.fence.rawValue)
-            bytesReceived.append(conclusion.bytesReceived)
-            bytesSent.append(conclusion.bytesSent)
-            abandoned.append(conclusion.abandoned?.rawValue)
-            metrics.append(conclusion.metrics)
-            if let partial = conclusion.partial {
-                partials.append(PartialColumns(partial, place: place))
-            }
-            switch conclusion.verdict {
-            case .completed: try append("completed")
-            case .answered(let result, let body):
-                try append("answered")
-                answers.append(AnswerColumns(result, body: body, place: place))
-            case .failed(let failure): try append("failed", failure)
-            case .retry(let failure, let delay): try append("retry", failure, delay)
-            case .waitForConnectivity(let failure, let delay):
-                try append("offline", failure, delay)
-            case .askForCredential(let failure, let origin, let name, let time):
-                try append("asks", failure, time)
-                questions.append(
-                    QuestionColumns(
-                        place: place,
-                        origin: origin.description,
-                        credential: name
-                    )
-                )
-            case .released: try append("released")
-            case .requeued: try append("requeued")
-            }
-        }
-    }
-
-    private mutating func append(
-        _ verdict: String,
-        _ failure: TransferFailure? = nil,
-        _ delay: Duration? = nil
-    ) throws(StoreError) {
-        verdicts.append(verdict)
-        failures.append(
-            try failure.map { failure throws(StoreError) in try StoredJSON.text(of: failure) }
-        )
-        delays.append(delay?.milliseconds)
-    }
-}
-
-/// What the origin answered to an upload or data task; also a table of their own.
-private struct AnswerColumns {
-    let place: Int64
-    let httpStatus: Int16
-    let contentType: String?
-    let etag: String?
-    let isLengthVerified: Bool
-    let body: [UInt8]?
-
-    init(_ result: TransferResult, body: [UInt8], place: Int64) {
-        self.place = place
-        httpStatus = Int16(clamping: result.httpStatus)
-        contentType = result.contentType
-        etag = result.etag
-        isLengthVerified = result.isLengthVerified
-        self.body = body.isEmpty ? nil : body
-    }
-}
-
-/// What an origin wants; few conclusions ask, so these are a table of their own.
-private struct QuestionColumns {
-    let place: Int64
-    let origin: String
-    let credential: String?
-}
-
-/// The part that a conclusion leaves; few have one, so these are a table of their own.
-private struct PartialColumns {
-    let place: Int64
-    let partFence: Int64
-    let ranges: String?
-    let bootID: UUID
-    let bytesDurable: Int64
-    let bytesTotal: Int64
-    let validator: String
-
-    init(_ partial: PartialDownload, place: Int64) {
-        self.place = place
-        partFence = partial.partFence.rawValue
-        ranges = partial.ranges?.text
-        bootID = partial.bootID
-        bytesDurable = partial.bytesDurable
-        bytesTotal = partial.bytesTotal
-        validator = partial.validator.value
     }
 }

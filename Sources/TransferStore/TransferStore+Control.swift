@@ -59,7 +59,7 @@ extension TransferStore {
             ),
             from_delayed AS (
                 DELETE FROM delayed x USING target t WHERE x.task_id = t.id
-                RETURNING x.task_id, x.attempt
+                RETURNING x.task_id, x.attempt, \(Self.state(ofDelayed: "x")) AS state
             ),
             from_ready AS (
                 DELETE FROM ready x USING target t
@@ -69,23 +69,24 @@ extension TransferStore {
             ),
             from_asked AS (
                 DELETE FROM asked x USING target t WHERE x.task_id = t.id
-                RETURNING x.task_id, x.attempt
+                RETURNING x.task_id, x.attempt, \(Self.state(ofAsked: "x")) AS state
             ),
             \(Self.revokeTargets("suspended")),
             gone AS (
-                SELECT task_id, attempt, 0::bigint AS bytes_received FROM from_delayed
-                UNION ALL SELECT task_id, attempt, 0 FROM from_ready
-                UNION ALL SELECT task_id, attempt, 0 FROM from_asked
+                SELECT task_id, attempt, 0::bigint AS bytes_received, state FROM from_delayed
+                UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
+                UNION ALL SELECT task_id, attempt, 0, state FROM from_asked
                 -- Stopped unharmed, so that the attempt does not count.
-                UNION ALL SELECT task_id, number - 1, bytes_received FROM from_attempt
+                UNION ALL SELECT task_id, number - 1, bytes_received, 'running' FROM from_attempt
             ),
             held_row AS (
                 INSERT INTO held (task_id, attempt) SELECT task_id, attempt FROM gone
             ),
             happening AS (
                 SELECT t.session_id, 1 AS place, 'task.suspended' AS kind, false AS ends,
-                    t.id AS task_id, 'suspended'::task_state AS task_state, g.attempt,
-                    g.bytes_received, NULL::jsonb AS failure
+                    t.id AS task_id, g.state AS from_state,
+                    'suspended'::task_state AS task_state, g.attempt, g.bytes_received,
+                    0::bigint AS bytes_sent, NULL::jsonb AS failure
                 FROM gone g JOIN target t ON t.id = g.task_id
             ),
             \(Self.recordHappenings),
@@ -158,8 +159,8 @@ extension TransferStore {
         ),
         happening AS (
             SELECT session_id, 1 AS place, 'task.resumed' AS kind, false AS ends,
-                id AS task_id, state AS task_state, attempt,
-                0::bigint AS bytes_received, NULL::jsonb AS failure
+                id AS task_id, 'suspended'::task_state AS from_state, state AS task_state, attempt,
+                0::bigint AS bytes_received, 0::bigint AS bytes_sent, NULL::jsonb AS failure
             FROM gone
         ),
         \(Self.recordHappenings),
@@ -274,7 +275,7 @@ extension TransferStore {
         ),
         from_delayed AS (
             DELETE FROM delayed x USING target t WHERE x.task_id = t.id
-            RETURNING x.task_id, x.attempt
+            RETURNING x.task_id, x.attempt, \(state(ofDelayed: "x")) AS state
         ),
         from_ready AS (
             DELETE FROM ready x USING target t
@@ -284,15 +285,16 @@ extension TransferStore {
         ),
         from_asked AS (
             DELETE FROM asked x USING target t WHERE x.task_id = t.id
-            RETURNING x.task_id, x.attempt
+            RETURNING x.task_id, x.attempt, \(state(ofAsked: "x")) AS state
         ),
         \(revokeTargets("cancelled")),
         gone AS (
-            SELECT task_id, attempt, 0::bigint AS bytes_received FROM from_held
-            UNION ALL SELECT task_id, attempt, 0 FROM from_delayed
-            UNION ALL SELECT task_id, attempt, 0 FROM from_ready
-            UNION ALL SELECT task_id, attempt, 0 FROM from_asked
-            UNION ALL SELECT task_id, number, bytes_received FROM from_attempt
+            SELECT task_id, attempt, 0::bigint AS bytes_received, 'suspended'::task_state AS state
+            FROM from_held
+            UNION ALL SELECT task_id, attempt, 0, state FROM from_delayed
+            UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
+            UNION ALL SELECT task_id, attempt, 0, state FROM from_asked
+            UNION ALL SELECT task_id, number, bytes_received, 'running' FROM from_attempt
         ),
         from_partial AS (
             DELETE FROM partial x USING gone g WHERE x.task_id = g.task_id RETURNING x.*
@@ -321,9 +323,9 @@ extension TransferStore {
         ),
         happening AS (
             SELECT t.session_id, row_number() OVER (ORDER BY t.id) AS place,
-                'task.cancelled' AS kind, true AS ends, t.id AS task_id,
+                'task.cancelled' AS kind, true AS ends, t.id AS task_id, g.state AS from_state,
                 'cancelled'::task_state AS task_state, g.attempt, g.bytes_received,
-                \(cause)::jsonb AS failure
+                0::bigint AS bytes_sent, \(cause)::jsonb AS failure
             FROM gone g JOIN target t ON t.id = g.task_id
         ),
         \(recordHappenings),

@@ -64,7 +64,8 @@ extension TransferStore {
                 DELETE FROM asked q USING task t
                 WHERE q.credential = \(name) AND t.id = q.task_id
                     AND t.tenant_id = \(tenant.uuid)
-                RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at
+                RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
+                    \(Self.state(ofAsked: "q")) AS state
             ),
             \(Self.queueAnswered)
             SELECT task_id FROM begun

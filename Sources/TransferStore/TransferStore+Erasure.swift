@@ -60,13 +60,28 @@ extension TransferStore {
             "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
             "DELETE FROM client_string_change WHERE task_id = ANY (\(ids))",
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
-            "DELETE FROM outcome WHERE task_id = ANY (\(ids))",
+            """
+            WITH gone AS (
+                DELETE FROM outcome WHERE task_id = ANY (\(ids))
+                RETURNING session_id, state, bytes_received, bytes_sent
+            )
+            \(Self.recordMoves(Self.forgotten("gone")))
+            """,
             "DELETE FROM task WHERE id = ANY (\(ids))",
+            // So that nothing is left to fold of a session that is gone.
+            Self.fold,
             """
             WITH \(Self.erasable),
             empty AS (
                 SELECT session_id FROM erasable e
                 WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.session_id = e.session_id)
+                    -- Where another instance was folding, the session waits for the next call.
+                    AND NOT EXISTS (
+                        SELECT 1 FROM task_move m JOIN session s ON s.tenant_id = m.tenant_id
+                        WHERE s.id = e.session_id AND m.session_id = e.session_id)
+            ),
+            count_row AS (
+                DELETE FROM session_task_count c USING empty e WHERE c.session_id = e.session_id
             ),
             event_row AS (
                 DELETE FROM event v USING empty e WHERE v.session_id = e.session_id

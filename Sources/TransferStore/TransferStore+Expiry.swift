@@ -134,9 +134,10 @@ extension TransferStore {
             """
             WITH ended AS (
                 DELETE FROM outcome WHERE task_id = ANY (\(ids))
-                RETURNING task_id, generation, finished_at,
-                    CASE state WHEN 'failed' THEN failure->>'code' END AS failure_code
+                RETURNING task_id, session_id, generation, finished_at, state, bytes_received,
+                    bytes_sent, CASE state WHEN 'failed' THEN failure->>'code' END AS failure_code
             ),
+            move_row AS (\(Self.recordMoves(Self.forgotten("ended")))),
             gone AS (
                 DELETE FROM task
                 WHERE id = ANY (\(ids)) AND id = ANY (ARRAY(SELECT e.task_id FROM ended e))

@@ -55,8 +55,9 @@ extension TransferStore {
     /// exactly once. A session that was to be finished ends with it, and one whose tasks begin to need
     /// their client tells it so, once until it is heard of.
     ///
-    /// Expects `happening(session_id, place, kind, ends, task_id, task_state, attempt,
-    /// bytes_received, failure)`; offers `counter`.
+    /// Expects `happening(session_id, place, kind, ends, task_id, from_state, task_state, attempt,
+    /// bytes_received, bytes_sent, failure)`, without a `from_state` where the task has not moved; offers
+    /// `counter`.
     static let recordHappenings: Query = """
         change AS (
             SELECT session_id, count(*) AS events,
@@ -105,6 +106,12 @@ extension TransferStore {
                 h.failure
             FROM happening h JOIN counter c USING (session_id)
         ),
+        move_row AS (\(recordMoves("""
+            SELECT session_id, from_state, task_state AS to_state,
+                CASE WHEN ends THEN bytes_received ELSE 0 END AS bytes_received,
+                CASE WHEN ends THEN bytes_sent ELSE 0 END AS bytes_sent
+            FROM happening WHERE from_state IS NOT NULL
+            """))),
         session_row AS (
             INSERT INTO event (
                 session_id, sequence, kind, generation, occurred_at, summary, details)

@@ -90,8 +90,9 @@ extension TransferStore {
             happening AS (
                 SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
                     'task.resumed_at_offset' AS kind, false AS ends, task_id,
-                    'running'::task_state AS task_state, number AS attempt,
-                    resumed_at AS bytes_received, NULL::jsonb AS failure
+                    NULL::task_state AS from_state, 'running'::task_state AS task_state,
+                    number AS attempt, resumed_at AS bytes_received, 0::bigint AS bytes_sent,
+                    NULL::jsonb AS failure
                 FROM told
             ),
             \(Self.recordHappenings),

@@ -22,8 +22,7 @@ extension TransferStore {
                 'tasks', (array_agg(task_id ORDER BY task_id))[
                     :\(Int32(SessionEvent.PendingTasks.listedMax))]) AS details
             FROM (
-                SELECT q.task_id, CASE q.question WHEN 'begin' THEN 'waiting_to_begin'::task_state
-                    ELSE 'waiting_for_authentication' END AS task_state
+                SELECT q.task_id, \(state(ofAsked: "q")) AS task_state
                 FROM asked q WHERE q.session_id = c.session_id
                 UNION ALL \(more)
             ) waiting

@@ -33,8 +33,14 @@ extension TransferStore {
             ),
             gone AS (
                 DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT due.row FROM due))
-                RETURNING d.task_id, d.lane, d.session_id, d.priority_rank, d.attempt, d.began_at
-            )
+                RETURNING d.task_id, d.lane, d.session_id, d.priority_rank, d.attempt, d.began_at,
+                    \(Self.state(ofDelayed: "d")) AS state
+            ),
+            move_row AS (\(Self.recordMoves("""
+                SELECT session_id, state AS from_state, 'queued'::task_state AS to_state,
+                    0 AS bytes_received, 0 AS bytes_sent
+                FROM gone
+                """)))
             INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
             SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM gone
             """,
@@ -58,8 +64,9 @@ extension TransferStore {
             happening AS (
                 SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
                     'task.will_begin' AS kind, false AS ends, task_id,
+                    'scheduled'::task_state AS from_state,
                     'waiting_to_begin'::task_state AS task_state, attempt,
-                    0::bigint AS bytes_received, NULL::jsonb AS failure
+                    0::bigint AS bytes_received, 0::bigint AS bytes_sent, NULL::jsonb AS failure
                 FROM asked_row
             ),
             \(Self.recordHappenings),

@@ -49,7 +49,7 @@ extension TransferStore {
                     lane = coalesce(\(request?.lane.key), t.lane)
                 FROM gone g WHERE t.id = g.task_id
                 RETURNING t.id AS task_id, t.session_id, t.lane, t.priority_rank, g.attempt,
-                    NULL::timestamptz AS began_at
+                    NULL::timestamptz AS began_at, 'waiting_to_begin'::task_state AS state
             ),
             \(Self.queueAnswered)
             SELECT task_id FROM begun
@@ -83,8 +83,8 @@ extension TransferStore {
         return rows.isEmpty ? .notAsked(task) : .answered(task)
     }
 
-    /// Puts the tasks of `begun` (task_id, session_id, lane, priority_rank, attempt, began_at) into
-    /// the queue.
+    /// Puts the tasks of `begun` (task_id, session_id, lane, priority_rank, attempt, began_at, state)
+    /// into the queue.
     static let queueAnswered: Query = """
         ready_row AS (
             INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
@@ -92,9 +92,9 @@ extension TransferStore {
         ),
         happening AS (
             SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
-                'task.resumed' AS kind, false AS ends, task_id,
+                'task.resumed' AS kind, false AS ends, task_id, state AS from_state,
                 'queued'::task_state AS task_state, attempt, 0::bigint AS bytes_received,
-                NULL::jsonb AS failure
+                0::bigint AS bytes_sent, NULL::jsonb AS failure
             FROM begun
         ),
         \(recordHappenings),
@@ -106,7 +106,8 @@ extension TransferStore {
         gone AS (
             DELETE FROM asked q USING target x, task t
             WHERE q.task_id = x.task_id AND t.id = q.task_id
-            RETURNING q.task_id, q.session_id, t.generation, q.attempt, q.failure
+            RETURNING q.task_id, q.session_id, t.generation, q.attempt, q.failure,
+                \(state(ofAsked: "q")) AS state
         ),
         from_partial AS (
             DELETE FROM partial x USING gone g WHERE x.task_id = g.task_id RETURNING x.*
@@ -122,8 +123,9 @@ extension TransferStore {
         ),
         happening AS (
             SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
-                'task.failed' AS kind, true AS ends, task_id, 'failed'::task_state AS task_state,
-                attempt, 0::bigint AS bytes_received, failure
+                'task.failed' AS kind, true AS ends, task_id, state AS from_state,
+                'failed'::task_state AS task_state, attempt, 0::bigint AS bytes_received,
+                0::bigint AS bytes_sent, failure
             FROM gone
         ),
         \(recordHappenings),

@@ -208,8 +208,9 @@ extension TransferStore {
             s.total_bytes_per_second_max, s.shared_container_identifier,
             s.result_retention_ms, s.max_connections_per_host, s.is_discretionary, s.revision,
             s.created_at, p.is_finishing, p.generation, p.outstanding, p.completed,
-            p.failed, p.cancelled, p.last_sequence
+            p.failed, p.cancelled, p.last_sequence, c.task_counts, c.bytes_received, c.bytes_sent
         FROM session s JOIN session_progress p ON p.session_id = s.id
+        \(joinCountsOfSession)
         """
 
     /// A page of the living sessions of one of the tenant's clients, or of all, by client and
@@ -301,6 +302,7 @@ extension Session {
                 cancelled: try row.decode("cancelled"),
                 lastSequence: try row.decode("last_sequence")
             ),
+            taskCounts: try TaskCounts(row),
             createdAt: try row.decode("created_at"),
             revision: try row.decode("revision"),
             isFinishing: try row.decode("is_finishing")

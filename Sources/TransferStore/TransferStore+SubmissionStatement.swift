@@ -131,6 +131,11 @@ extension TransferStore {
                     c.occurred_at, i.id, i.state, 0, 0
                 FROM item i JOIN counter c USING (lot)
             ),
+            move_row AS (\(Self.recordMoves("""
+                SELECT c.session_id, NULL::task_state AS from_state, i.state AS to_state,
+                    0 AS bytes_received, 0 AS bytes_sent
+                FROM item i JOIN counter c USING (lot)
+                """))),
             \(Self.partial(columns)),
             \(Self.wake),
             \(Self.keepAnswers(lots))

@@ -110,15 +110,14 @@ extension TransferStore {
             return """
                 SELECT d.task_id FROM task t JOIN delayed d ON d.task_id = t.id
                 WHERE t.session_id = \(session) AND t.id > \(after)
-                    AND (d.failure IS NULL) = \(state == .scheduled)
-                    AND d.awaits_host = \(state == .waitingForConnectivity)
+                    AND (\(self.state(ofDelayed: "d")))::text = \(state?.rawValue)
                 ORDER BY t.id LIMIT \(limit)
                 """
         case .waitingToBegin, .waitingForAuthentication:
             return """
                 SELECT q.task_id FROM task t JOIN asked q ON q.task_id = t.id
                 WHERE t.session_id = \(session) AND t.id > \(after)
-                    AND (q.question = 'begin') = \(state == .waitingToBegin)
+                    AND (\(self.state(ofAsked: "q")))::text = \(state?.rawValue)
                 ORDER BY t.id LIMIT \(limit)
                 """
         case .queued:
@@ -152,11 +151,8 @@ extension TransferStore {
         CASE
             WHEN o.task_id IS NOT NULL THEN o.state::text
             WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'
-            WHEN q.question = 'begin' THEN 'waiting_to_begin'
-            WHEN q.task_id IS NOT NULL THEN 'waiting_for_authentication'
-            WHEN d.awaits_host THEN 'waiting_for_connectivity'
-            WHEN d.failure IS NOT NULL THEN 'waiting_for_retry'
-            WHEN d.task_id IS NOT NULL THEN 'scheduled'
+            WHEN q.task_id IS NOT NULL THEN (\(state(ofAsked: "q")))::text
+            WHEN d.task_id IS NOT NULL THEN (\(state(ofDelayed: "d")))::text
             WHEN h.task_id IS NOT NULL THEN 'suspended'
             ELSE 'queued'
         END AS state

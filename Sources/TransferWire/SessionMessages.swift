@@ -95,6 +95,11 @@ package struct SessionDocument: Codable, Sendable {
     package let completed: Int64
     package let failed: Int64
     package let cancelled: Int64
+    /// Of all its tasks that are kept, by state.
+    package let taskCounts: [String: Int64]
+    /// Of its ended tasks that are kept.
+    package let bytesReceived: Int64
+    package let bytesSent: Int64
     package let lastEventSequence: Int64
     /// Whether it takes no further tasks and ends with its last one.
     package let isFinishing: Bool
@@ -112,6 +117,9 @@ package struct SessionDocument: Codable, Sendable {
         completed: Int64,
         failed: Int64,
         cancelled: Int64,
+        taskCounts: [String: Int64],
+        bytesReceived: Int64,
+        bytesSent: Int64,
         lastEventSequence: Int64,
         isFinishing: Bool,
         createdAt: Timestamp
@@ -125,6 +133,9 @@ package struct SessionDocument: Codable, Sendable {
         self.completed = completed
         self.failed = failed
         self.cancelled = cancelled
+        self.taskCounts = taskCounts
+        self.bytesReceived = bytesReceived
+        self.bytesSent = bytesSent
         self.lastEventSequence = lastEventSequence
         self.isFinishing = isFinishing
         self.createdAt = createdAt
@@ -133,6 +144,9 @@ package struct SessionDocument: Codable, Sendable {
     private enum CodingKeys: String, CodingKey {
         case client, identifier, kind, configuration, generation, outstanding, completed, failed
         case cancelled, reconnection
+        case taskCounts = "task_counts"
+        case bytesReceived = "bytes_received"
+        case bytesSent = "bytes_sent"
         case lastEventSequence = "last_event_sequence"
         case isFinishing = "is_finishing"
         case createdAt = "created_at"

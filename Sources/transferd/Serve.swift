@@ -123,6 +123,7 @@ struct Serve: AsyncParsableCommand {
         // connections that they stand on.
         var services: [any Service] = [PoolService(pool: pool)]
         if let relay { services.append(RelayService(relay: relay)) }
+        services.append(TaskCounter(store: store, logger: logger))
         if roles.contains(.api), let container {
             let watch = NewsWatch(store: store)
             signals.add { if $0.contains(.events) { watch.signal() } }

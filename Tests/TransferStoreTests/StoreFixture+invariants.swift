@@ -11,6 +11,31 @@ extension StoreFixture {
         }
     }
 
+    /// What the moves that are not folded yet change.
+    private static let moved: Query = """
+        SELECT tenant_id, session_id, from_state AS state, -tasks AS tasks,
+            CASE WHEN from_state >= 'completed' THEN -bytes_received ELSE 0 END AS bytes_received,
+            CASE WHEN from_state >= 'completed' THEN -bytes_sent ELSE 0 END AS bytes_sent
+        FROM task_move WHERE from_state IS NOT NULL
+        UNION ALL SELECT tenant_id, session_id, to_state, tasks,
+            CASE WHEN to_state >= 'completed' THEN bytes_received ELSE 0 END,
+            CASE WHEN to_state >= 'completed' THEN bytes_sent ELSE 0 END
+        FROM task_move WHERE to_state IS NOT NULL
+        """
+
+    /// Where each task is.
+    private static let place: Query = """
+        SELECT session_id, state, bytes_received, bytes_sent FROM outcome
+        UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
+        UNION ALL SELECT session_id, 'running', 0, 0 FROM publication
+        UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready
+        UNION ALL SELECT t.session_id, 'suspended', 0, 0 FROM held h JOIN task t ON t.id = h.task_id
+        UNION ALL SELECT session_id, CASE question WHEN 'begin' THEN 'waiting_to_begin'::task_state
+            ELSE 'waiting_for_authentication' END, 0, 0 FROM asked
+        UNION ALL SELECT session_id, CASE WHEN awaits_host THEN 'waiting_for_connectivity'::task_state
+            WHEN failure IS NOT NULL THEN 'waiting_for_retry' ELSE 'scheduled' END, 0, 0 FROM delayed
+        """
+
     /// Each with a statement that finds what breaks it.
     static let invariants: [(rule: String, violations: Query)] = [
         (
@@ -95,6 +120,35 @@ extension StoreFixture {
                 OR p.cancelled < count(*) FILTER (WHERE t.state = 'cancelled')
                 OR p.completed + p.cancelled
                     <> count(*) FILTER (WHERE t.state IN ('completed', 'cancelled', 'expired'))
+            """
+        ),
+        (
+            "how many tasks of a session are in which state is known",
+            """
+            SELECT session_id, state FROM (
+                SELECT session_id, state, tasks, bytes_received, bytes_sent
+                FROM session_task_count
+                UNION ALL SELECT session_id, state, tasks, bytes_received, bytes_sent
+                FROM (\(moved)) m
+                UNION ALL SELECT session_id, state, -1, -bytes_received, -bytes_sent
+                FROM (\(place)) p
+            ) c
+            GROUP BY session_id, state
+            HAVING sum(tasks) <> 0 OR sum(bytes_received) <> 0 OR sum(bytes_sent) <> 0
+            """
+        ),
+        (
+            "how many tasks of a tenant are in which state is known",
+            """
+            SELECT tenant_id, state FROM (
+                SELECT tenant_id, state, tasks, bytes_received, bytes_sent FROM tenant_task_count
+                UNION ALL SELECT tenant_id, state, tasks, bytes_received, bytes_sent
+                FROM (\(moved)) m
+                UNION ALL SELECT s.tenant_id, p.state, -1, -p.bytes_received, -p.bytes_sent
+                FROM (\(place)) p JOIN session s ON s.id = p.session_id
+            ) c
+            GROUP BY tenant_id, state
+            HAVING sum(tasks) <> 0 OR sum(bytes_received) <> 0 OR sum(bytes_sent) <> 0
             """
         ),
         (

@@ -1,0 +1,30 @@
+package import Foundation
+
+/// A unit of isolation: what it is allowed, and how its tasks stand.
+package struct Tenant: Sendable {
+    package let name: String
+    /// The most tasks that have not ended; nil for any number.
+    package let outstandingTasksMax: Int64?
+    /// The most tasks that run at once, over all workers; nil for any number.
+    package let runningTasksMax: Int?
+    /// The most bytes in a second of all its running tasks together; nil for any.
+    package let totalBytesPerSecondMax: Int64?
+    package let taskCounts: TaskCounts
+    package let createdAt: Date
+
+    package init(
+        name: String,
+        outstandingTasksMax: Int64?,
+        runningTasksMax: Int?,
+        totalBytesPerSecondMax: Int64?,
+        taskCounts: TaskCounts,
+        createdAt: Date
+    ) {
+        self.name = name
+        self.outstandingTasksMax = outstandingTasksMax
+        self.runningTasksMax = runningTasksMax
+        self.totalBytesPerSecondMax = totalBytesPerSecondMax
+        self.taskCounts = taskCounts
+        self.createdAt = createdAt
+    }
+}

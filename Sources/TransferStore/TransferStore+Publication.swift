@@ -1,0 +1,57 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension TransferStore {
+    /// Moves attempts whose part file is whole and durable past the point of no return.
+    ///
+    /// - Returns: the tasks whose publication of that fence now exists, also when an earlier call
+    ///   with an unknown outcome made it; the part files of all others are to be removed.
+    package func publish(_ publications: [Publication]) async throws(StoreError) -> Set<TaskID> {
+        // In one order everywhere, as in a conclusion.
+        let publications = publications.sorted { $0.task.uuid < $1.task.uuid }
+        let tasks = publications.map(\.task.uuid)
+        let fences = publications.map(\.fence.rawValue)
+        let partFences = publications.map(\.partFence.rawValue)
+        let results = publications.map(\.result)
+        let rows = try await run([
+            """
+            WITH item AS (
+                SELECT * FROM unnest(
+                    \(tasks), \(fences), \(partFences),
+                    \(results.map { Int16(clamping: $0.httpStatus) }),
+                    \(results.map(\.bytesReceived)), \(results.map(\.contentType)),
+                    \(results.map(\.etag)), \(results.map(\.isLengthVerified)),
+                    \(results.map(\.suggestedFileName))
+                ) AS i (task_id, fence, part_fence, http_status, bytes_received, content_type,
+                    etag, is_length_verified, suggested_file_name)
+            ),
+            moved AS MATERIALIZED (
+                SELECT i.*, a.worker, a.number, a.session_id, a.started_at, a.resumed_at_offset
+                FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
+            ),
+            gone AS (
+                DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT m.task_id FROM moved m))
+            )
+            INSERT INTO publication (
+                task_id, fence, part_fence, worker, number, session_id, http_status,
+                bytes_received, content_type, etag, is_length_verified, started_at,
+                resumed_at_offset, suggested_file_name)
+            SELECT task_id, fence, part_fence, worker, number, session_id, http_status,
+                bytes_received, content_type, etag, is_length_verified, started_at,
+                resumed_at_offset, suggested_file_name
+            FROM moved
+            """,
+            """
+            SELECT p.task_id
+            FROM unnest(\(tasks), \(fences)) AS i (task_id, fence) CROSS JOIN LATERAL (
+                SELECT p.task_id FROM publication p
+                WHERE p.task_id = i.task_id AND p.fence = i.fence LIMIT 1
+            ) p
+            """,
+        ])
+        return try decoding { () throws(PostgresError) in
+            Set(try rows[1].map { row throws(PostgresError) in try row.task("task_id") })
+        }
+    }
+}

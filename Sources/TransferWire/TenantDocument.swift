@@ -1,0 +1,46 @@
+/// A tenant as its clients see it.
+package struct TenantDocument: Codable, Sendable {
+    package let name: String
+    package let outstandingTasksMax: Int64?
+    package let runningTasksMax: Int?
+    package let totalBytesPerSecondMax: Int64?
+    /// Tasks that have not ended.
+    package let outstanding: Int64
+    package let taskCounts: [String: Int64]
+    package let bytesReceived: Int64
+    package let bytesSent: Int64
+    package let createdAt: Timestamp
+
+    package init(
+        name: String,
+        outstandingTasksMax: Int64?,
+        runningTasksMax: Int?,
+        totalBytesPerSecondMax: Int64?,
+        outstanding: Int64,
+        taskCounts: [String: Int64],
+        bytesReceived: Int64,
+        bytesSent: Int64,
+        createdAt: Timestamp
+    ) {
+        self.name = name
+        self.outstandingTasksMax = outstandingTasksMax
+        self.runningTasksMax = runningTasksMax
+        self.totalBytesPerSecondMax = totalBytesPerSecondMax
+        self.outstanding = outstanding
+        self.taskCounts = taskCounts
+        self.bytesReceived = bytesReceived
+        self.bytesSent = bytesSent
+        self.createdAt = createdAt
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, outstanding
+        case outstandingTasksMax = "outstanding_tasks_max"
+        case runningTasksMax = "running_tasks_max"
+        case totalBytesPerSecondMax = "total_bytes_per_second_max"
+        case taskCounts = "task_counts"
+        case bytesReceived = "bytes_received"
+        case bytesSent = "bytes_sent"
+        case createdAt = "created_at"
+    }
+}
