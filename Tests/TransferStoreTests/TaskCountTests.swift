@@ -65,6 +65,48 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    @Test func followTasksThatWait() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit(1) { task, _ in
+            task.earliestBeginAt = Date() + 3600
+        }[0]
+        func expect(_ state: TransferState, _ location: SourceLocation = #_sourceLocation)
+            async throws
+        {
+            #expect(
+                try await counts(fixture) == TaskCounts([state: 1]),
+                sourceLocation: location
+            )
+            #expect(try await fixture.state(id) == state, sourceLocation: location)
+        }
+        func promote() async throws {
+            _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
+            #expect(try await fixture.store.promoteDue().promoted == 1)
+            try await expect(.queued)
+        }
+        try await expect(.scheduled)
+        try await promote()
+        for (verdict, state): (Conclusion.Verdict, TransferState) in [
+            (.retry(StoreFixture.failure, after: .seconds(60)), .waitingForRetry),
+            (
+                .waitForConnectivity(StoreFixture.failure, after: .seconds(60)),
+                .waitingForConnectivity
+            ),
+        ] {
+            try await fixture.conclude(try await fixture.claim(), verdict)
+            try await expect(state)
+            try await promote()
+        }
+        try await fixture.conclude(try await fixture.claim(), .released)
+        try await expect(.queued)
+        _ = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+        try await expect(.suspended)
+        // To the time that it was submitted for.
+        _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        try await expect(.scheduled)
+        try await fixture.checkInvariants()
+    }
+
     @Test func whatIsFoldedCountsTheSame() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(3)
