@@ -72,7 +72,8 @@ struct Demo: AsyncParsableCommand {
     private static func limitCleanup() {
         DispatchQueue.global()
             .asyncAfter(deadline: .now() + cleanupTimeout) {
-                FileHandle.standardError.write(Data("The demo could not clean up in time.\n".utf8))
+                let text = "The demo could not clean up in time.\n"
+                try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
                 Glibc.exit(EXIT_FAILURE)
             }
     }

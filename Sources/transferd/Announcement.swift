@@ -13,6 +13,7 @@ struct Announcement: Encodable {
         encoder.outputFormatting = .sortedKeys
         guard var line = try? encoder.encode(self) else { return }
         line.append(UInt8(ascii: "\n"))
-        FileHandle.standardOutput.write(line)
+        // The service works also where nobody reads the line.
+        try? FileHandle.standardOutput.write(contentsOf: line)
     }
 }

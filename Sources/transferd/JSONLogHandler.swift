@@ -33,7 +33,8 @@ struct JSONLogHandler: LogHandler {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard var line = try? encoder.encode(fields) else { return }
         line.append(UInt8(ascii: "\n"))
-        FileHandle.standardError.write(line)
+        // A reader that went away, or a full disk, is no reason to stop the service.
+        try? FileHandle.standardError.write(contentsOf: line)
     }
 
     private static func bounded(_ text: String) -> String {

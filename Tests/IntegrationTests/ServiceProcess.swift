@@ -22,15 +22,17 @@ final class ServiceProcess: Sendable {
 
     /// Starts the service in `directory` and waits until it listens.
     ///
-    /// It asks no name server but `nameServer`, if that is given, which needs root.
+    /// It asks no name server but `nameServer`, if that is given, which needs root. It logs to `log`,
+    /// or to a file of the directory.
     ///
     /// - Throws: ``NotStarted`` when it ends before.
     init(
         in directory: DataDirectory,
         _ options: [String] = [],
-        nameServer: NameServer? = nil
+        nameServer: NameServer? = nil,
+        log otherLog: String? = nil
     ) async throws {
-        let log = try directory.log()
+        let log = try otherLog ?? directory.log()
         process = try Program.start(
             ["serve", "--port", "0", "--allow-network", "127.0.0.0/8"] + directory.options
                 + options,
@@ -41,7 +43,7 @@ final class ServiceProcess: Sendable {
             let announcement = try? JSONDecoder().decode(Announcement.self, from: line)
         else {
             process.signal(SIGKILL)
-            let text = try String(contentsOfFile: log, encoding: .utf8)
+            let text = try otherLog ?? String(contentsOfFile: log, encoding: .utf8)
             throw NotStarted(description: String(text.suffix(2000)))
         }
         self.announcement = announcement

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 
 /// What the program says and makes when it starts.
@@ -48,5 +49,19 @@ import Testing
             "serve", "--port", "70000", "--concurrency", "0", "--allow-network", "nonsense",
         ])
         #expect(run.status != 0)
+    @Test func aLogThatNobodyReadsAnyMoreEndsNothing() async throws {
+        let directory = DataDirectory()
+        let pipe = try directory.log()
+        #expect(mkfifo(pipe, 0o600) == 0)
+        let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        #expect(reader >= 0)
+        let service = try await ServiceProcess(in: directory, ["--log-level", "trace"], log: pipe)
+        close(reader)
+        let client = try APIClient(service, key: directory.apiKey())
+        for _ in 0..<10 { #expect(await client.status("GET", "/v1/sessions") == 200) }
+        // It logs that it ends, too.
+        #expect(await service.terminate() == 0)
+    }
+
     }
 }
