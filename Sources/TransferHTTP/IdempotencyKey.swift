@@ -44,8 +44,11 @@ struct IdempotencyKey: Sendable {
     /// What comes before the body in a fingerprint.
     fileprivate static func hash(of request: Request) -> SHA256 {
         var hash = SHA256()
-        // NUL occurs in neither method nor path, so no two requests run together.
-        hash.update(data: Array("\(request.method.rawValue)\0\(request.uri.path)\0".utf8))
+        // The query names the client whose session is meant.
+        let query = request.uri.query.map { "?\($0)" } ?? ""
+        // NUL occurs in neither method nor address, so no two requests run together.
+        let address = "\(request.uri.path)\(query)"
+        hash.update(data: Array("\(request.method.rawValue)\0\(address)\0".utf8))
         return hash
     }
 

@@ -82,6 +82,27 @@ import TransferWire
         }
     }
 
+    /// One key of one tenant is never two requests, whoever of its clients sends them.
+    @Test(arguments: ["application/json", TaskStream.mediaType])
+    func anotherClientsRequestIsAnotherOne(type: String) async throws {
+        try await APIServer.run { server in
+            let fields = [("Idempotency-Key", "k"), ("Content-Type", type)]
+            for client in ["a", "b"] {
+                try await server.send("PUT", "/v1/clients/\(client)")
+                try await server.send("PUT", "/v1/sessions/photos?client=\(client)")
+            }
+            func submit(_ client: String) async throws -> HTTPClient.Answer {
+                let path = "/v1/sessions/photos/tasks?client=\(client)"
+                return try await server.send("POST", path, Self.body, fields: fields)
+            }
+            #expect(try await submit("a").status == 202)
+            let other = try await submit("b")
+            #expect(other.status == 422)
+            #expect(other.code == .idempotencyKeyReused)
+            #expect(try await submit("a").fields["idempotency-replayed"] == "true")
+        }
+    }
+
     @Test func refusedRequestLeavesItsKeyFree() async throws {
         try await APIServer.run { server in
             let key = [("Idempotency-Key", "k")]
