@@ -178,7 +178,7 @@ struct DatabaseLocation: Sendable {
             ?? Self.dataDirectoryDefault(reader.environment)
         dataDirectory = URL(fileURLWithPath: directory).standardizedFileURL.path
         let resources =
-            reader.text(options.resources, "TRANSFERD_RESOURCES") ?? Self.resourcesDefault
+            reader.text(options.resources, "TRANSFERD_RESOURCES") ?? Self.resourcesDefault(&reader)
         migrations = "\(resources)/migrations"
         openAPIDocument = "\(resources)/openapi.yaml"
     }
@@ -189,14 +189,23 @@ struct DatabaseLocation: Sendable {
         return (environment["XDG_STATE_HOME"] ?? "\(home)/.local/state") + "/transferd"
     }
 
-    private static var resourcesDefault: String {
-        let files = FileManager.default
+    /// Beside the installed program, else in the working directory: an installed one is run from
+    /// anywhere, also from where another program has its migrations.
+    private static func resourcesDefault(_ reader: inout SettingsReader) -> String {
         let program = Bundle.main.executableURL?.deletingLastPathComponent()
         let installed = program?.appendingPathComponent("../share/transferd").standardizedFileURL
-        guard let installed, !files.fileExists(atPath: "migrations"),
-            files.fileExists(atPath: installed.path)
-        else { return "." }
-        return installed.path
+        let folders = [installed?.path, "."].compactMap(\.self)
+        if let folder = folders.first(where: hasResources) { return folder }
+        reader.refuse(
+            "TRANSFERD_RESOURCES: none of \(folders.joined(separator: ", ")) has the migrations and "
+                + "openapi.yaml of transferd"
+        )
+        return "."
+    }
+
+    private static func hasResources(_ folder: String) -> Bool {
+        ["migrations/0001_sessions_and_tasks.up.sql", "openapi.yaml"]
+            .allSatisfy { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }
     }
 }
 

@@ -7,12 +7,20 @@ enum Program {
         .appending(components: "..", "..").standardized.path
 
     /// Beside the executable of the tests, unless `TRANSFERD_BINARY` says otherwise.
-    private static let path: String = {
+    static let path: String = {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["TRANSFERD_BINARY"] { return path }
         let tests = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         return tests.deletingLastPathComponent().appending(path: "transferd").path
     }()
+
+    /// That of these tests without any setting of the machine.
+    static var environment: [String: String] {
+        ProcessInfo.processInfo.environment.filter {
+            $0.key != "DATABASE_URL" && !$0.key.hasPrefix("TRANSFERD_")
+                && !$0.key.hasPrefix("PG")
+        }
+    }
 
     /// Starts it without any setting of the machine.
     ///
@@ -22,10 +30,6 @@ enum Program {
         log: String,
         resolver: String? = nil
     ) throws -> ChildProcess {
-        let environment = ProcessInfo.processInfo.environment.filter {
-            $0.key != "DATABASE_URL" && !$0.key.hasPrefix("TRANSFERD_")
-                && !$0.key.hasPrefix("PG")
-        }
         guard let resolver else {
             return try ChildProcess(path, arguments, environment: environment, log: log)
         }
