@@ -33,7 +33,9 @@ struct HostRoutes: Sendable {
     }
 
     func get(_ name: String?, tenant: TenantID) async throws -> Answer {
-        guard let lane = name.flatMap({ Lane(hostAndPort: $0) }),
+        // Clients escape the colons, and the brackets of an address.
+        guard let name = name.flatMap({ PercentDecoding.text(Array($0.utf8)) }),
+            let lane = Lane(hostAndPort: name),
             let host = try await store.host(lane, tenant: tenant)
         else { throw Problem(.unknownHost) }
         return try .json(HostDocument(host, decisions: host.decisions))

@@ -61,6 +61,19 @@ import TransferWire
         }
     }
 
+    @Test(arguments: [
+        ("files.test:443", "files.test%3A443"), ("[::1]:443", "%5B::1%5D:443"),
+        ("[::1]:443", "%5b%3A%3a1%5d%3A443"),
+    ])
+    func aHostIsFoundHoweverItIsEscaped(name: String, segment: String) async throws {
+        try await APIServer.run { server in
+            try await decide(server, name, 3)
+            let answer = try await server.send("GET", "/v1/hosts/\(segment)")
+            #expect(answer.status == 200)
+            #expect(try answer.json(HostDocument.self).host == name)
+        }
+    }
+
     @Test func hostsAreListedInPages() async throws {
         try await APIServer.run { server in
             for name in ["a.test:1", "b.test:1", "c.test:1"] { try await decide(server, name, 1) }
@@ -78,7 +91,9 @@ import TransferWire
         }
     }
 
-    @Test(arguments: ["files.test", "files.test:443", ":443", "files.test:x", "files.test:99999"])
+    @Test(arguments: [
+        "files.test", "files.test:443", ":443", "files.test:x", "files.test:99999", "%zz:1",
+    ])
     func ofOthersNothingIsKnown(name: String) async throws {
         try await APIServer.run { server in
             let answer = try await server.send("GET", "/v1/hosts/\(name)")
