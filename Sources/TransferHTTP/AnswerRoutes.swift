@@ -27,7 +27,9 @@ struct AnswerRoutes: Sendable {
         let request = try decoded(BeginRequest.self, from: body)
         let replacement = try request.replacement()
         guard request.disposition != .cancel else {
-            return try await cancel(id, ifIn: .waitingToBegin, tenant: tenant)
+            return try answer(
+                try await store.cancelTask(tenant: tenant, id: id, ifAskingIn: .waitingToBegin)
+            )
         }
         return try answer(try await store.beginTask(tenant: tenant, id: id, with: replacement))
     }
@@ -52,7 +54,13 @@ struct AnswerRoutes: Sendable {
         case .default, .reject:
             return try answer(try await store.refuseChallenge(tenant: tenant, id: id))
         case .cancel:
-            return try await cancel(id, ifIn: .waitingForAuthentication, tenant: tenant)
+            return try answer(
+                try await store.cancelTask(
+                    tenant: tenant,
+                    id: id,
+                    ifAskingIn: .waitingForAuthentication
+                )
+            )
         }
     }
 
@@ -94,35 +102,15 @@ struct AnswerRoutes: Sendable {
         }
     }
 
-    /// Cancels a task that waits for an answer; one that has moved on keeps going.
-    private func cancel(
-        _ id: TaskID,
-        ifIn state: TransferState,
-        tenant: TenantID
-    ) async throws -> Answer {
-        guard let task = try await store.task(tenant: tenant, id: id) else {
-            throw Problem(.unknownTask)
-        }
-        guard task.state == state else { throw Self.notAsked(task) }
-        guard let task = try await store.cancelTask(tenant: tenant, id: id) else {
-            throw Problem(.unknownTask)
-        }
-        wake()
-        return try .json(TaskDocument(task))
-    }
-
     private func answer(_ result: AnswerResult) throws -> Answer {
         switch result {
         case .answered(let task):
             wake()
             return try .json(TaskDocument(task))
-        case .notAsked(let task): throw Self.notAsked(task)
+        case .notAsked(let task):
+            throw Problem(.taskNotAsked, "The task is \(task.state.rawValue).")
         case .unknownTask: throw Problem(.unknownTask)
         }
-    }
-
-    private static func notAsked(_ task: TransferTask) -> Problem {
-        Problem(.taskNotAsked, "The task is \(task.state.rawValue).")
     }
 }
 

@@ -69,6 +69,24 @@ import TransferWire
         }
     }
 
+    /// As when two of a client's instances answer.
+    @Test func ofTwoAnswersAtOnceOneCounts() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            for _ in 0..<20 {
+                let begin = "/v1/tasks/\(try await asking(server, session))/begin"
+                @Sendable func answer(_ disposition: String) async throws -> HTTPClient.Answer {
+                    try await server.send("POST", begin, #"{"disposition": "\#(disposition)"}"#)
+                }
+                async let cancelled = answer("cancel")
+                async let continued = answer("continue")
+                let answers = try await [cancelled, continued]
+                #expect(answers.map(\.status).sorted() == [200, 409])
+                #expect(answers.contains { $0.code == .taskNotAsked })
+            }
+        }
+    }
+
     @Test(arguments: [
         (#"{}"#, "/disposition required"),
         (#"{"disposition": "perhaps"}"#, "/disposition invalid_value"),

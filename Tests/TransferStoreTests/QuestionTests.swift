@@ -162,6 +162,35 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    @Test func aCancellationThatAnswersTakesOnlyWhatAsksThat() async throws {
+        let fixture = try await StoreFixture()
+        func cancel(_ id: TaskID, _ state: TransferState) async throws -> TransferState? {
+            let result = try await fixture.store.cancelTask(
+                tenant: fixture.tenant,
+                id: id,
+                ifAskingIn: state
+            )
+            guard case .answered(let task) = result else { return nil }
+            return task.state
+        }
+        let asking = try await asked(fixture)
+        #expect(try await cancel(asking, .waitingForAuthentication) == nil)
+        #expect(try await cancel(asking, .waitingToBegin) == .cancelled)
+        #expect(try await cancel(asking, .waitingToBegin) == nil)
+        let answered = try await asked(fixture)
+        _ = try await fixture.store.beginTask(tenant: fixture.tenant, id: answered, with: nil)
+        #expect(try await cancel(answered, .waitingToBegin) == nil)
+        #expect(try await fixture.state(answered) == .queued)
+        let origin = Origin(scheme: "https", host: "origin.test", port: 443)
+        try await fixture.conclude(
+            try await fixture.claim(),
+            .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(60))
+        )
+        #expect(try await cancel(answered, .waitingToBegin) == nil)
+        #expect(try await cancel(answered, .waitingForAuthentication) == .cancelled)
+        try await fixture.checkInvariants()
+    }
+
     @Test func aSessionThatEndsTakesItsAskingTasksAlong() async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
