@@ -1,3 +1,4 @@
+import Logging
 import ServiceLifecycle
 import Synchronization
 
@@ -24,12 +25,19 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
     }
 
     private let look: Look
+    private let logger: Logger
+    /// Whether the last look failed.
+    private var isFailing = false
     private var waiters: [Int: Waiter] = [:]
     private var lastNumber = 0
     private var isLooking = false
     private let pause = Mutex(Pause())
 
-    init(look: @escaping Look) { self.look = look }
+    /// `logger` is told when looks begin to fail, and when they work again.
+    init(logger: Logger, look: @escaping Look) {
+        self.logger = logger
+        self.look = look
+    }
 
     /// Waits until `isNews` of where the subject stands, or of nil once it is not there.
     ///
@@ -82,8 +90,7 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
         while !waiters.isEmpty {
             pause.withLock { $0.isSignalled = false }
             let subjects = Set(waiters.values.map(\.subject))
-            // While the database is away everybody waits on, to the end of their time.
-            let found = try? await look(Array(subjects))
+            let found = await lookOnce(at: Array(subjects))
             let now = ContinuousClock.now
             for (number, waiter) in waiters {
                 // One that came during the look is not in it.
@@ -97,6 +104,25 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
             await rest()
         }
         isLooking = false
+    }
+
+    /// Nil while the database is away: then everybody waits on, to the end of their time.
+    private func lookOnce(at subjects: [Subject]) async -> [Subject: State]? {
+        do {
+            let found = try await look(subjects)
+            if isFailing { logger.notice("requests that wait are told of changes again") }
+            isFailing = false
+            return found
+        } catch {
+            if !isFailing {
+                logger.warning(
+                    "requests that wait are told of no change",
+                    metadata: ["error": "\(error)"]
+                )
+            }
+            isFailing = true
+            return nil
+        }
     }
 
     /// Waits for the next look: never for less than the shortest pause, so that signals cannot make

@@ -1,3 +1,4 @@
+package import Logging
 import TransferModel
 package import TransferStore
 
@@ -6,9 +7,9 @@ package struct NewsWatch: Sendable {
     let tasks: ChangeWatch<TaskID, TransferState>
     let events: ChangeWatch<SessionID, EventPosition>
 
-    package init(store: TransferStore) {
-        tasks = ChangeWatch { try await store.states(of: $0) }
-        events = ChangeWatch { try await store.eventPositions(of: $0) }
+    package init(store: TransferStore, logger: Logger) {
+        tasks = ChangeWatch(logger: logger) { try await store.states(of: $0) }
+        events = ChangeWatch(logger: logger) { try await store.eventPositions(of: $0) }
     }
 
     /// Tells that this instance has changed something; to be called after the commit.

@@ -75,6 +75,7 @@ final class HealthMonitor: Service {
 
     private func watch() async {
         var revivedAt = ContinuousClock.now
+        var isFailing = false
         while !Task.isCancelled {
             do {
                 let workers = try await store.livingWorkers()
@@ -82,7 +83,14 @@ final class HealthMonitor: Service {
                     state.lastAnswer = .now
                     state.workers = workers
                 }
+                if isFailing { logger.notice("the database answers again") }
+                isFailing = false
             } catch {
+                if Task.isCancelled { return }
+                if !isFailing {
+                    logger.warning("the database is away", metadata: ["error": "\(error)"])
+                }
+                isFailing = true
                 if .now - revivedAt > Self.reviveInterval {
                     revivedAt = .now
                     await reviveDatabase()

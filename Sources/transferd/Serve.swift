@@ -125,7 +125,7 @@ struct Serve: AsyncParsableCommand {
         if let relay { services.append(RelayService(relay: relay)) }
         services.append(TaskCounter(store: store, logger: logger))
         if roles.contains(.api), let container {
-            let watch = NewsWatch(store: store)
+            let watch = NewsWatch(store: store, logger: logger)
             signals.add { if $0.contains(.events) { watch.signal() } }
             let api = TransferAPI(
                 store: store,

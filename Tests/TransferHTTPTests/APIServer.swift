@@ -71,7 +71,7 @@ struct APIServer: Sendable {
             baseURL: nil,
             egress: EgressPolicy(),
             health: .fixture(),
-            watch: NewsWatch(store: store),
+            watch: NewsWatch(store: store, logger: logger),
             readers: readers,
             wake: { wakes.count() },
             sendTest: { _, _ in .fixture },

@@ -40,6 +40,24 @@ import TransferWire
         }
     }
 
+    @Test func aLookThatFailsIsLoggedOnceForAllThatFollow() async throws {
+        struct Away: Error {}
+        let log = RecordingLog()
+        let looks = WakeCounter()
+        let watch = ChangeWatch<Int, Int>(logger: log.logger) { _ in
+            looks.count()
+            if looks.value < 4 { throw Away() }
+            return [1: looks.value]
+        }
+        #expect(await watch.news(of: 1, within: .seconds(60)) { $0 == 6 })
+        #expect(
+            log.lines == [
+                "warning requests that wait are told of no change error=Away()",
+                "notice requests that wait are told of changes again",
+            ]
+        )
+    }
+
     @Test func whatDoesNotChangeIsAnsweredWhenTheTimeIsOver() async throws {
         try await APIServer.run { server in
             let id = try await server.submit(server.session())
@@ -88,7 +106,7 @@ import TransferWire
         let tasks = (0..<50).map { _ in TaskID(UUID()) }
         let looks = Mutex(0)
         // Nothing changes before all of them are seen in one look.
-        let watch = ChangeWatch<TaskID, TransferState> { asked in
+        let watch = ChangeWatch<TaskID, TransferState>(logger: RecordingLog().logger) { asked in
             looks.withLock { $0 += 1 }
             let state: TransferState = asked.count == 50 ? .completed : .running
             return Dictionary(uniqueKeysWithValues: asked.map { ($0, state) })
@@ -108,7 +126,9 @@ import TransferWire
 
     @Test func aSignalBringsTheNextLookAtOnce() async {
         let isDone = Mutex(false)
-        let watch = ChangeWatch<Int, Bool> { _ in [1: isDone.withLock { $0 }] }
+        let watch = ChangeWatch<Int, Bool>(logger: RecordingLog().logger) { _ in
+            [1: isDone.withLock { $0 }]
+        }
         async let news = watch.news(of: 1, within: .seconds(3600)) { $0 == true }
         isDone.withLock { $0 = true }
         for _ in 0..<100 { watch.signal() }
@@ -116,7 +136,7 @@ import TransferWire
     }
 
     @Test func whoGoesAwayWaitsNoMore() async {
-        let watch = ChangeWatch<TaskID, TransferState> { asked in
+        let watch = ChangeWatch<TaskID, TransferState>(logger: RecordingLog().logger) { asked in
             Dictionary(uniqueKeysWithValues: asked.map { ($0, TransferState.running) })
         }
         let waiting = Task {
@@ -127,7 +147,7 @@ import TransferWire
     }
 
     @Test func aTaskThatIsGoneIsNews() async {
-        let watch = ChangeWatch<TaskID, TransferState> { _ in [:] }
+        let watch = ChangeWatch<TaskID, TransferState>(logger: RecordingLog().logger) { _ in [:] }
         #expect(await watch.news(of: TaskID(UUID()), within: .seconds(3600)) { $0 != .running })
     }
 }

@@ -24,6 +24,7 @@ import TransferWire
         )
         let pool = ConnectionPool(configuration: nowhere, loop: TestDatabase.current.loop)
         let store = TransferStore(pool: pool)
+        let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
         let api = TransferAPI(
             store: store,
             container: try Container(directory: "/tmp"),
@@ -32,11 +33,11 @@ import TransferWire
             baseURL: nil,
             egress: EgressPolicy(),
             health: health,
-            watch: NewsWatch(store: store),
+            watch: NewsWatch(store: store, logger: logger),
             wake: {},
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
-            logger: Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+            logger: logger
         )
         try await APIServer.serving(api) { try await body(HTTPClient(port: $0)) }
         await pool.close()

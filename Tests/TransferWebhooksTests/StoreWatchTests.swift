@@ -1,5 +1,6 @@
 import Testing
 import TransferStore
+import TransferTestSupport
 
 @testable import Postgres
 @testable import TransferWebhooks

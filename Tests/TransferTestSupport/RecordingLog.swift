@@ -1,14 +1,16 @@
-import Logging
+package import Logging
 import Synchronization
 
 /// Keeps what was logged, one text a line.
-final class RecordingLog: Sendable {
+package final class RecordingLog: Sendable {
     private let recorded = Mutex<[String]>([])
 
-    var lines: [String] { recorded.withLock { $0 } }
+    package init() {}
+
+    package var lines: [String] { recorded.withLock { $0 } }
 
     /// A logger that writes here.
-    var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
+    package var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
 
     private struct Handler: LogHandler {
         let log: RecordingLog
