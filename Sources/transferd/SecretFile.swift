@@ -5,19 +5,30 @@ import Glibc
 struct SecretFile {
     let path: String
 
-    /// Creates the file whole: under its name it is never empty.
-    func write(_ text: String) throws {
-        let temporary = "\(path).\(getpid())"
+    /// Creates the file whole, unless it is there: under its name it is never empty, and of several
+    /// processes that want it one makes it.
+    ///
+    /// - Returns: whether this call has made it.
+    @discardableResult
+    func create(_ text: String) throws -> Bool {
+        // Process identifiers are no names: in containers that share a directory all may be 1.
+        let temporary = "\(path).\(UUID().uuidString.lowercased())"
         let descriptor = open(
             temporary,
-            O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
             0o600
         )
         guard descriptor >= 0 else { throw failure("create") }
+        defer { unlink(temporary) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try file.write(contentsOf: Data(text.utf8))
         try file.synchronize()
-        guard rename(temporary, path) == 0 else { throw failure("rename") }
+        // Unlike rename(2) it replaces nothing.
+        guard link(temporary, path) == 0 else {
+            if errno == EEXIST { return false }
+            throw failure("link")
+        }
+        return true
     }
 
     private func failure(_ operation: String) -> SecretFileError {

@@ -23,7 +23,8 @@ struct SecretsKeyFile {
                 logger.notice("no key for secrets: credentials are refused")
                 return nil
             }
-            try SecretFile(path: path).write("\(SecretsKey.random())\n")
+            // What another process has just made is as good, and used by both.
+            try SecretFile(path: path).create("\(SecretsKey.random())\n")
         }
         let text = try String(contentsOfFile: path, encoding: .utf8)
         guard let keys = SecretsKey.keys(in: text), let box = SecretBox(keys: keys) else {

@@ -197,7 +197,8 @@ struct Serve: AsyncParsableCommand {
             secretSHA256: key.secretSHA256,
             name: "first start"
         )
-        try SecretFile(path: location.apiKeyFile).write("\(key.serialized)\n")
+        // Where another process starts too, its key may be the one that is kept.
+        try SecretFile(path: location.apiKeyFile).create("\(key.serialized)\n")
     }
 }
 
