@@ -77,23 +77,6 @@ extension TransferStore {
         }
     }
 
-    /// Sets what all tasks of a tenant together may have in a second; nil for any.
-    ///
-    /// - Returns: false when there is no tenant of that name.
-    package func limitTenant(
-        named name: String,
-        totalBytesPerSecondMax: Int64?
-    ) async throws(StoreError) -> Bool {
-        let rows = try await run([
-            """
-            UPDATE tenant SET total_bytes_per_second_max = \(totalBytesPerSecondMax)
-            WHERE name = \(name)
-            """,
-            Self.countLimitChange,
-        ])
-        return rows[0].affectedCount == 1
-    }
-
     /// Tells all workers that a limit has changed; the last statement of a transaction that
     /// changes one, lest others wait for its row longer than for the commit.
     static let countLimitChange: Query = "UPDATE limit_change SET version = version + 1"

@@ -17,38 +17,41 @@ struct Tenants: AsyncParsableCommand {
             abstract: "Limit what all tasks of a tenant together transfer, and how many they are.",
             discussion: """
                 Holds over all instances that share the database, and for what is running within \
-                about a second. A session may have a lower limit of its own. Each call sets all \
-                limits of the tenant.
+                about a second. A session may have a lower limit of its own. Limits that are not \
+                named stay as they are; `none` takes one away.
                 """
         )
 
         @Option(help: "The tenant.")
         var tenant = Keys.tenantDefault
 
-        @Option(help: "The most bytes in a second; without it there is no limit.")
-        var totalBytesPerSecondMax: Int64?
+        @Option(help: "The most bytes in a second, or none.")
+        var totalBytesPerSecondMax: LimitArgument<Int64>?
 
-        @Option(help: "The most tasks that have not ended; without it there is no limit.")
-        var outstandingTasksMax: Int64?
+        @Option(help: "The most tasks that have not ended, or none.")
+        var outstandingTasksMax: LimitArgument<Int64>?
 
-        @Option(help: "The most tasks that run at once; without it there is no limit.")
-        var runningTasksMax: Int?
+        @Option(help: "The most tasks that run at once, or none.")
+        var runningTasksMax: LimitArgument<Int>?
 
         @OptionGroup var database: DatabaseOptions
 
         func validate() throws {
             let range = TransferOptions.bytesPerSecondRange
-            guard range.contains(totalBytesPerSecondMax ?? range.lowerBound) else {
+            if let rate = totalBytesPerSecondMax?.number, !range.contains(rate) {
                 throw ValidationError(
                     "--total-bytes-per-second-max must be from \(range.lowerBound) to "
-                        + "\(range.upperBound)."
+                        + "\(range.upperBound), or none."
                 )
             }
-            guard outstandingTasksMax ?? 1 > 0 else {
-                throw ValidationError("--outstanding-tasks-max must be at least 1.")
+            if let count = outstandingTasksMax?.number, count < 1 {
+                throw ValidationError("--outstanding-tasks-max must be at least 1, or none.")
             }
-            guard runningTasksMax ?? 1 > 0 else {
-                throw ValidationError("--running-tasks-max must be at least 1.")
+            if let count = runningTasksMax?.number, count < 1 {
+                throw ValidationError("--running-tasks-max must be at least 1, or none.")
+            }
+            if totalBytesPerSecondMax == nil, outstandingTasksMax == nil, runningTasksMax == nil {
+                throw ValidationError("Name a limit to change.")
             }
         }
 
@@ -64,18 +67,28 @@ struct Tenants: AsyncParsableCommand {
                 let store = TransferStore(pool: pool)
                 let isKnown = try await store.limitTenant(
                     named: tenant,
-                    totalBytesPerSecondMax: totalBytesPerSecondMax
+                    changes: TenantLimitChanges(
+                        totalBytesPerSecondMax: totalBytesPerSecondMax.map(\.number),
+                        outstandingTasksMax: outstandingTasksMax.map(\.number),
+                        runningTasksMax: runningTasksMax.map(\.number)
+                    )
                 )
-                _ = try await store.limitTenant(
-                    named: tenant,
-                    outstandingTasksMax: outstandingTasksMax
-                )
-                _ = try await store.limitTenant(named: tenant, runningTasksMax: runningTasksMax)
                 await pool.close()
                 guard isKnown else {
                     throw ValidationError("There is no tenant of that name.")
                 }
             }
         }
+    }
+}
+
+/// A limit as an operator writes it: a number, or `none`.
+struct LimitArgument<Number: FixedWidthInteger & Sendable>: ExpressibleByArgument {
+    /// Nil for no limit.
+    let number: Number?
+
+    init?(argument: String) {
+        number = Number(argument)
+        guard number != nil || argument == "none" else { return nil }
     }
 }

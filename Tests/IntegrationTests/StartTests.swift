@@ -33,7 +33,12 @@ import Testing
         let tasks = ["tenants", "limit", "--outstanding-tasks-max"]
         #expect(try await Program.run(tasks + ["100000"] + directory.options).status == 0)
         #expect(try await Program.run(tasks + ["0"] + directory.options).status != 0)
-        let nobody = ["tenants", "limit", "--tenant", "nobody"]
+        let running = ["tenants", "limit", "--running-tasks-max"]
+        #expect(try await Program.run(running + ["none"] + directory.options).status == 0)
+        #expect(try await Program.run(running + ["some"] + directory.options).status != 0)
+        let nothing = ["tenants", "limit"]
+        #expect(try await Program.run(nothing + directory.options).status != 0)
+        let nobody = running + ["1", "--tenant", "nobody"]
         #expect(try await Program.run(nobody + directory.options).status != 0)
         #expect(await service.terminate() == 0)
 
@@ -44,11 +49,6 @@ import Testing
         #expect(await again.terminate() == 0)
     }
 
-    @Test func namesEveryWrongSettingAtOnce() async throws {
-        let run = try await Program.run([
-            "serve", "--port", "70000", "--concurrency", "0", "--allow-network", "nonsense",
-        ])
-        #expect(run.status != 0)
     @Test func aLogThatNobodyReadsAnyMoreEndsNothing() async throws {
         let directory = DataDirectory()
         let pipe = try directory.log()
@@ -63,5 +63,10 @@ import Testing
         #expect(await service.terminate() == 0)
     }
 
+    @Test func namesEveryWrongSettingAtOnce() async throws {
+        let run = try await Program.run([
+            "serve", "--port", "70000", "--concurrency", "0", "--allow-network", "nonsense",
+        ])
+        #expect(run.status != 0)
     }
 }

@@ -34,7 +34,7 @@ import TransferTestSupport
     private func limit(tenant: Int64?, _ fixture: EngineFixture) async throws {
         let isKnown = try await fixture.store.limitTenant(
             named: "test",
-            totalBytesPerSecondMax: tenant
+            changes: TenantLimitChanges(totalBytesPerSecondMax: tenant)
         )
         #expect(isKnown)
     }

@@ -15,7 +15,10 @@ import TransferWire
     @Test func aQuotaIsNamedWithItsMaximum() async throws {
         try await APIServer.run { server in
             let session = try await server.session()
-            _ = try await server.store.limitTenant(named: "first", outstandingTasksMax: 1)
+            _ = try await server.store.limitTenant(
+                named: "first",
+                changes: TenantLimitChanges(outstandingTasksMax: 1)
+            )
             let taken = try await server.send("POST", "\(session)/tasks", Self.task)
             #expect(taken.status == 202)
             let refused = try await server.send("POST", "\(session)/tasks", Self.task)

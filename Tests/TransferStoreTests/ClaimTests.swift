@@ -126,7 +126,10 @@ import TransferTestSupport
         configuration.maxConnectionsPerHost = 3
         configuration.isDiscretionary = true
         try await fixture.putSession(StoreFixture.identifier, configuration)
-        _ = try await fixture.store.limitTenant(named: "test", runningTasksMax: 5)
+        _ = try await fixture.store.limitTenant(
+            named: "test",
+            changes: TenantLimitChanges(runningTasksMax: 5)
+        )
         try await fixture.submit(2) { submission, index in
             submission.priority = TaskPriority(rank: [500, 100][index])
         }
@@ -146,7 +149,10 @@ import TransferTestSupport
         let ids = try await fixture.submit(200) { submission, index in
             submission.lane = Self.lane(Int64(index % 8))
         }
-        _ = try await fixture.store.limitTenant(named: "test", runningTasksMax: 7)
+        _ = try await fixture.store.limitTenant(
+            named: "test",
+            changes: TenantLimitChanges(runningTasksMax: 7)
+        )
         let flows = try await fixture.store.waitingFlows(in: Set(Shard.all).lanes)
         let done = try await withThrowingTaskGroup(of: [TaskID].self) { group in
             for flow in flows {

@@ -19,7 +19,7 @@ import TransferTestSupport
     private func limit(_ maximum: Int64?, _ fixture: StoreFixture) async throws {
         let isKnown = try await fixture.store.limitTenant(
             named: "test",
-            outstandingTasksMax: maximum
+            changes: TenantLimitChanges(outstandingTasksMax: maximum)
         )
         #expect(isKnown)
     }
@@ -46,8 +46,45 @@ import TransferTestSupport
         try await fixture.submit(1000)
         #expect(ids.count == 2)
         try await fixture.checkInvariants()
-        let isKnown = try await fixture.store.limitTenant(named: "?", outstandingTasksMax: 1)
+        let isKnown = try await fixture.store.limitTenant(
+            named: "?",
+            changes: TenantLimitChanges(outstandingTasksMax: 1)
+        )
         #expect(!isKnown)
+    }
+
+    @Test func aLimitThatIsNotNamedStays() async throws {
+        let fixture = try await StoreFixture()
+        func limits() async throws -> [Int64?] {
+            let rows = try await fixture.aside.execute(
+                """
+                SELECT total_bytes_per_second_max AS rate, outstanding_tasks_max AS tasks,
+                    running_tasks_max::bigint AS running FROM tenant WHERE name = 'test'
+                """
+            )
+            let row = try #require(rows.first)
+            return try ["rate", "tasks", "running"].map { try row.decodeIfPresent($0) }
+        }
+        func change(_ changes: TenantLimitChanges) async throws {
+            #expect(try await fixture.store.limitTenant(named: "test", changes: changes))
+        }
+        #expect(try await limits() == [nil, nil, nil])
+        try await change(
+            TenantLimitChanges(
+                totalBytesPerSecondMax: 4000,
+                outstandingTasksMax: 10,
+                runningTasksMax: 5
+            )
+        )
+        #expect(try await limits() == [4000, 10, 5])
+        try await change(TenantLimitChanges(runningTasksMax: 6))
+        #expect(try await limits() == [4000, 10, 6])
+        try await change(TenantLimitChanges(outstandingTasksMax: .some(nil)))
+        #expect(try await limits() == [4000, nil, 6])
+        try await change(
+            TenantLimitChanges(totalBytesPerSecondMax: .some(nil), runningTasksMax: .some(nil))
+        )
+        #expect(try await limits() == [nil, nil, nil])
     }
 
     @Test func anotherTenantsTasksDoNotCount() async throws {

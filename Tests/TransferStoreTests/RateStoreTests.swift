@@ -35,7 +35,7 @@ import TransferTestSupport
         #expect(session.configuration.totalBytesPerSecondMax == 3000)
         let isKnown = try await fixture.store.limitTenant(
             named: "test",
-            totalBytesPerSecondMax: 4000
+            changes: TenantLimitChanges(totalBytesPerSecondMax: 4000)
         )
         #expect(isKnown)
         try await fixture.submit(2, to: "limited") { submission, index in
@@ -69,7 +69,10 @@ import TransferTestSupport
         var configuration = session.configuration
         configuration.totalBytesPerSecondMax = nil
         #expect(try await fixture.store.changeSession(session, to: configuration))
-        _ = try await fixture.store.limitTenant(named: "test", totalBytesPerSecondMax: 4000)
+        _ = try await fixture.store.limitTenant(
+            named: "test",
+            changes: TenantLimitChanges(totalBytesPerSecondMax: 4000)
+        )
         let last = try #require(try await limits(fixture, claims)[fence])
         #expect(last.session == nil)
         #expect(last.tenant == 4000)
@@ -164,7 +167,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let isKnown = try await fixture.store.limitTenant(
             named: "nobody",
-            totalBytesPerSecondMax: 4000
+            changes: TenantLimitChanges(totalBytesPerSecondMax: 4000)
         )
         #expect(!isKnown)
     }

@@ -169,7 +169,10 @@ import TransferTestSupport
     @Test func tenantsInAGroupHaveTheirOwnTasks() async throws {
         let fixture = try await StoreFixture()
         let other = try await fixture.otherTenant()
-        let full = try await fixture.store.limitTenant(named: "test", outstandingTasksMax: 1)
+        let full = try await fixture.store.limitTenant(
+            named: "test",
+            changes: TenantLimitChanges(outstandingTasksMax: 1)
+        )
         #expect(full)
         let outcomes = try await fixture.holding(StoreFixture.identifier) { group in
             group.addTask { try await fixture.outcome() }

@@ -1,0 +1,49 @@
+import Postgres
+
+/// What an operator changes about the limits of a tenant: nil leaves a limit as it is, and `.some(nil)`
+/// takes it away.
+package struct TenantLimitChanges: Sendable {
+    /// What all of its tasks together may have in a second.
+    package var totalBytesPerSecondMax: Int64??
+    /// How many of its tasks may not have ended.
+    package var outstandingTasksMax: Int64??
+    /// How many of its tasks may be running, over all workers.
+    package var runningTasksMax: Int??
+
+    package init(
+        totalBytesPerSecondMax: Int64?? = nil,
+        outstandingTasksMax: Int64?? = nil,
+        runningTasksMax: Int?? = nil
+    ) {
+        self.totalBytesPerSecondMax = totalBytesPerSecondMax
+        self.outstandingTasksMax = outstandingTasksMax
+        self.runningTasksMax = runningTasksMax
+    }
+}
+
+extension TransferStore {
+    /// Changes limits of a tenant, all at once.
+    ///
+    /// - Returns: false when there is no tenant of that name.
+    package func limitTenant(
+        named name: String,
+        changes: TenantLimitChanges
+    ) async throws(StoreError) -> Bool {
+        let runningTasksMax = (changes.runningTasksMax ?? nil).map { Int32(clamping: $0) }
+        let rows = try await run([
+            """
+            UPDATE tenant SET
+                total_bytes_per_second_max = CASE WHEN \(changes.totalBytesPerSecondMax != nil)
+                    THEN \(changes.totalBytesPerSecondMax ?? nil)
+                    ELSE total_bytes_per_second_max END,
+                outstanding_tasks_max = CASE WHEN \(changes.outstandingTasksMax != nil)
+                    THEN \(changes.outstandingTasksMax ?? nil) ELSE outstanding_tasks_max END,
+                running_tasks_max = CASE WHEN \(changes.runningTasksMax != nil)
+                    THEN \(runningTasksMax) ELSE running_tasks_max END
+            WHERE name = \(name)
+            """,
+            Self.countLimitChange,
+        ])
+        return rows[0].affectedCount == 1
+    }
+}
