@@ -25,6 +25,7 @@ struct ServerConfiguration: Sendable {
     let pollInterval: Duration
     let host: String
     let port: Int
+    /// The service's address as clients know it, without a slash at its end.
     let publicURL: String?
     let concurrency: Int
     let connectionsPerHost: Int
@@ -82,7 +83,7 @@ struct ServerConfiguration: Sendable {
             in: 0...65_535,
             default: Self.portDefault
         )
-        publicURL = reader.text(service.publicURL, "TRANSFERD_PUBLIC_URL")
+        publicURL = reader.baseURL(service.publicURL, "TRANSFERD_PUBLIC_URL")
         concurrency = reader.number(
             service.concurrency,
             "TRANSFERD_CONCURRENCY",

@@ -76,6 +76,23 @@ struct SettingsReader {
         return hours
     }
 
+    /// An http or https address that paths are appended to; without a slash at its end.
+    mutating func baseURL(_ option: String?, _ variable: String) -> String? {
+        guard let text = text(option, variable) else { return nil }
+        let url = URLComponents(string: text)
+        let isBase =
+            ["http", "https"].contains(url?.scheme?.lowercased()) && url?.host?.isEmpty == false
+            && url?.user == nil && url?.password == nil && url?.query == nil
+            && url?.fragment == nil
+        guard isBase else {
+            problems.append(
+                "\(variable): \(text) is not a URL such as https://transfers.example"
+            )
+            return nil
+        }
+        return String(text.reversed().drop { $0 == "/" }.reversed())
+    }
+
     mutating func network(_ text: String) -> EgressPolicy.Network? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let address = parts.first.flatMap { Self.address(String($0)) }
