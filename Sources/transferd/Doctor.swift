@@ -18,11 +18,17 @@ struct Doctor: AsyncParsableCommand {
         let library = CurlLoop.libraryVersion
         print("ok    libcurl \(library.version), \(library.tlsVersion ?? "without TLS")")
         let limit = DescriptorLimit.raised()
-        let isEnough = limit.transfersMax >= EngineConfiguration.concurrencyDefault
-        print(
-            "\(isEnough ? "ok   " : "warns") \(limit.count) descriptors, enough for "
-                + "\(limit.transfersMax) transfers at once"
-        )
+        let wanted = EngineConfiguration.concurrencyDefault
+        if limit.transfersMax >= wanted {
+            print(
+                "ok    \(limit.count) descriptors, enough for \(limit.transfersMax) transfers at once"
+            )
+        } else {
+            print(
+                "warns \(limit.count) descriptors do for \(limit.transfersMax) transfers at once, not "
+                    + "for \(wanted): raise the hard limit (ulimit -n)"
+            )
+        }
         let logger = Command.logger()
         do {
             try await Command.withDatabase(database, logger: logger) { database in
@@ -54,9 +60,15 @@ struct Doctor: AsyncParsableCommand {
             withIntermediateDirectories: true
         )
         guard access(location.containers, W_OK) == 0 else {
-            print("fails \(location.containers) is not writable: give it to this user")
-            throw ExitCode.failure
+            throw NotWritable(path: location.containers)
         }
         print("ok    \(location.containers) is writable")
+    }
+
+    /// Where files are to be, none can.
+    private struct NotWritable: Error, CustomStringConvertible {
+        let path: String
+
+        var description: String { "\(path) is not writable: give it to this user" }
     }
 }
