@@ -54,9 +54,7 @@ package struct APIResponder: HTTPResponder {
         let path = request.uri.path
         var context = context
         if !OperationRoutes.paths.contains(path) {
-            guard let authenticator else {
-                throw Problem(.unavailable, "This instance does not answer clients; others do.")
-            }
+            guard let authenticator else { throw Problem.withoutAPI }
             context.tenant = try await authenticator.tenant(of: request.headers)
         }
         guard let methods = table.methods(of: path) else { throw Problem(.unknownRoute) }

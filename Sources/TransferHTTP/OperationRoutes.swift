@@ -17,8 +17,9 @@ struct OperationRoutes: Sendable {
         router.get("/livez") { _, _ in try Answer.json(ProbeDocument(status: "pass")) }
         router.get("/readyz") { _, _ in try await readiness() }
         router.get("/health") { _, _ in try await report() }
-        if let openAPIDocument {
-            router.get("/openapi.yaml") { _, _ in Self.answer(openAPIDocument) }
+        router.get("/openapi.yaml") { _, _ in
+            guard let openAPIDocument else { throw Problem.withoutAPI }
+            return Self.answer(openAPIDocument)
         }
     }
 

@@ -49,6 +49,12 @@ struct Problem: Error, Sendable {
         oldestSequence = oldest
     }
 
+    /// A request to an instance that does not offer the API.
+    static let withoutAPI = Problem(
+        .unavailable,
+        "This instance does not answer clients; others do."
+    )
+
     /// A request for more than the tenant may have.
     init(_ quota: Quota) {
         self.init(
