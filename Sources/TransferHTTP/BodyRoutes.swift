@@ -96,24 +96,30 @@ struct BodyRoutes: Sendable {
         _ range: BodyRange
     ) async throws {
         let end = range.end ?? bytesMax
-        do {
-            for try await chunk in request.body {
-                guard body.size + Int64(chunk.readableBytes) <= end else {
-                    throw range.end == nil ? tooLarge : BodyRange.mismatch
-                }
-                try await onThread { try body.append(chunk) }
+        var chunks = request.body.makeAsyncIterator()
+        while let chunk = try await Self.next(&chunks) {
+            guard body.size + Int64(chunk.readableBytes) <= end else {
+                throw range.end == nil ? tooLarge : BodyRange.mismatch
             }
-        } catch let problem as Problem {
-            throw problem
-        } catch let error as HTTPParserError {
-            throw error
-        } catch let error as StorageError {
-            throw error
-        } catch {
-            // The client is gone; what has come stays for the next request.
-            throw Problem(.malformedJSON, "The body is not complete.")
+            try await onThread { try body.append(chunk) }
         }
         guard range.end ?? body.size == body.size else { throw BodyRange.mismatch }
+    }
+
+    private static func next(
+        _ chunks: inout RequestBody.AsyncIterator
+    ) async throws -> ByteBuffer? {
+        do {
+            return try await chunks.next()
+        } catch let error as HTTPParserError {
+            // The server itself answers broken framing and closes the connection.
+            throw error
+        } catch {
+            throw Problem(
+                .incompleteBody,
+                "It broke off; what has come is kept, so go on at `Upload-Offset`."
+            )
+        }
     }
 
     /// Holds the whole to what the client says of it (RFC 9530).

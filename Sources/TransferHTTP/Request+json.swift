@@ -68,7 +68,7 @@ extension Request {
         return bytes
     }
 
-    static let incomplete = Problem(.malformedJSON, "The body is not complete.")
+    static let incomplete = Problem(.incompleteBody, "It broke off; send the request again.")
     private static let tooLarge = Problem(
         .bodyTooLarge,
         "A body may have \(bodyBytesMax) bytes."

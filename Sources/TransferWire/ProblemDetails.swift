@@ -56,6 +56,8 @@ extension ProblemDetails {
     package enum Code: String, CaseIterable, Codable, Sendable {
         /// The body is no JSON text (RFC 8259), or nested too deeply.
         case malformedJSON = "malformed_json"
+        /// The body broke off, or is not as long as was announced.
+        case incompleteBody = "incomplete_body"
         /// The `Idempotency-Key` is neither a structured-field string nor a token.
         case invalidIdempotencyKey = "invalid_idempotency_key"
         /// The API key is missing, unknown or revoked.
@@ -146,7 +148,7 @@ extension ProblemDetails {
         /// The status of every answer with this code.
         package var status: Int {
             switch self {
-            case .malformedJSON, .invalidIdempotencyKey: 400
+            case .malformedJSON, .incompleteBody, .invalidIdempotencyKey: 400
             case .unauthorized: 401
             case .unknownRoute, .unknownClient, .unknownSession, .unknownLease, .unknownTask,
                 .unknownSubscription,
@@ -176,6 +178,7 @@ extension ProblemDetails {
         package var title: String {
             switch self {
             case .malformedJSON: "The body is not valid JSON"
+            case .incompleteBody: "The body is not complete"
             case .invalidIdempotencyKey: "The idempotency key is not valid"
             case .unauthorized: "A valid API key is required"
             case .unknownRoute: "There is nothing at this path"

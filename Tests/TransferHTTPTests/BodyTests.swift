@@ -1,6 +1,11 @@
 import Crypto
 import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOPosix
 import Testing
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferTestSupport
@@ -99,6 +104,61 @@ import TransferWire
             #expect(try await Self.put(server, path, 100_000..<200_000).status == 202)
             let last = try await Self.put(server, path, 200_000..<300_000)
             #expect(last.status == 200)
+            #expect(try Self.staged(server, id) == Self.bytes)
+        }
+    }
+
+    @Test func bytesThatBreakOffAreKeptAndToldAsSuch() async throws {
+        struct Broken: Error {}
+        try await Self.run { server, path, id in
+            let routes = BodyRoutes(
+                store: server.store,
+                container: try Container(directory: server.containers),
+                bytesMax: 1_000_000,
+                wake: {},
+                threads: .singleton
+            )
+            let (chunks, source) = AsyncThrowingStream<ByteBuffer, any Error>.makeStream()
+            source.yield(ByteBuffer(bytes: Self.bytes[..<3]))
+            source.finish(throwing: Broken())
+            let request = Request(
+                head: HTTPRequest(method: .put, scheme: nil, authority: nil, path: "\(path)/body"),
+                body: RequestBody(asyncSequence: chunks)
+            )
+            let problem = await #expect(throws: Problem.self) {
+                try await routes.put(request, of: id, tenant: server.first.id)
+            }
+            #expect(problem?.code == .incompleteBody)
+            let offset = try await server.send("GET", "\(path)/body").fields["upload-offset"]
+            #expect(offset == "3")
+        }
+    }
+
+    /// As when a client crashes: what its request would have brought is not taken for the whole.
+    @Test(arguments: ["Content-Length: 10", "Transfer-Encoding: chunked"])
+    func aClientThatGoesAwayHasNotBroughtTheWhole(framing: String) async throws {
+        try await Self.run { server, path, id in
+            let head = """
+                PUT \(path)/body HTTP/1.1\r
+                Host: a\r
+                Authorization: Bearer \(server.first.key.serialized)\r
+                \(framing)\r
+                \r
+
+                """
+            let body = framing.hasPrefix("T") ? "3\r\nabc\r\n" : "abc"
+            let socket = try HTTPClient.connect(server.client.port)
+            _ = Array((head + body).utf8).withUnsafeBytes {
+                send(socket, $0.baseAddress, $0.count, 0)
+            }
+            try await eventually("the bytes are staged") {
+                try await server.send("GET", "\(path)/body").fields["upload-offset"] == "3"
+            }
+            close(socket)
+            // It is free for the next request once the server has noticed.
+            try await eventually("the rest is taken") {
+                try await Self.put(server, path).status == 200
+            }
             #expect(try Self.staged(server, id) == Self.bytes)
         }
     }
