@@ -19,8 +19,8 @@ enum PoolerError: Error, CustomStringConvertible {
         case .migrationsMissing(let count):
             """
             The database lacks \(count) migrations, which are not applied through a pooler: run \
-            `transferd migrate` with a --database-url that leads to PostgreSQL itself, or give \
-            `serve` one with --listen-database-url.
+            `transferd migrate --pooler none` with a --database-url that leads to PostgreSQL itself, or \
+            give `serve` one with --listen-database-url.
             """
         case .migrationRefused:
             """
