@@ -19,13 +19,15 @@ package struct BatchMessage: Codable, Sendable {
 
     /// The events in their order, each as its own message would be.
     package struct Content: Codable, Sendable {
-        /// Absent for what happened in no session.
+        /// Whose session it is; absent for what happened in no session, as its identifier.
+        package let client: String?
         package let sessionIdentifier: String?
         package let firstSequence: Int64
         package let lastSequence: Int64
         package let events: [EventMessage]
 
-        package init(sessionIdentifier: String?, events: [EventMessage]) {
+        package init(client: String?, sessionIdentifier: String?, events: [EventMessage]) {
+            self.client = client
             self.sessionIdentifier = sessionIdentifier
             firstSequence = events.first?.data.sequence ?? 0
             lastSequence = events.last?.data.sequence ?? 0
@@ -33,7 +35,7 @@ package struct BatchMessage: Codable, Sendable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case events
+            case client, events
             case sessionIdentifier = "session_identifier"
             case firstSequence = "first_sequence"
             case lastSequence = "last_sequence"

@@ -51,6 +51,9 @@ struct WebhookBatchTests {
             after: 100,
             limit: 1
         )
+        let contents = try messages.map { try batch($0).data }
+        #expect(contents.allSatisfy { $0.client == "default" })
+        #expect(contents.allSatisfy { $0.sessionIdentifier == "nightly" })
         let event = try #require(page?.first)
         let alone = try WireEncoder.encode(EventMessage(event, linkBase: nil))
         let within = try #require(try batch(messages[1]).data.events.first)
