@@ -28,7 +28,8 @@ run: setup ## run the service on 127.0.0.1:8080 until Ctrl-C; PORT=… for anoth
 key: ## print the API key of `make run`
 	@.ci/serve --key
 
-test: setup ## run all tests; they start their own PostgreSQL
+test: ## run all tests; they start their own PostgreSQL
+	@.ci/setup --test
 	@.ci/test
 
 bench: ## measure the service beside its peers
