@@ -4,10 +4,8 @@ import Synchronization
 package struct BufferedResponse: Sendable {
     /// The final response's head.
     package let head: ResponseHead
-    /// The body, or its front when ``isTruncated``.
+    /// The body; with ``CurlLoop/BodyOverflow/truncate`` the front of a longer one.
     package let body: [UInt8]
-    /// Whether the body went on beyond the bound; only with ``CurlLoop/BodyOverflow/truncate``.
-    package let isTruncated: Bool
     /// What was moved.
     package let summary: CurlSummary
 }
@@ -119,11 +117,6 @@ private final class BufferingSink: CurlSink {
         _ state: State,
         _ summary: CurlSummary
     ) -> BufferedResponse {
-        BufferedResponse(
-            head: head,
-            body: state.body,
-            isTruncated: state.hasOverflowed,
-            summary: summary
-        )
+        BufferedResponse(head: head, body: state.body, summary: summary)
     }
 }

@@ -13,8 +13,6 @@ package import Logging
 package struct EmbeddedCluster: Sendable {
     /// How libpq connects to it.
     package let url: String
-    /// What the server has to say, for messages about it.
-    package let logPath: String
     private let server: ClusterServer
     private let logger: Logger
 
@@ -39,7 +37,6 @@ package struct EmbeddedCluster: Sendable {
         }
         return EmbeddedCluster(
             url: server.layout.url,
-            logPath: server.layout.log,
             server: server,
             logger: logger
         )

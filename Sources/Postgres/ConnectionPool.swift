@@ -30,7 +30,6 @@ package final class ConnectionPool: Sendable {
         var connections: [Machine.ConnectionID: Connection] = [:]
         var waiters: [Machine.WaiterID: CheckedContinuation<Handover, Never>] = [:]
         var waiterCount = 0
-        var isAvailable = false
         var isDeadlineArmed = false
         /// Why the last connection could not be opened; what callers are told meanwhile.
         var lastFailure: PostgresError?
@@ -96,9 +95,6 @@ package final class ConnectionPool: Sendable {
         )
     }
 
-    /// Whether the last thing that happened with the server was good; false before the first one.
-    package var isAvailable: Bool { state.withLock { $0.isAvailable } }
-
     /// Executes one statement, in a transaction of its own.
     package func execute(_ query: Query) async throws(PostgresError) -> Rows {
         let results = try await execute([query])
@@ -130,7 +126,7 @@ package final class ConnectionPool: Sendable {
 
     /// Keeps the pool healthy until the task is cancelled, then closes it.
     ///
-    /// Opens the first connection at once, so that ``isAvailable`` tells the truth without callers.
+    /// Opens the first connection at once, so that the first caller does not wait for it.
     package func run() async {
         perform { $0.machine.start() }
         while !Task.isCancelled {
@@ -197,7 +193,6 @@ extension ConnectionPool {
                 state.connections[id] = nil
                 return state.machine.lost(id)
             case nil, .server, .decoding, .encoding, .cancelled, .poolExhausted:
-                state.isAvailable = true
                 return state.machine.released(id)
             }
         }
@@ -213,7 +208,6 @@ extension ConnectionPool {
             }
             perform { state in
                 state.connections[id] = connection
-                state.isAvailable = true
                 return state.machine.opened(id)
             }
         } catch {
@@ -249,7 +243,6 @@ extension ConnectionPool {
     private func effects(of event: (inout State) -> [Machine.Action]) -> [Effect] {
         state.withLock { state in
             let actions = event(&state)
-            if !state.machine.isServing { state.isAvailable = false }
             return actions.compactMap { state.effect(of: $0) }
         }
     }

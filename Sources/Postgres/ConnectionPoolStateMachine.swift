@@ -76,9 +76,6 @@ struct ConnectionPoolStateMachine: ~Copyable {
         mutating get { oldestWaiter.flatMap { waiters[$0] } }
     }
 
-    /// Whether a connection is open.
-    var isServing: Bool { connections.keys.contains { userCount(of: $0) != nil } }
-
     /// Opens the first connection before anybody asks for it.
     mutating func start() -> [Action] {
         switch phase {

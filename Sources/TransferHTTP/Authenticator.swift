@@ -47,9 +47,6 @@ final class Authenticator: Sendable {
         return stored.tenant
     }
 
-    /// The keys remembered now.
-    var cachedCount: Int { cache.withLock(\.count) }
-
     private func stored(_ id: String) async throws -> StoredAPIKey? {
         let instant = now()
         if let entry = cache.withLock({ $0[id] }), entry.expiresAt > instant { return entry.key }

@@ -44,9 +44,6 @@ final class ReaderSlots: Sendable {
             counts[tenant] = left > 0 ? left : nil
         }
     }
-
-    /// Requests that wait now.
-    var count: Int { counts.withLock { $0.values.reduce(0, +) } }
 }
 
 /// The right to wait, given back when nobody holds it any more: also when the answer that holds it

@@ -4,16 +4,13 @@ package import TransferModel
 
 /// Signs messages as Standard Webhooks 1.0 says.
 package struct WebhookSigner: Sendable {
-    /// Keys that one message may be signed with: the current one and those being rotated out.
-    package static let secretsMax = 10
-
     private let secrets: [SigningSecret]
 
     /// Signs with one key, or during a rotation with several, of which a receiver knows one.
     ///
-    /// - Parameter secrets: from the newest; 1 to ``secretsMax``.
+    /// - Parameter secrets: from the newest; 1 to ``SigningSecret/livingMax``.
     package init(secrets: [SigningSecret]) {
-        precondition((1...Self.secretsMax).contains(secrets.count), "1 to 10 secrets")
+        precondition((1...SigningSecret.livingMax).contains(secrets.count), "1 to 10 secrets")
         self.secrets = secrets
     }
 
