@@ -20,6 +20,7 @@ package struct APIResponder: HTTPResponder {
     let table: RouteTable
     /// Nil on an instance that does not offer the API.
     let authenticator: Authenticator?
+    let bodies: BodyBudget
     let logger: Logger
 
     package func respond(to request: Request, context: APIContext) async throws -> Response {
@@ -63,7 +64,11 @@ package struct APIResponder: HTTPResponder {
             problem.headers[.allow] = methods.joined(separator: ", ")
             throw problem
         }
-        return try await routes.respond(to: Self.routed(request), context: context)
+        let routed = Self.routed(request)
+        let prepared = context
+        return try await BodyShare.$current.withValue(BodyShare(of: bodies)) {
+            try await routes.respond(to: routed, context: prepared)
+        }
     }
 
     /// A `HEAD` is answered as its `GET` would be, without the body and without ranges, which

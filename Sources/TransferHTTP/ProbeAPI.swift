@@ -30,6 +30,7 @@ package struct ProbeAPI: Sendable {
             routes: router.buildResponder(),
             table: RouteTable(router.routes),
             authenticator: nil,
+            bodies: BodyBudget(bytesMax: 0),
             logger: logger
         ).application(host: host, port: port, onServerRunning: onServerRunning)
     }

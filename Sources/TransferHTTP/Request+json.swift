@@ -8,7 +8,7 @@ extension Request {
     /// The longest body, in bytes: a thousand tasks with room for long URLs and client strings.
     static let bodyBytesMax = 16 * 1024 * 1024
 
-    /// Bytes of a body that is too long which are still read and thrown away.
+    /// Bytes of a body that is refused which are still read and thrown away.
     ///
     /// Many clients write all of a body before they read the answer; they would wait for the idle
     /// timeout and never learn what was wrong.
@@ -46,15 +46,25 @@ extension Request {
     }
 
     private func collect() async throws -> [UInt8] {
+        let share = BodyShare.current
         var bytes: [UInt8] = []
         var count = 0
+        var refusal: Problem?
         do {
             for try await chunk in body {
                 count += chunk.readableBytes
-                if count <= Self.bodyBytesMax {
-                    bytes += chunk.readableBytesView
-                } else {
+                if count > Self.bodyBytesMax { refusal = Self.tooLarge }
+                if refusal == nil {
+                    do throws(Problem) {
+                        try share?.take(chunk.readableBytes)
+                        bytes += chunk.readableBytesView
+                    } catch {
+                        refusal = error
+                    }
+                }
+                if refusal != nil {
                     bytes = []
+                    share?.empty()
                     if count > Self.discardedBytesMax { break }
                 }
             }
@@ -64,7 +74,7 @@ extension Request {
         } catch {
             throw Self.incomplete
         }
-        guard count <= Self.bodyBytesMax else { throw Self.tooLarge }
+        if let refusal { throw refusal }
         return bytes
     }
 

@@ -26,20 +26,24 @@ final class TaskLines: @unchecked Sendable {
     static let linesMax = 1_000_000
 
     private var body: RequestBody.AsyncIterator
+    /// Of one part at a time.
+    private let share: BodyShare?
     /// What came last, as far as it is not in a line yet.
     private var rest = ByteBuffer()
     private var line: [UInt8] = []
     private var lineNumber = 1
 
-    init(_ request: Request) {
+    init(_ request: Request, share: BodyShare? = nil) {
+        self.share = share
         body = request.body.makeAsyncIterator()
     }
 
     /// The next lines, without blank ones; nil behind the last.
     ///
-    /// - Throws: ``Problem`` for a line that is too long, for too many, and for a body that breaks off:
-    ///   its last part may not be what the client meant, so nothing of it is given out.
+    /// - Throws: ``Problem`` for a line that is too long, for too many, for one too many at this time, and for a
+    ///   body that breaks off: its last part may not be what the client meant, so nothing of it is given out.
     func nextPart() async throws -> [Line]? {
+        share?.empty()
         var lines: [Line] = []
         var byteCount = 0
         while lines.count < Self.partLinesMax, byteCount < Self.partBytesMax,
@@ -80,6 +84,7 @@ final class TaskLines: @unchecked Sendable {
                 throw Problem(.bodyTooLarge, "A line may have \(Self.lineBytesMax) bytes.")
                     .inLine(lineNumber)
             }
+            try share?.take(piece.count)
             line += piece
             if let end {
                 rest.moveReaderIndex(to: end + 1)

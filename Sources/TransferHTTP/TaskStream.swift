@@ -36,7 +36,7 @@ struct TaskStream: Sendable {
         self.session = session
         self.context = context
         idempotency = try PartIdempotency(request)
-        lines = TaskLines(request)
+        lines = TaskLines(request, share: BodyShare.current)
     }
 
     /// The answer, which begins when the first part is stored.

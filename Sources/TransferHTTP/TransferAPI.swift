@@ -25,6 +25,7 @@ package struct TransferAPI: Sendable {
     private let store: TransferStore
     private let container: Container
     private let uploadBytesMax: Int64
+    private let bodyBytesMax: Int
     private let secrets: SecretBox?
     private let linkBase: String?
     private let egress: EgressPolicy
@@ -43,6 +44,7 @@ package struct TransferAPI: Sendable {
     ///   - container: where the files of all tenants are.
     ///   - secrets: seals credentials; nil to refuse them.
     ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
+    ///   - bodyBytesMax: the most bytes of other bodies that are held at once, of all requests.
     ///   - baseURL: the address of this service as its clients know it, without a slash at the
     ///     end; nil makes links relative.
     ///   - egress: decides which addresses subscriptions may name.
@@ -58,6 +60,7 @@ package struct TransferAPI: Sendable {
         container: Container,
         secrets: SecretBox?,
         uploadBytesMax: Int64,
+        bodyBytesMax: Int = 256 * 1024 * 1024,
         baseURL: String?,
         egress: EgressPolicy,
         health: HealthSource,
@@ -71,6 +74,7 @@ package struct TransferAPI: Sendable {
         self.store = store
         self.container = container
         self.uploadBytesMax = uploadBytesMax
+        self.bodyBytesMax = bodyBytesMax
         self.secrets = secrets
         linkBase = baseURL
         self.egress = egress
@@ -125,6 +129,7 @@ package struct TransferAPI: Sendable {
             routes: router.buildResponder(),
             table: RouteTable(router.routes),
             authenticator: Authenticator { id in try await store.apiKey(id: id) },
+            bodies: BodyBudget(bytesMax: bodyBytesMax),
             logger: logger
         )
     }

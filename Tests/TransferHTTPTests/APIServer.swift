@@ -43,6 +43,7 @@ struct APIServer: Sendable {
     static func run(
         readers: EventReaderBounds = EventReaderBounds(),
         settings: StoreSettings = StoreSettings(),
+        bodyBytesMax: Int = 256 * 1024 * 1024,
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -68,6 +69,7 @@ struct APIServer: Sendable {
             container: try Container(directory: containers),
             secrets: SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) },
             uploadBytesMax: 1_000_000,
+            bodyBytesMax: bodyBytesMax,
             baseURL: nil,
             egress: EgressPolicy(),
             health: .fixture(),

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Postgres
 import Testing
 import TransferModel
@@ -40,6 +41,52 @@ import TransferWire
             #expect(refused.status == 503)
             #expect(refused.code == .queueFull)
             #expect(refused.fields["retry-after"] == "30")
+        }
+    }
+
+    /// Whoever sends a body slowly holds what has come of it, and only as long as it comes.
+    @Test(arguments: ["application/json", "application/x-ndjson"])
+    func allBodiesTogetherAreBounded(type: String) async throws {
+        try await APIServer.run(bodyBytesMax: 1_000_000) { server in
+            let path = "\(try await server.session())/tasks"
+            let front = """
+                POST \(path) HTTP/1.1\r
+                Host: a\r
+                Authorization: Bearer \(server.first.key.serialized)\r
+                Content-Type: \(type)\r
+                Content-Length: 2000000\r
+                \r
+
+                """
+            let slow = Array(front.utf8) + [UInt8](repeating: 0x20, count: 800_000)
+            func begin() throws -> Int32 {
+                let socket = try HTTPClient.connect(server.client.port)
+                #expect(slow.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, 0) } > 0)
+                return socket
+            }
+            let body = Self.task + String(repeating: " ", count: 300_000)
+            func submit() async throws -> HTTPClient.Answer {
+                try await server.send("POST", path, body, fields: [("Content-Type", type)])
+            }
+            var socket = try begin()
+            try await eventually("there is no room for another body") {
+                let answer = try await submit()
+                guard answer.status == 503 else {
+                    // The slow one may have come second and been refused.
+                    close(socket)
+                    socket = try begin()
+                    return false
+                }
+                #expect(answer.code == .unavailable)
+                #expect(answer.fields["retry-after"] == "1")
+                return true
+            }
+            // What is small still fits.
+            #expect(try await server.send("POST", path, Self.task).status == 202)
+            close(socket)
+            try await eventually("there is room again") { try await submit().status == 202 }
+            // And is given back each time.
+            for _ in 0..<10 { #expect(try await submit().status == 202) }
         }
     }
 
