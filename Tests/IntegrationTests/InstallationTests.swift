@@ -15,11 +15,18 @@ import Testing
         _ arguments: [String]
     ) async throws -> (status: Int32, output: String) {
         let program = "\(prefix.path)/bin/transferd"
+        let log = "\(prefix.path)/log"
         if !FileManager.default.fileExists(atPath: program) {
-            try prefix.write("", to: "bin/log")
-            try FileManager.default.copyItem(atPath: Program.path, toPath: program)
+            // Not written by this process: a child of another test would have it open for writing,
+            // and what is being written cannot be run.
+            let install = try ChildProcess(
+                "/usr/bin/install",
+                ["-D", Program.path, program],
+                environment: Program.environment,
+                log: log
+            )
+            #expect(await install.status() == 0)
         }
-        let log = "\(prefix.path)/bin/log"
         let process = try ChildProcess(
             "/usr/bin/env",
             ["-C", folder.path, program] + arguments,
