@@ -33,7 +33,7 @@ final class TaskLines: @unchecked Sendable {
     private var line: [UInt8] = []
     private var lineNumber = 1
 
-    init(_ request: Request, share: BodyShare? = nil) {
+    init(_ request: Request, share: BodyShare?) {
         self.share = share
         body = request.body.makeAsyncIterator()
     }
