@@ -17,7 +17,7 @@ extension TransferStore {
                 SELECT t.id, t.tenant_id, t.session_id, t.generation, t.lane, t.priority_rank
                 FROM asked q JOIN task t ON t.id = q.task_id
                 WHERE q.task_id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
-                    AND (q.question = 'begin') = \(state == .waitingToBegin)
+                    AND (\(Self.state(ofAsked: "q")))::text = \(state.rawValue)
             ),
             \(Self.cancelTargets(producing: nil))
             """

@@ -29,8 +29,10 @@ import TransferWire
             }
             #expect(session.bytesReceived == 0)
             #expect(session.bytesSent == 0)
-            _ = try await server.store.limitTenant(named: "first", outstandingTasksMax: 3)
-            _ = try await server.store.limitTenant(named: "first", runningTasksMax: 2)
+            _ = try await server.store.limitTenant(
+                named: "first",
+                changes: TenantLimitChanges(outstandingTasksMax: 3, runningTasksMax: 2)
+            )
             let limited = try await server.send("GET", "/v1/tenant").json(TenantDocument.self)
             #expect(limited.outstandingTasksMax == 3)
             #expect(limited.runningTasksMax == 2)

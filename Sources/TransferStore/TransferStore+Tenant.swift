@@ -1,4 +1,5 @@
 import Postgres
+package import TransferModel
 
 /// What an operator changes about the limits of a tenant: nil leaves a limit as it is, and `.some(nil)`
 /// takes it away.
@@ -22,6 +23,31 @@ package struct TenantLimitChanges: Sendable {
 }
 
 extension TransferStore {
+    /// The tenant with what it is allowed and how its tasks stand.
+    ///
+    /// - Throws: ``StoreError/defect(_:)`` when there is none, for tenants are not removed.
+    package func tenant(_ id: TenantID) async throws(StoreError) -> Tenant {
+        let rows = try await run(
+            """
+            SELECT n.name, n.outstanding_tasks_max, n.running_tasks_max,
+                n.total_bytes_per_second_max, n.created_at, c.*
+            FROM tenant n \(Self.joinCounts(ofTenant: "n.id")) WHERE n.id = \(id.uuid)
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            guard let row = rows.first else { throw PostgresError(decoding: "no tenant") }
+            return Tenant(
+                name: try row.decode("name"),
+                outstandingTasksMax: try row.decodeIfPresent("outstanding_tasks_max"),
+                runningTasksMax: try row.decodeIfPresent("running_tasks_max", as: Int32.self)
+                    .map(Int.init),
+                totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
+                taskCounts: try TaskCounts(row),
+                createdAt: try row.decode("created_at")
+            )
+        }
+    }
+
     /// Changes limits of a tenant, all at once.
     ///
     /// - Returns: false when there is no tenant of that name.
