@@ -40,7 +40,9 @@ extension TransferStore {
                 AND EXISTS (SELECT 1 FROM asked q WHERE q.session_id = s.id)
                 AND EXISTS (
                     SELECT 1 FROM client x WHERE x.tenant_id = s.tenant_id
-                        AND x.identifier = s.client AND x.lifecycle_changed_at = now())
+                        AND x.identifier = s.client
+                        -- This transaction has launched it, and not one of the same microsecond.
+                        AND x.xmin = pg_current_xact_id()::xid)
             ORDER BY p.session_id FOR UPDATE OF p
         ),
         counter AS (
