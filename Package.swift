@@ -80,7 +80,7 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         // Pure values: sessions, tasks, events, policies and their state machines.
-        .target(name: "TransferModel", swiftSettings: swiftSettings),
+        .target(name: "TransferModel", dependencies: [crypto], swiftSettings: swiftSettings),
         // All SQL, one verb a function, and the migrator.
         .target(
             name: "TransferStore",

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What a client asks for: one download, validated.
+/// What a client asks for: one transfer, validated.
 package struct TaskSubmission: Sendable {
     package let id: TaskID
     package var url: String
@@ -228,33 +228,4 @@ package struct TaskPriority: Hashable, Sendable {
 
     /// 0…1 in steps of a thousandth.
     package var value: Double { Double(1000 - rank) / 1000 }
-}
-
-/// The queue of one host and port: what connection caps are counted by.
-package struct Lane: Hashable, Sendable {
-    /// As stored: 64 bits of a hash, so that a host costs no row.
-    package let key: Int64
-
-    package init(key: Int64) { self.key = key }
-
-    /// The lane of `files.example:443`.
-    ///
-    /// - Returns: nil where there is no port.
-    package init?(hostAndPort: String) {
-        guard let colon = hostAndPort.lastIndex(of: ":"), colon > hostAndPort.startIndex,
-            let port = UInt16(hostAndPort[hostAndPort.index(after: colon)...])
-        else { return nil }
-        self.init(host: String(hostAndPort[..<colon]), port: Int(port))
-    }
-
-    /// The lane of `host` and `port`; names that differ in ASCII case share one.
-    package init(host: String, port: Int) {
-        // FNV-1a: stable between processes and versions, unlike `Hasher`. Two hosts that collide
-        // share a cap, nothing more.
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in "\(host.lowercased()):\(port)".utf8 {
-            hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
-        }
-        key = Int64(bitPattern: hash)
-    }
 }

