@@ -5,6 +5,8 @@
 struct WebURL: Equatable, Sendable {
     /// The longest URL, in bytes.
     static let bytesMax = 8 * 1024
+    /// The longest host, in bytes: a name in the DNS (RFC 1035 §2.3.4).
+    static let hostBytesMax = 253
 
     /// As written; an IPv6 address without its brackets.
     let host: String
@@ -22,6 +24,7 @@ struct WebURL: Equatable, Sendable {
         if !allowsFragment, bytes.contains(UInt8(ascii: "#")) { return nil }
         let authority = rest.prefix { !"/?#".utf8.contains($0) }
         guard let (host, portText) = Self.split(authority), !host.isEmpty,
+            host.count <= Self.hostBytesMax,
             let port = Self.port(portText, default: defaultPort)
         else { return nil }
         self.host = String(decoding: host, as: UTF8.self)

@@ -31,6 +31,12 @@ import TransferWire
         #expect(WebURL(text) == nil)
     }
 
+    @Test func aHostHasNoMoreBytesThanAName() {
+        let label = String(repeating: "a", count: 252)
+        #expect(WebURL("http://\(label)b/")?.host.utf8.count == 253)
+        #expect(WebURL("http://\(label)bc/") == nil)
+    }
+
     @Test func fragmentsMayBeForbidden() {
         #expect(WebURL("http://a/#f", allowsFragment: false) == nil)
         #expect(WebURL("http://a/?f", allowsFragment: false) != nil)
