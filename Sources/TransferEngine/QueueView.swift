@@ -5,6 +5,8 @@ import TransferModel
 struct QueueView {
     /// Looking takes at most this part of the time, however many flows there are.
     private static let dutyMax = 0.1
+    /// However long a look took, for so long at most no other one is made.
+    private static let restMax: Duration = .seconds(1)
 
     /// The registration whose shards these are; nil before any.
     var incarnation: Int32?
@@ -39,7 +41,7 @@ struct QueueView {
         if position == nil { isStale = false }
         position = last
         isWakePlanned = false
-        restsUntil = end + (end - begin) * (1 / Self.dutyMax - 1)
+        restsUntil = end + min((end - begin) * (1 / Self.dutyMax - 1), Self.restMax)
     }
 }
 
