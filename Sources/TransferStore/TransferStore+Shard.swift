@@ -20,8 +20,8 @@ extension TransferStore {
     /// shard. What another one has begun in a shard before it was given away is told until it has
     /// ended, so that connections to a host are counted whosever they are.
     package func leaseShards(incarnation: Int32) async throws(StoreError) -> ShardLease {
-        // Flushed when something changes, which is seldom: after a crash nobody shall find that it has
-        // what it had given away.
+        // Flushed when something changes, which is seldom: after a crash nobody shall find that it
+        // has what it had given away.
         let rows = try await run([
             "SELECT pg_advisory_xact_lock(\(Self.shardLockKey), hashtext(current_schema()))",
             """
@@ -66,7 +66,8 @@ extension TransferStore {
             FROM host h JOIN shard s ON s.number = \(Self.shardNumber(of: "h.lane"))
             WHERE s.worker = \(incarnation)
                 AND (h.connections_max IS NOT NULL OR h.connections IS NOT NULL)
-            ORDER BY h.changed_at DESC LIMIT \(Self.troubledHostsMax)
+            -- No bound of an operator's is ever among those left out.
+            ORDER BY h.connections_max IS NULL, h.changed_at DESC LIMIT \(Self.troubledHostsMax)
             """,
         ])
         return try decoding { () throws(PostgresError) in
