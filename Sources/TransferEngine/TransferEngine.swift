@@ -200,6 +200,7 @@ package struct TransferEngine: Service {
             group.addTask {
                 await repeatedly(EngineConfiguration.tickInterval) { controls.signal() }
             }
+            var revocations = RevocationView()
             while !Task.isCancelled {
                 await controls.wait()
                 let changes = scheduler.takeChanges()
@@ -210,7 +211,7 @@ package struct TransferEngine: Service {
                     logger.debug("hosts not stored", metadata: ["error": "\(error)"])
                 }
                 do throws(StoreError) {
-                    try await heedControls()
+                    try await heedControls(&revocations)
                     let (progress, resumptions) = active.takeProgress()
                     scheduler.with { schedule in
                         for attempt in progress {
@@ -228,23 +229,30 @@ package struct TransferEngine: Service {
         }
     }
 
-    private func heedControls() async throws(StoreError) {
+    private func heedControls(_ revocations: inout RevocationView) async throws(StoreError) {
         let question = bandwidth.question
         let controls = try await store.controls(incarnation: identity.incarnation, question)
         bandwidth.apply(controls, to: question)
-        if !controls.revocations.isEmpty { try await stop(controls.revocations) }
+        try await stop(controls.revocations, &revocations)
     }
 
     /// Stops revoked attempts; a revocation is kept until its attempt has ended, so that a crash in
     /// between leaves word of the part file.
-    private func stop(_ revoked: [Fence]) async throws(StoreError) {
-        for claim in active.drop(postponed: revoked) {
-            scheduler.with { $0.ended(claim.fence, bytes: 0) }
-        }
+    private func stop(
+        _ revoked: [Fence],
+        _ revocations: inout RevocationView
+    ) async throws(StoreError) {
+        let dropped = active.drop(postponed: revoked)
+        for claim in dropped { scheduler.with { $0.ended(claim.fence, bytes: 0) } }
         let running = active.attempts(revoked)
         for attempt in running { attempt.abandon() }
-        let ended = Set(revoked).subtracting(running.map(\.claim.fence))
-        if !ended.isEmpty { try await store.removeRevocations(Array(ended)) }
+        let ended = revocations.ended(
+            revoked,
+            running: Set(running.map(\.claim.fence)),
+            dropped: Set(dropped.map(\.fence)),
+            at: .now
+        )
+        if !ended.isEmpty { try await store.removeRevocations(ended) }
     }
 
     /// Runs `body` at jittered intervals until cancelled; an unavailable database is waited out.
