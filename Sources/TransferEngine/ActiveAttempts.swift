@@ -9,6 +9,9 @@ import TransferModel
 final class ActiveAttempts: Sendable {
     private struct State {
         var attempts: [Fence: any TransferAttempt] = [:]
+        /// How many of them each task has: more than one only while one that was taken away is
+        /// ending.
+        var countOfTask: [TaskID: Int] = [:]
         var connections = ConnectionSlots()
         /// Attempts that begin as soon as somebody has given up a connection.
         var waiting: [any TransferAttempt] = []
@@ -18,6 +21,8 @@ final class ActiveAttempts: Sendable {
         var paces: [Fence: Pace] = [:]
         /// Attempts that wait for an earlier one of their task to let go of its file.
         var postponed: [TaskID: TaskClaim] = [:]
+        /// Ended attempts whose files are still being verified.
+        var verifying: Set<Fence> = []
         var isClosed = false
     }
 
@@ -63,8 +68,18 @@ final class ActiveAttempts: Sendable {
     /// How many attempts are running.
     var count: Int { state.withLock { $0.attempts.count } }
 
-    /// Whether the attempt with that fence is running.
-    func contains(_ fence: Fence) -> Bool { state.withLock { $0.attempts[fence] != nil } }
+    /// The fences of the attempts that are running, of those put off, and of those being verified.
+    var fences: Set<Fence> {
+        state.withLock { state in
+            state.verifying.union(state.attempts.keys).union(state.postponed.values.map(\.fence))
+        }
+    }
+
+    /// The file of an attempt that ends is verified, until ``verified(_:)``.
+    func verifies(_ fence: Fence) { state.withLock { _ = $0.verifying.insert(fence) } }
+
+    /// What follows for the attempt has been submitted.
+    func verified(_ fence: Fence) { state.withLock { _ = $0.verifying.remove(fence) } }
 
     /// Takes a slot and begins the attempt, at the latest when another one has given up a
     /// connection for it.
@@ -75,6 +90,7 @@ final class ActiveAttempts: Sendable {
         let moves: Moves? = state.withLock { state in
             guard !state.isClosed else { return nil }
             state.attempts[claim.fence] = attempt
+            state.countOfTask[claim.task, default: 0] += 1
             state.waiting.append(attempt)
             return nextMoves(&state)
         }
@@ -90,6 +106,8 @@ final class ActiveAttempts: Sendable {
             guard state.attempts.removeValue(forKey: claim.fence) != nil else {
                 return (nil, Moves())
             }
+            let rest = state.countOfTask[claim.task, default: 0] - 1
+            state.countOfTask[claim.task] = rest > 0 ? rest : nil
             state.stored[claim.fence] = nil
             state.paces[claim.fence] = nil
             if let place = state.waiting.firstIndex(where: { $0.claim.fence == claim.fence }) {
@@ -163,15 +181,12 @@ final class ActiveAttempts: Sendable {
     /// Puts an attempt off until another one of its task, which was taken away from this worker
     /// and is just ending, has let go of the file.
     ///
-    /// - Returns: false when there is no such one.
-    func postpone(_ claim: TaskClaim) -> Bool {
-        guard claim.partial != nil else { return false }
+    /// Only the newest of its task waits: those before were taken away as well.
+    func postpone(_ claim: TaskClaim) -> Postponement {
+        guard claim.partial != nil else { return .none }
         return state.withLock { state in
-            guard state.attempts.values.contains(where: { $0.claim.task == claim.task }) else {
-                return false
-            }
-            state.postponed[claim.task] = claim
-            return true
+            guard state.countOfTask[claim.task] != nil else { return .none }
+            return .postponed(inPlaceOf: state.postponed.updateValue(claim, forKey: claim.task))
         }
     }
 
@@ -206,11 +221,28 @@ final class ActiveAttempts: Sendable {
         }
     }
 
+    /// What ``postpone(_:)`` has done.
+    enum Postponement {
+        /// It has nothing to wait for.
+        case none
+        /// It waits, in place of another one, which is forgotten.
+        case postponed(inPlaceOf: TaskClaim?)
+    }
+
+    /// What ``takeProgress(at:)`` tells.
+    struct News {
+        let progress: [AttemptProgress]
+        let resumptions: [Resumption]
+        /// Attempts that have exchanged bytes with their own hosts.
+        let heard: [TaskClaim]
+    }
+
     /// What is new of the running attempts since the last call.
     func takeProgress(
         at instant: ContinuousClock.Instant = .now
-    ) -> (progress: [AttemptProgress], resumptions: [Resumption]) {
+    ) -> News {
         state.withLock { state in
+            var heard: [TaskClaim] = []
             var progress: [AttemptProgress] = []
             var resumptions: [Resumption] = []
             for (fence, attempt) in state.attempts {
@@ -237,6 +269,12 @@ final class ActiveAttempts: Sendable {
                         pace.tells(moved, every: $0, at: instant)
                     } ?? false
                 state.paces[fence] = pace
+                // What was there before it began was not heard.
+                if state.stored[fence] != nil, now.isAtOrigin,
+                    now.received != stored.received || now.sent != stored.sent
+                {
+                    heard.append(attempt.claim)
+                }
                 let hasMoved =
                     now.received != stored.received || now.sent != stored.sent
                     || pace.rate.value != stored.bytesPerSecond
@@ -260,7 +298,7 @@ final class ActiveAttempts: Sendable {
                 stored.checkpoint = now.checkpoint
                 state.stored[fence] = stored
             }
-            return (progress, resumptions)
+            return News(progress: progress, resumptions: resumptions, heard: heard)
         }
     }
 

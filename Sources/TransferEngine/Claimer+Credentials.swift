@@ -49,6 +49,8 @@ extension Claimer {
 
     /// Puts the attempt in the place of its wait, or ends it.
     private func settle(_ wait: CredentialWait, _ finding: CredentialKeeper.Finding) {
+        // Whatever follows may have freed the slot.
+        defer { wake() }
         let claim = wait.claim
         bandwidth.remove(claim.fence)
         if let postponed = active.remove(claim) {
@@ -59,7 +61,6 @@ extension Claimer {
         }
         guard !wait.isAbandoned else {
             end(claim, .released)
-            wake()
             return
         }
         let remaining = claim.timeoutForResource - claim.elapsed
@@ -76,7 +77,6 @@ extension Claimer {
             verdict = decision(after: failure, claim, remaining: remaining)
         }
         end(claim, verdict)
-        wake()
     }
 
     /// What follows an answer that says the credential is missing or wrong; nil for all others.

@@ -1,7 +1,6 @@
 import Curl
 import TransferContainer
 import TransferModel
-import TransferStore
 
 extension Claimer {
     /// An attempt of an upload or a data task has ended; called on the curl loop's thread.
@@ -10,7 +9,13 @@ extension Claimer {
         let verdict: Conclusion.Verdict
         switch ending.end {
         case .finished(let result, let body):
-            noteAnswer(of: claim, result, ending.metrics, bytes: ending.bytes)
+            noteAnswer(
+                of: claim,
+                result,
+                ending.metrics,
+                at: ending.url,
+                bytes: ending.bytes
+            )
             verdict = .answered(result, body: body)
         case .failed(let failure):
             let outcome = claim.outcome(of: failure, mayHaveArrived: ending.mayHaveArrived)
@@ -60,7 +65,13 @@ extension Claimer {
         if let dropped = ending.dropped { publisher.submit(.abandoned(dropped)) }
         switch ending.end {
         case .finished(let result):
-            noteAnswer(of: ending.claim, result, ending.metrics, bytes: ending.bytesReceived)
+            noteAnswer(
+                of: ending.claim,
+                result,
+                ending.metrics,
+                at: ending.url,
+                bytes: ending.bytesReceived
+            )
             if let part = ending.part {
                 finish(ending, part, result)
             } else {
@@ -94,6 +105,7 @@ extension Claimer {
             return
         }
         publisher.expect()
+        active.verifies(ending.claim.fence)
         // Not waited for on the curl loop's thread; the publisher counts it until it is there.
         Task {
             do throws(StorageError) {
@@ -102,6 +114,7 @@ extension Claimer {
             } catch {
                 settle(error.failure)
             }
+            active.verified(ending.claim.fence)
             publisher.arrived()
         }
     }
@@ -135,8 +148,7 @@ extension Claimer {
         remaining: Duration,
         bytes: Int64
     ) -> Conclusion.Verdict {
-        let wait = reachability.note(claim, failure: failure, metrics)
-        noteFailure(of: claim, failure, at: url, bytes: bytes)
+        let wait = noteFailure(of: claim, failure, metrics, at: url, bytes: bytes)
         if let wait, wait < remaining { return .waitForConnectivity(failure, after: wait) }
         return challenge(failure, claim, from: url, remaining)
             ?? decision(after: failure, claim, remaining: remaining)

@@ -8,21 +8,46 @@ extension Claimer {
         of claim: TaskClaim,
         _ result: TransferResult,
         _ metrics: AttemptMetrics,
+        at url: CurlURL,
         bytes: Int64
     ) {
         reachability.note(claim, failure: nil, metrics)
-        scheduler.learn(HostPace.Signal(status: result.httpStatus), from: claim, bytes: bytes)
+        learn(HostPace.Signal(status: result.httpStatus), of: claim, metrics, at: url, bytes)
     }
 
-    /// An attempt has failed; at another host, after a redirect, that says nothing of its own.
-    func noteFailure(of claim: TaskClaim, _ failure: TransferFailure, at url: CurlURL, bytes: Int64)
-    {
-        guard Lane(host: url.host, port: Int(url.port)) == claim.lane else { return }
-        scheduler.learn(HostPace.Signal(failure), from: claim, bytes: bytes)
+    /// An attempt has failed.
+    ///
+    /// - Returns: how long its task waits, when it wants to and the host was not reached.
+    func noteFailure(
+        of claim: TaskClaim,
+        _ failure: TransferFailure,
+        _ metrics: AttemptMetrics,
+        at url: CurlURL,
+        bytes: Int64
+    ) -> Duration? {
+        let wait = reachability.note(claim, failure: failure, metrics)
+        let signal =
+            claim.hasPatience(for: failure, metrics) ? HostPace.Signal(failure) : .nothing
+        learn(signal, of: claim, metrics, at: url, bytes)
+        return wait
     }
 
-    /// Ends a claim of a task whose host is closed, without asking it: the task waits for the host if
-    /// it wants to, and else this was one of its attempts.
+    private func learn(
+        _ signal: HostPace.Signal,
+        of claim: TaskClaim,
+        _ metrics: AttemptMetrics,
+        at url: CurlURL,
+        _ bytes: Int64
+    ) {
+        // What another host does, to which its own has redirected, says nothing of its own, which
+        // has answered.
+        let isElsewhere =
+            metrics.redirects > 0 && Lane(host: url.host, port: Int(url.port)) != claim.lane
+        scheduler.learn(isElsewhere ? .answered : signal, from: claim, bytes: bytes)
+    }
+
+    /// Ends a claim of a task whose host is closed, without asking it: the task waits for the host
+    /// if it wants to, and else this was one of its attempts.
     func putOff(_ claim: TaskClaim, while wait: Duration) {
         let failure = TransferFailure(
             .couldNotConnect,
@@ -37,14 +62,31 @@ extension Claimer {
     }
 }
 
+extension TaskClaim {
+    /// Whether the host had as long as it has by default before the attempt timed out: one that is
+    /// given less would else be throttled for everybody.
+    fileprivate func hasPatience(for failure: TransferFailure, _ metrics: AttemptMetrics) -> Bool {
+        guard failure.code == .timedOut else { return true }
+        let patience = min(timeoutForRequest, options.timeoutForFirstByte ?? timeoutForRequest)
+        let isConnected = metrics.remoteAddress != nil
+        return patience
+            >= (isConnected
+                ? SessionConfiguration.timeoutForRequestDefault : CurlRequest.connectTimeoutDefault)
+    }
+}
+
 extension HostPace.Signal {
-    /// What the status of an answer says: 429, 502, 503 and 504 that it is too much (RFC 6585 §4, RFC
-    /// 9110 §15.6).
+    /// What the status of an answer says: 429, 502, 503 and 504 that it is too much (RFC 6585 §4,
+    /// RFC 9110 §15.6).
     fileprivate init(status: Int) {
         self = [429, 502, 503, 504].contains(status) ? .refused(status: status) : .answered
     }
 
     fileprivate init(_ failure: TransferFailure) {
+        guard failure.isAboutHost else {
+            self = .nothing
+            return
+        }
         switch failure.code {
         case .httpStatus: self.init(status: failure.httpStatus ?? 0)
         case .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch:

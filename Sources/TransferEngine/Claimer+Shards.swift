@@ -1,4 +1,3 @@
-import Logging
 import TransferModel
 import TransferStore
 

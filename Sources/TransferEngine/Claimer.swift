@@ -28,6 +28,10 @@ struct Claimer {
     private static let gatherInterval: Duration = .milliseconds(4)
     /// Tasks asked for at once.
     private static let claimMax = 256
+    /// How long it claims without seeing to anything else.
+    private static let fillMax: Duration = .milliseconds(20)
+    /// How soon it looks whether the publisher has caught up.
+    private static let backlogPause: Duration = .milliseconds(10)
 
     init(
         store: TransferStore,
@@ -91,15 +95,22 @@ struct Claimer {
         }
     }
 
-    /// Claims as long as there are slots and tasks for them.
+    /// Claims as long as there are slots and tasks for them, and nothing else is due: slots that
+    /// become free during a claim would else keep it from ever coming to an end.
     private func fill(_ queue: inout QueueView) async throws(StoreError) {
         if signal.takeAdded() { queue.isStale = true }
         _ = try await look(at: &queue)
-        while !Task.isCancelled, publisher.backlog < EngineConfiguration.backlogMax {
+        let end = ContinuousClock.now + Self.fillMax
+        while !Task.isCancelled {
+            guard publisher.backlog < EngineConfiguration.backlogMax else {
+                return wake(after: Self.backlogPause)
+            }
+            guard .now < end else { return wake() }
             let (grants, bound) = scheduler.with { schedule in
                 let grants = schedule.grants(
                     Self.claimMax,
-                    isOpenHour: configuration.discretionaryHours.contains(Date())
+                    isOpenHour: configuration.discretionaryHours.contains(Date()),
+                    isClosed: reachability.isClosed
                 )
                 return (grants, schedule.boundTenants(of: grants))
             }
@@ -127,11 +138,14 @@ struct Claimer {
 
     /// Comes back when it may look again at what it may not now.
     private func wakeAfterRest(_ queue: inout QueueView) {
-        guard let rest = queue.takeRest(at: .now) else { return }
+        if let rest = queue.takeRest(at: .now) { wake(after: rest) }
+    }
+
+    private func wake(after pause: Duration) {
         Task {
             // Cut short, it is a wake too many.
-            try? await Task.sleep(for: rest)
-            signal.freed()
+            try? await Task.sleep(for: pause)
+            wake()
         }
     }
 
@@ -139,22 +153,30 @@ struct Claimer {
     ///
     /// - Returns: whether any were found.
     private func look(at queue: inout QueueView) async throws(StoreError) -> Bool {
-        let (lanes, isFull) = scheduler.with { ($0.shards.lanes, $0.isFull) }
+        let lanes = scheduler.with { $0.shards.lanes }
         let begin = ContinuousClock.now
-        guard !lanes.isEmpty, !isFull, queue.mayLook(at: begin) else { return false }
+        guard !lanes.isEmpty, queue.mayLook(at: begin) else { return false }
         let flows = try await store.waitingFlows(in: lanes, after: queue.position)
-        scheduler.with { $0.note(flows) }
+        let isComplete = scheduler.with { $0.note(flows) }
         queue.looked(
             from: begin,
             to: .now,
             foundUpTo: flows.count < TransferStore.flowsMax ? nil : flows.last?.flow
         )
+        // What had no place is looked for again.
+        if !isComplete { queue.isStale = true }
         return !flows.isEmpty
     }
 
     /// Begins an attempt, with the credential that it may show.
     func start(_ claim: TaskClaim) {
-        guard !active.postpone(claim) else { return }
+        switch active.postpone(claim) {
+        case .none: break
+        case .postponed(let former):
+            // It was taken away like the one that is running, and has never begun.
+            if let former { scheduler.with { $0.ended(former.fence, bytes: 0) } }
+            return
+        }
         if let wait = reachability.wait(before: claim) {
             return putOff(claim, while: wait)
         }
@@ -170,6 +192,7 @@ struct Claimer {
                     configuration: configuration,
                     active: active,
                     verifier: verifier,
+                    onReached: { reachability.reached([claim]) },
                     onCheckpoint: onCheckpoint,
                     onEnd: { ended($0) }
                 )
@@ -181,6 +204,7 @@ struct Claimer {
                     loop: curl,
                     container: container,
                     configuration: configuration,
+                    onReached: { reachability.reached([claim]) },
                     onEnd: { ended($0) }
                 )
                 admit(exchange)

@@ -53,8 +53,8 @@ struct ConnectionSlots {
     /// Allows so many connections in all.
     init(max: Int = .max) { self.max = max }
 
-    /// Whom to ask to give up a connection, so that attempts in these places can begin; each once for
-    /// each connection, and nobody for what was asked for before.
+    /// Whom to ask to give up a connection, so that attempts in these places can begin; each once
+    /// for each connection, and nobody for what was asked for before.
     mutating func givers(for waiting: [Place]) -> [Fence] {
         // As it will be when all that was asked for is given up.
         var open = open

@@ -1,8 +1,8 @@
 /// Lets keys take turns so that each gets as many bytes as the others, whatever it takes at a time.
 ///
-/// M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995. What
-/// a transfer costs is known only at its end, so a deficit may go below zero, and is paid off in later
-/// rounds.
+/// M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round Robin", SIGCOMM 1995.
+/// What a transfer costs is known only at its end, so a deficit may go below zero, and is paid off
+/// in later rounds.
 struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
     /// What a key may spend in a round.
     private let quantum: Int64
@@ -20,9 +20,6 @@ struct DeficitRoundRobin<Key: Hashable & Sendable>: Sendable {
         precondition(quantum > 0, "each round gives something")
         self.quantum = quantum
     }
-
-    /// What the key has left of its round; below zero what it owes.
-    func deficit(of key: Key) -> Int64 { deficits[key, default: 0] }
 
     /// Adds a key, if it is not there yet, as the last of the round.
     mutating func add(_ key: Key) {

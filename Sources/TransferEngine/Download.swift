@@ -46,6 +46,7 @@ final class Download: CurlSink, TransferAttempt {
     let configuration: EngineConfiguration
     let active: ActiveAttempts
     let verifier: Verifier
+    private let onReached: @Sendable () -> Void
     private let onCheckpoint: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
     let connections = Connections()
@@ -90,6 +91,7 @@ final class Download: CurlSink, TransferAttempt {
         configuration: EngineConfiguration,
         active: ActiveAttempts,
         verifier: Verifier,
+        onReached: @escaping @Sendable () -> Void,
         onCheckpoint: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (Ending) -> Void
     ) {
@@ -99,6 +101,7 @@ final class Download: CurlSink, TransferAttempt {
         self.configuration = configuration
         self.active = active
         self.verifier = verifier
+        self.onReached = onReached
         self.onCheckpoint = onCheckpoint
         self.onEnd = onEnd
         let kept = Self.kept(claim, container)
@@ -168,6 +171,7 @@ final class Download: CurlSink, TransferAttempt {
             AttemptStatus(
                 received: state.bytesReceived,
                 expected: state.bytesExpected,
+                isAtOrigin: state.isAtOrigin,
                 resumption: state.resumption,
                 checkpoint: state.bytesReceived >= Self.checkpointBytes ? keepable(state) : nil
             )
@@ -179,7 +183,9 @@ final class Download: CurlSink, TransferAttempt {
     }
 
     func receive(head: ResponseHead) -> SinkVerdict {
-        state.withLock { state in
+        // The first head is always the task's own host's, before any redirect.
+        if state.withLock({ $0.metrics.httpStatus == nil }) { onReached() }
+        return state.withLock { state in
             // A further part that the first connection fetches.
             if state.segments != nil { return accept(head, on: Segments.lead, &state) }
             state.metrics.httpStatus = head.status

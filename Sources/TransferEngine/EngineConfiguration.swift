@@ -5,7 +5,8 @@ package import TransferModel
 package struct EngineConfiguration: Sendable {
     /// Transfers at once over all hosts.
     package var concurrency = concurrencyDefault
-    /// Connections at once to one host and port.
+    /// Connections at once to one host and port, from all workers, unless an operator has set
+    /// another number for it.
     package var connectionsPerHost = connectionsPerHostDefault
     /// Time between two signs of life.
     package var heartbeatInterval = heartbeatIntervalDefault
@@ -47,8 +48,8 @@ package struct EngineConfiguration: Sendable {
     static let tickInterval: Duration = .milliseconds(500)
     /// How often a worker sees to its share of the hosts.
     static let shardsPollInterval: Duration = .seconds(1)
-    /// How often at most, when there is other work.
-    static let shardsInterval: Duration = .milliseconds(250)
+    /// How often at most, when there is other work; less than the shortest time between two polls.
+    static let shardsInterval: Duration = .milliseconds(750)
     /// Attempts ended but not yet stored, beyond which no further task is claimed.
     static let backlogMax = 4096
 

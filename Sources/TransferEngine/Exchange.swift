@@ -32,6 +32,7 @@ final class Exchange: CurlSink, TransferAttempt {
     let claim: TaskClaim
     private let loop: CurlLoop
     private let configuration: EngineConfiguration
+    private let onReached: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
     private let bytesToSend: Int64
     /// What is kept of an answer, in bytes.
@@ -67,11 +68,13 @@ final class Exchange: CurlSink, TransferAttempt {
         loop: CurlLoop,
         container: Container,
         configuration: EngineConfiguration,
+        onReached: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (Ending) -> Void
     ) throws(TransferFailure) {
         self.claim = claim
         self.loop = loop
         self.configuration = configuration
+        self.onReached = onReached
         self.onEnd = onEnd
         let kind = claim.request.kind
         answerBytesMax = min(
@@ -155,13 +158,16 @@ final class Exchange: CurlSink, TransferAttempt {
                 received: state.bytesReceived,
                 expected: state.bytesExpected,
                 sent: bytesSent(state),
-                toSend: bytesToSend
+                toSend: bytesToSend,
+                isAtOrigin: state.isAtOrigin
             )
         }
     }
 
     func receive(head: ResponseHead) -> SinkVerdict {
-        state.withLock { state in
+        // The first head is always the task's own host's, before any redirect.
+        if state.withLock({ $0.metrics.httpStatus == nil }) { onReached() }
+        return state.withLock { state in
             state.metrics.httpStatus = head.status
             state.body = []
             state.isCut = false

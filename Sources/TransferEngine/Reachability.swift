@@ -1,7 +1,8 @@
 import Synchronization
 import TransferModel
 
-/// What this worker's attempts have learnt about their hosts, for the tasks that want to wait.
+/// What this worker's attempts have learnt about their hosts: who may ask one that is away, and
+/// what its tasks wait for.
 final class Reachability: Sendable {
     private struct State: ~Copyable {
         var hosts: HostConnectivity
@@ -38,6 +39,9 @@ final class Reachability: Sendable {
         self.settings = settings
         self.onChange = onChange
     }
+
+    /// Whether a host is away, and only probed.
+    func isClosed(_ lane: Lane) -> Bool { state.withLock { $0.hosts.isClosed(lane) } }
 
     /// How long nobody asks the host, or nil when the attempt may begin.
     func wait(before claim: TaskClaim) -> Duration? {
@@ -80,7 +84,7 @@ final class Reachability: Sendable {
             let change: Change? =
                 switch (wasClosed, isClosed) {
                 case (false, true): .closed(closing)
-                case (true, false): .opened("Opened, because an attempt has reached it.")
+                case (true, false): .opened(Self.opening)
                 default: nil
                 }
             guard observation == .unreachable, claim.options.waitsForConnectivity ?? false else {
@@ -94,6 +98,28 @@ final class Reachability: Sendable {
         if let change { onChange(claim, change) }
         return wait
     }
+
+    /// These attempts have just heard of their hosts, and go on.
+    func reached(_ claims: [TaskClaim]) {
+        let now = ContinuousClock.now
+        let opened = state.withLock { state in
+            claims.filter { claim in
+                let effect = state.hosts.observe(
+                    .reached,
+                    of: claim.lane,
+                    probe: state.probes.removeValue(forKey: claim.fence),
+                    at: now,
+                    chance: 0
+                )
+                guard effect == .opened else { return false }
+                state.opened[claim.lane] = Release(next: now, end: now + Self.releaseDuration)
+                return true
+            }
+        }
+        for claim in opened { onChange(claim, .opened(Self.opening)) }
+    }
+
+    private static let opening = "Opened, because an attempt has reached it."
 
     private var closing: String {
         "Closed, because \(settings.failuresMin) or more attempts in a row could not connect for "
@@ -120,8 +146,10 @@ final class Reachability: Sendable {
         _ failure: TransferFailure?,
         _ metrics: AttemptMetrics
     ) -> HostConnectivity.Observation {
-        if metrics.remoteAddress != nil { return .reached }
-        return switch failure?.code {
+        // Whoever is led elsewhere was answered before, whatever the other host does.
+        if metrics.remoteAddress != nil || metrics.redirects > 0 { return .reached }
+        guard let failure, failure.isAboutHost else { return .nothing }
+        return switch failure.code {
         case .couldNotConnect, .couldNotResolveHost: .unreachable
         default: .nothing
         }

@@ -48,23 +48,26 @@ final class Scheduler: Sendable {
 
     /// Takes note that a host was closed or opened.
     func record(_ change: Reachability.Change, of claim: TaskClaim) {
-        let change = with { schedule in
-            let limit = schedule.limit(of: claim.lane)
+        let change: HostChange? = with { schedule in
+            guard schedule.shards.contains(claim.lane.shard) else { return nil }
+            let given = schedule.given(to: claim.lane)
             return switch change {
             case .closed(let reason):
-                HostChange(claim, before: limit, after: 0, reason, of: schedule, isClosed: true)
+                HostChange(claim, before: given, after: 0, reason, of: schedule, isClosed: true)
             case .opened(let reason):
-                HostChange(claim, before: 0, after: limit, reason, of: schedule, isClosed: false)
+                HostChange(claim, before: 0, after: given, reason, of: schedule, isClosed: false)
             }
         }
-        add([change])
+        if let change { add([change]) }
     }
 
-    /// What is to be stored.
+    /// What is to be stored: of hosts that are this worker's, for others are told of by their
+    /// owners.
     func takeChanges() -> [HostChange] {
-        changes.withLock { changes in
+        let shards = with { $0.shards }
+        return changes.withLock { changes in
             defer { changes = [] }
-            return changes
+            return changes.filter { shards.contains($0.lane.shard) }
         }
     }
 
@@ -97,7 +100,7 @@ extension HostChange {
                 after: after,
                 reason: reason
             ),
-            isUntroubled: after == schedule.cap(of: claim.lane),
+            connections: schedule.pace(of: claim.lane),
             isClosed: isClosed,
             tenants: schedule.tenants(at: claim.lane)
         )

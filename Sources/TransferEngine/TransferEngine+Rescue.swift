@@ -5,11 +5,11 @@ import TransferStore
 extension TransferEngine {
     /// Takes over what dead workers left, and removes what has outlived its use.
     func rescue() async {
-        var unknown: Set<Fence> = []
+        var forgotten = ForgottenAttempts()
         await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
             try await rescueOnce()
             try await removeAbandonedParts()
-            unknown = try await heedForgotten(seenBefore: unknown)
+            try await heedForgotten(&forgotten)
             try await store.continueInvalidations()
             try await store.continueForceQuits()
             if try await store.failUnanswered() > 0 { onEvents() }
@@ -60,19 +60,19 @@ extension TransferEngine {
 
     /// Looks after what is this worker's in the database and unknown here, because the answer that
     /// told of it was lost with its connection.
-    ///
-    /// Only what was unknown a heartbeat ago too: an answer may just be on its way. Should one be
-    /// at work all the same, its fence is refused and the task runs again.
-    ///
-    /// - Returns: the fences that are unknown now.
-    private func heedForgotten(
-        seenBefore: Set<Fence>
-    ) async throws(StoreError) -> Set<Fence> {
+    private func heedForgotten(_ forgotten: inout ForgottenAttempts) async throws(StoreError) {
+        // Asked before, so that what ends meanwhile counts as being stored.
+        let isAnyBeingStored = publisher.backlog > 0
         let holdings = try await store.holdings(incarnation: identity.incarnation)
-        // What is being stored is known to the publisher alone.
-        guard publisher.backlog == 0 else { return [] }
-        let attempts = holdings.attempts.filter { !active.contains($0.fence) }
-        for attempt in attempts where seenBefore.contains(attempt.fence) {
+        let known = active.fences
+        let attempts = holdings.attempts.filter { !known.contains($0.fence) }
+        let gone = forgotten.look(
+            (attempts.map(\.fence) + holdings.publications.map(\.fence))
+                .filter { !known.contains($0) },
+            isAnyBeingStored: isAnyBeingStored || publisher.backlog > 0,
+            at: .now
+        )
+        for attempt in attempts where gone.contains(attempt.fence) {
             logger.notice("gave back an attempt", metadata: ["task": "\(attempt.task)"])
             publisher.submit(
                 .conclusion(
@@ -81,11 +81,10 @@ extension TransferEngine {
                 )
             )
         }
-        for publication in holdings.publications where seenBefore.contains(publication.fence) {
+        for publication in holdings.publications where gone.contains(publication.fence) {
             logger.notice("finishes a publication", metadata: ["task": "\(publication.task)"])
             publisher.submit(.publication(publication))
         }
-        return Set(attempts.map(\.fence) + holdings.publications.map(\.fence))
     }
 
     /// A task that was running in every worker that died is not given to another one.

@@ -62,6 +62,7 @@ package struct TransferEngine: Service {
             container: container,
             logger: logger,
             onConcluded: { isAnyBackInQueue in
+                if scheduler.with({ $0.stored() }) { queue.freed() }
                 if isAnyBackInQueue {
                     queue.added()
                     onWork()
@@ -207,20 +208,26 @@ package struct TransferEngine: Service {
                 do throws(StoreError) {
                     try await store.record(changes)
                 } catch {
-                    scheduler.putBack(changes)
+                    // What the database refuses once it refuses for ever, with all that came with
+                    // it.
+                    if case .unavailable = error { scheduler.putBack(changes) }
                     logger.debug("hosts not stored", metadata: ["error": "\(error)"])
                 }
                 do throws(StoreError) {
                     try await heedControls(&revocations)
-                    let (progress, resumptions) = active.takeProgress()
+                    let news = active.takeProgress()
+                    // As long as bytes flow, no host counts as away.
+                    claimer.reachability.reached(news.heard)
                     scheduler.with { schedule in
-                        for attempt in progress {
+                        for attempt in news.progress {
                             let bytes = attempt.bytesReceived + attempt.bytesSent
                             schedule.moved(attempt.fence, bytes: bytes)
                         }
                     }
-                    if !(try await store.recordResumptions(resumptions)).isEmpty { onEvents() }
-                    if !progress.isEmpty, try await store.recordProgress(progress) { onEvents() }
+                    if !(try await store.recordResumptions(news.resumptions)).isEmpty { onEvents() }
+                    if !news.progress.isEmpty, try await store.recordProgress(news.progress) {
+                        onEvents()
+                    }
                 } catch {
                     active.restore()
                     logger.debug("controls not read", metadata: ["error": "\(error)"])

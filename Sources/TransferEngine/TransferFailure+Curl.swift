@@ -39,6 +39,13 @@ extension TransferFailure {
         case .bodySourceFailed, .aborted, .cancelled, .other:
             self.init(.connectionLost, "The transfer ended unexpectedly (\(error)).")
         }
+        isAboutHost =
+            switch error.code {
+            case .timedOut(.total), .outOfMemory, .tooManyTransfers, .bodySourceFailed, .aborted,
+                .cancelled:
+                false
+            default: true
+            }
     }
 
     /// The failure that a response's status is, or nil for one whose body is the file.

@@ -1,4 +1,5 @@
-/// The queue of one session at one host: its tasks there run in the order of their priority and age.
+/// The queue of one session at one host: its tasks there run in the order of their priority and
+/// age.
 package struct Flow: Hashable, Sendable {
     package let lane: Lane
     package let session: SessionID

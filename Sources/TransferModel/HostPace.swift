@@ -1,8 +1,8 @@
 /// How many connections a host is given, from how it takes them; decides, and does nothing itself.
 ///
-/// All that it may have to begin with; half as many after an error that says it is too much, one more
-/// after each round of successes with all of them in use, and one less when that has brought less:
-/// additive increase, multiplicative decrease (D.-M. Chiu, R. Jain, 1989).
+/// All that it may have to begin with; half as many after an error that says it is too much, one
+/// more after each round of successes with all of them in use, and one less when that has brought
+/// less: additive increase, multiplicative decrease (D.-M. Chiu, R. Jain, 1989).
 package struct HostPace: Sendable {
     /// When and how far a host's connections are changed.
     package struct Settings: Sendable {
@@ -20,9 +20,9 @@ package struct HostPace: Sendable {
     package enum Signal: Equatable, Sendable {
         /// It has answered as it should.
         case answered
-        /// It says that it is too much: 429 or 503.
+        /// It says that it, or who is behind it, has too much to do: 429, 502, 503 or 504.
         case refused(status: Int)
-        /// It did not answer, or not to the end, or that it is broken itself: 500, 502, 504.
+        /// It did not answer, or not to the end.
         case failed(TransferFailure.Code)
         /// The attempt ended for a reason that says nothing of the host.
         case nothing

@@ -52,8 +52,8 @@ package struct HostChange: Sendable {
     package let lane: Lane
     package let name: String
     package let decision: RemoteHost.Decision
-    /// Whether it is given all that it may have again.
-    package let isUntroubled: Bool
+    /// Given when it is not closed; nil for all that it may have.
+    package let connections: Int?
     package let isClosed: Bool
     /// Whose tasks it concerns.
     package let tenants: [TenantID]
@@ -62,14 +62,14 @@ package struct HostChange: Sendable {
         lane: Lane,
         name: String,
         decision: RemoteHost.Decision,
-        isUntroubled: Bool,
+        connections: Int?,
         isClosed: Bool,
         tenants: [TenantID]
     ) {
         self.lane = lane
         self.name = name
         self.decision = decision
-        self.isUntroubled = isUntroubled
+        self.connections = connections
         self.isClosed = isClosed
         self.tenants = tenants
     }

@@ -1,6 +1,7 @@
 /// One part of all lanes, leased by one worker at a time: what caps of hosts are counted by.
 package struct Shard: Hashable, Comparable, Sendable {
-    /// How many there are; more than instances anybody runs, few enough to be looked at every second.
+    /// How many there are; more than instances anybody runs, few enough to be looked at every
+    /// second.
     package static let count = 64
     package static let all = (0..<count).map { Shard(number: $0) }
     /// How many bits of a lane's key, the low ones, say nothing of its shard.

@@ -71,6 +71,9 @@ package struct TransferFailure: Error, Equatable, Sendable {
     package let retryAfter: Duration?
     /// Whether a repetition was ruled out where the cause alone would allow it.
     package var isFinal = false
+    /// Whether it says something of the host: not when a bound of the task's own was met, or this
+    /// service was short of something.
+    package var isAboutHost = true
     /// The begin of the body of a response that was no success, at most ``responseBodyBytesMax``.
     package var responseBody: [UInt8]?
 

@@ -6,8 +6,8 @@ extension TransferStore {
     /// Flows that one look at the queue finds at most.
     package static let flowsMax = 512
 
-    /// The flows in which tasks wait, in the order of their lanes, behind `after`; `lanes` are in order
-    /// too.
+    /// The flows in which tasks wait, in the order of their lanes, behind `after`; `lanes` are in
+    /// order too.
     ///
     /// Goes through the index from one flow to the next, so that the cost grows with the flows and
     /// not with the tasks in them.

@@ -7,7 +7,7 @@ extension TransferStore {
     package static let hostDecisionsMax = 100
     /// Hosts that an operator may set a bound for.
     package static let boundHostsMax = 1000
-    /// How long a host that is well again is remembered.
+    /// How long a host of which nothing was decided any more is remembered.
     private static let hostAgeMax: Duration = .seconds(30 * 24 * 3600)
 
     /// Stores what was decided of hosts, in order.
@@ -31,7 +31,7 @@ extension TransferStore {
             SELECT lane, name, connections, is_closed, clock_timestamp()
             FROM unnest(
                 \(hosts.map(\.lane.key)), \(hosts.map(\.name)),
-                \(hosts.map { $0.isUntroubled ? nil : Int16(clamping: max(1, $0.decision.after)) }),
+                \(hosts.map { $0.connections.map { Int16(clamping: max(1, $0)) } }),
                 \(hosts.map(\.isClosed))
             ) AS n (lane, name, connections, is_closed)
             ORDER BY lane
@@ -68,7 +68,8 @@ extension TransferStore {
         ])
     }
 
-    /// Sets how many connections to a host there may be, over all workers; nil for as many as to any.
+    /// Sets how many connections to a host there may be, over all workers; nil for as many as to
+    /// any.
     ///
     /// - Returns: false when there are too many hosts with a bound already.
     package func limitHost(
@@ -142,7 +143,8 @@ extension TransferStore {
         }
     }
 
-    /// Forgets hosts that have been well for a month, and for which no operator has said anything.
+    /// Forgets hosts of which nothing was decided for a month and no operator has said anything,
+    /// also such as are still given less: who goes there again finds out anew.
     ///
     /// - Returns: how many, `limit` at most.
     package func pruneHosts(limit: Int = 1000) async throws(StoreError) -> Int {
@@ -151,9 +153,8 @@ extension TransferStore {
             WITH gone AS (
                 DELETE FROM host WHERE lane IN (
                     SELECT lane FROM host
-                    WHERE connections IS NULL AND connections_max IS NULL AND NOT is_closed
-                        AND changed_at < clock_timestamp()
-                            - \(Self.hostAgeMax.milliseconds) * interval '1 ms'
+                    WHERE connections_max IS NULL AND changed_at < clock_timestamp()
+                        - \(Self.hostAgeMax.milliseconds) * interval '1 ms'
                     LIMIT \(limit) FOR UPDATE SKIP LOCKED)
                 RETURNING lane
             ),

@@ -73,13 +73,23 @@ import TransferTestSupport
         )
     }
 
+    private static func waits(_ claim: TaskClaim, in active: ActiveAttempts) -> Bool {
+        if case .postponed = active.postpone(claim) { true } else { false }
+    }
+
     @Test func anAttemptWaitsForTheOneThatStillHasTheFile() {
         let active = Self.active(8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
-        #expect(active.postpone(Self.claim(2)))
+        #expect(Self.waits(Self.claim(2), in: active))
         // Of several that were given and taken away again, the last one counts.
-        #expect(active.postpone(Self.claim(3)))
+        guard case .postponed(let former) = active.postpone(Self.claim(3)) else {
+            Issue.record("it does not wait")
+            return
+        }
+        // Who has lost its place is told, so that its slot is free.
+        #expect(former?.fence == Fence(rawValue: 2))
+        #expect(active.fences == [Fence(rawValue: 1), Fence(rawValue: 3)])
         #expect(active.count == 1)
         #expect(active.remove(old)?.fence == Fence(rawValue: 3))
         #expect(active.count == 0)
@@ -89,17 +99,17 @@ import TransferTestSupport
         let active = Self.active(8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
-        #expect(!active.postpone(Self.claim(2, hasPartial: false)))
-        #expect(!active.postpone(Self.claim(3, of: TaskID(UUID()))))
+        #expect(!Self.waits(Self.claim(2, hasPartial: false), in: active))
+        #expect(!Self.waits(Self.claim(3, of: TaskID(UUID())), in: active))
         #expect(active.remove(old) == nil)
-        #expect(!active.postpone(Self.claim(4)))
+        #expect(!Self.waits(Self.claim(4), in: active))
     }
 
     @Test func whatIsTakenAwayWhileItWaitsDoesNotBegin() {
         let active = Self.active(8, perHost: 4)
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
-        #expect(active.postpone(Self.claim(2)))
+        #expect(Self.waits(Self.claim(2), in: active))
         #expect(active.drop(postponed: [Fence(rawValue: 2)]).map(\.fence.rawValue) == [2])
         #expect(active.remove(old) == nil)
     }
@@ -143,6 +153,17 @@ import TransferTestSupport
         #expect(active.takeProgress().progress.isEmpty)
         active.restore()
         #expect(active.takeProgress().progress.count == 1)
+    }
+
+    /// What an earlier attempt has left was not heard of the host by this one.
+    @Test func whoseBytesMoveHasHeardOfItsHost() {
+        let active = Self.active(8, perHost: 4)
+        let running = Running(Self.claim(1))
+        #expect(active.insert(running))
+        #expect(active.takeProgress().heard.isEmpty)
+        running.received.withLock { $0 += 1 }
+        #expect(active.takeProgress().heard.map(\.fence.rawValue) == [1])
+        #expect(active.takeProgress().heard.isEmpty)
     }
 
     @Test func aTaskGetsAConnectionThatAnotherOneCanSpare() {

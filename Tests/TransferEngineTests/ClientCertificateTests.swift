@@ -80,6 +80,7 @@ import TransferTestSupport
                             ConnectionSlots.Place(flow: $0.flow)
                         },
                         verifier: verifier,
+                        onReached: {},
                         onCheckpoint: {}
                     ) { ending in
                         if case .finished = ending.end {
@@ -93,7 +94,8 @@ import TransferTestSupport
                         url: parsed,
                         loop: loop,
                         container: container,
-                        configuration: configuration
+                        configuration: configuration,
+                        onReached: {}
                     ) { ending in
                         if case .finished = ending.end {
                             return continuation.resume(returning: true)

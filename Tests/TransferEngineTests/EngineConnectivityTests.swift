@@ -101,6 +101,42 @@ import TransferTestSupport
         }
     }
 
+    /// It opens it when it hears of it first, and not at its end.
+    @Test(arguments: [TransferRequest.Kind.download, .upload])
+    func aLongTransferThatReachesTheHostReleasesTheOthers(
+        kind: TransferRequest.Kind
+    ) async throws {
+        let fixture = try await EngineFixture()
+        let port = try silentPort()
+        var ids: [TaskID] = []
+        for _ in 0..<3 {
+            ids.append(
+                try await submit(fixture, port) {
+                    guard kind == .upload else { return }
+                    $0.request = TransferRequest(
+                        kind: .upload,
+                        method: "PUT",
+                        upload: .data(Array("some".utf8))
+                    )
+                }
+            )
+        }
+        try await fixture.withEngine(Self.hurry) { [ids] _ in
+            for id in ids {
+                try await eventually("the host counts as away") {
+                    try await fixture.task(id).state == .waitingForConnectivity
+                }
+            }
+            let origin = try LoopbackOrigin(port: port)
+            defer { origin.stop() }
+            let gate = OriginGate()
+            origin.when("/file", .gated(Self.body, after: 1, gate))
+            await origin.log.arrived(3, at: "/file")
+            gate.open()
+            try await fixture.expectCompletion(ids)
+        }
+    }
+
     @Test func whoDoesNotWaitFailsByItsRetries() async throws {
         let fixture = try await EngineFixture()
         let port = try silentPort()

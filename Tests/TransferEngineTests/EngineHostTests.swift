@@ -97,6 +97,50 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requestsOpenPeak == 9)
     }
 
+    /// Neither another host, to which it redirects, nor a task that is in a hurry throttles it.
+    @Test func aHostIsNotBlamedForWhatOthersDo() async throws {
+        let fixture = try await EngineFixture()
+        let gone = try LoopbackOrigin()
+        gone.stop()
+        let other = try LoopbackOrigin()
+        defer { other.stop() }
+        let gate = OriginGate()
+        defer { gate.open() }
+        other.when("/busy", .response(503))
+        fixture.origin.when("/gone", .redirect(to: "http://127.0.0.1:\(gone.port)/"))
+        fixture.origin.when("/other", .redirect(to: other.url("/busy")))
+        fixture.origin.when("/slow", .gated(Self.body, after: 1, gate))
+        fixture.origin.when("/busy", .response(503))
+        var ids: [TaskID] = []
+        for path in ["/gone", "/gone", "/gone", "/gone", "/other", "/slow", "/slow"] {
+            let id = try await fixture.submit(fixture.origin.url(path)) {
+                $0.options.attemptsMax = 1
+                $0.options.deliversHTTPErrors = path == "/other"
+                if path == "/slow" { $0.options.timeoutForRequest = .milliseconds(100) }
+            }
+            ids.append(id)
+        }
+        try await fixture.withEngine {
+            $0.connectivity.failuresMin = 2
+            $0.connectivity.silenceMin = .zero
+        } _: { [ids] _ in
+            var codes: [TransferFailure.Code?] = []
+            for id in ids { codes.append(try await fixture.ended(id).failure?.code) }
+            #expect(codes[..<4].allSatisfy { $0 == .couldNotConnect })
+            #expect(codes[4...] == [nil, .timedOut, .timedOut])
+            // What it does itself counts.
+            let busy = try await fixture.submit(fixture.origin.url("/busy")) {
+                $0.options.attemptsMax = 1
+            }
+            #expect(try await fixture.ended(busy).state == .failed)
+            try await eventually("it is told") {
+                try await known(fixture, fixture.origin.port)?.connections == 3
+            }
+        }
+        let host = try #require(try await known(fixture, fixture.origin.port))
+        #expect(host.decisions.map(\.reason) == ["Halved, because it answered 503."])
+    }
+
     @Test func aHostThatIsAwayIsAskedByOneAtATime() async throws {
         let fixture = try await EngineFixture()
         let gone = try LoopbackOrigin()

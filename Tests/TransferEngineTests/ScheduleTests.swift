@@ -284,7 +284,7 @@ import TransferTestSupport
         #expect(schedule.waitingCount == 0)
         #expect(schedule.grants(6).isEmpty)
         schedule.ended(Fence(rawValue: 1), bytes: 1)
-        #expect(schedule.heldCount == 0)
+        #expect(schedule.free == EngineConfiguration.concurrencyDefault)
         schedule.note([details])
         #expect(schedule.grants(6).map(\.count) == [6])
     }
@@ -371,6 +371,6 @@ import TransferTestSupport
                 return
             }
         }
-        #expect(schedule.heldCount == 0)
+        #expect(schedule.free == slots)
     }
 }

@@ -24,7 +24,7 @@ import TransferWire
                     after: after,
                     reason: "Halved, because it answered 503."
                 ),
-                isUntroubled: false,
+                connections: after > 0 ? after : nil,
                 isClosed: isClosed,
                 tenants: [server.first.id]
             )

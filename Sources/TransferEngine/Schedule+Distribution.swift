@@ -1,0 +1,133 @@
+import TransferModel
+
+/// Who is served.
+extension Schedule {
+    /// What one distribution has given out so far.
+    private struct Distribution {
+        var rest: Int
+        var counts: [Flow: Int] = [:]
+        var inLane: [Lane: Int] = [:]
+        var closed: Set<Lane> = []
+        var ofTenant: [TenantID: Int] = [:]
+        /// In the order in which they were served first.
+        var order: [Flow] = []
+    }
+
+    /// Gives out free slots, `limit` at most; where `isOpenHour`, discretionary tasks count like
+    /// others.
+    ///
+    /// A host that `isClosed` gets one task at a time: most of them are only put off.
+    mutating func grants(
+        _ limit: Int,
+        isOpenHour: Bool = false,
+        isClosed: (Lane) -> Bool = { _ in false }
+    ) -> [FlowGrant] {
+        isStoredSinceGrants = false
+        var given = Distribution(rest: min(limit, free))
+        distribute(&given, isClosed) { isOpenHour || !$0.isDiscretionary }
+        if !isOpenHour {
+            let reserve = Int(Double(settings.slots) * settings.discretionaryReserve)
+            let begun = held.count + given.counts.values.reduce(0, +)
+            given.rest = min(given.rest, settings.slots - reserve - begun)
+            distribute(&given, isClosed) { $0.isDiscretionary }
+        }
+        return given.order.compactMap { flow in
+            waiting[flow].map {
+                FlowGrant(flow: flow, count: given.counts[flow, default: 0], from: $0.position)
+            }
+        }
+    }
+
+    private mutating func distribute(
+        _ given: inout Distribution,
+        _ isClosed: (Lane) -> Bool,
+        among isIncluded: (WaitingFlow) -> Bool
+    ) {
+        guard given.rest > 0 else { return }
+        var open: [TenantID: [Lane: [Flow]]] = [:]
+        for (id, tenant) in tenants where room(of: id, given) > 0 {
+            // What waits at hosts that are full is not looked at.
+            for (lane, flows) in tenant.waiting where room(in: lane, given) > 0 {
+                if isClosed(lane) { given.closed.insert(lane) }
+                guard room(in: lane, given) > 0 else { continue }
+                let flows = flows.filter { flow in
+                    guard !heldBack.contains(flow), let entry = waiting[flow] else { return false }
+                    return isIncluded(entry.details) && room(in: flow, given) > 0
+                }
+                if !flows.isEmpty { open[id, default: [:]][lane] = Array(flows) }
+            }
+        }
+        for (id, lanes) in open { tenants[id]?.lanes.begin { lanes[$0] != nil } }
+        round.begin { open[$0] != nil }
+        while given.rest > 0, let id = round.next() {
+            guard room(of: id, given) > 0, let lane = tenants[id]?.lanes.next() else {
+                round.close(id)
+                continue
+            }
+            open[id]?[lane]?.removeAll { room(in: $0, given) <= 0 }
+            guard let flow = first(of: open[id]?[lane] ?? []) else {
+                tenants[id]?.lanes.close(lane)
+                continue
+            }
+            give(flow, to: id, &given)
+        }
+        for id in open.keys { tenants[id]?.lanes.end() }
+        round.end()
+    }
+
+    private mutating func give(_ flow: Flow, to id: TenantID, _ given: inout Distribution) {
+        let cost = cost(of: flow.lane)
+        round.charge(id, cost)
+        tenants[id]?.lanes.charge(flow.lane, cost)
+        turns += 1
+        waiting[flow]?.turn = turns
+        if given.counts[flow] == nil { given.order.append(flow) }
+        given.counts[flow, default: 0] += 1
+        given.inLane[flow.lane, default: 0] += 1
+        given.ofTenant[id, default: 0] += 1
+        given.rest -= 1
+    }
+
+    /// The tenants among those of `grants` whose running tasks are to be counted.
+    func boundTenants(of grants: [FlowGrant]) -> [TenantID] {
+        Set(grants.compactMap { waiting[$0.flow]?.details.tenant })
+            .filter { tenants[$0]?.tasksMax != nil }
+    }
+
+    /// The one whose first task has the highest priority; of equals the one that has waited
+    /// longest.
+    private func first(of flows: [Flow]) -> Flow? {
+        flows.min { left, right in
+            guard let left = waiting[left], let right = waiting[right] else { return false }
+            return (left.position.priority.rank, left.turn)
+                < (right.position.priority.rank, right.turn)
+        }
+    }
+
+    private func room(in lane: Lane, _ given: Distribution) -> Int {
+        let count = given.inLane[lane, default: 0]
+        let room = limit(of: lane) - heldInLane[lane, default: 0] - count
+        return given.closed.contains(lane) ? min(room, 1 - count) : room
+    }
+
+    private func room(in flow: Flow, _ given: Distribution) -> Int {
+        let inLane = room(in: flow.lane, given)
+        guard let cap = waiting[flow]?.details.maxConnectionsPerHost else { return inLane }
+        let used =
+            heldInFlow[flow, default: 0] + foreign[flow, default: 0]
+            + given.counts[flow, default: 0]
+        return min(inLane, cap - used)
+    }
+
+    private func room(of id: TenantID, _ given: Distribution) -> Int {
+        guard let tenant = tenants[id] else { return 0 }
+        let reserve =
+            tenants.count > 1 ? Int(Double(settings.slots) * settings.tenantReserve) : 0
+        return min(settings.slots - reserve, tenant.tasksMax ?? .max) - tenant.held
+            - given.ofTenant[id, default: 0]
+    }
+
+    func cost(of lane: Lane) -> Int64 {
+        max(settings.costMin, costs[lane] ?? settings.costDefault)
+    }
+}

@@ -1,0 +1,41 @@
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct ForgottenAttemptsTests {
+    private static let begin = ContinuousClock.now
+    private static let fence = Fence(rawValue: 7)
+
+    @Test func withNothingToStoreTheSecondLookIsEnough() {
+        var forgotten = ForgottenAttempts()
+        #expect(forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin).isEmpty)
+        #expect(
+            forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin) == [Self.fence]
+        )
+        // Ended once, until it is seen twice again.
+        #expect(forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin).isEmpty)
+    }
+
+    @Test func whatMayJustBeStoredIsNotForgotten() {
+        var forgotten = ForgottenAttempts()
+        for _ in 0..<100 {
+            #expect(forgotten.look([Self.fence], isAnyBeingStored: true, at: Self.begin).isEmpty)
+        }
+        #expect(forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin).isEmpty)
+        #expect(forgotten.look([], isAnyBeingStored: false, at: Self.begin).isEmpty)
+        #expect(forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin).isEmpty)
+    }
+
+    /// A worker that always has something to store finds it all the same.
+    @Test func underLoadItTakesLonger() {
+        var forgotten = ForgottenAttempts()
+        var looks = 0
+        while looks < 1000 {
+            let now = Self.begin + .seconds(3) * looks
+            looks += 1
+            if !forgotten.look([Self.fence], isAnyBeingStored: true, at: now).isEmpty { break }
+        }
+        #expect(looks == 21)
+    }
+}
