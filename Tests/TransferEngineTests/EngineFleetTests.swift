@@ -38,6 +38,8 @@ import TransferTestSupport
                 held.append(
                     try await fixture.submit(fixture.origin.url("/held")) {
                         $0.lane = Lane(key: shard.lanes.lowerBound)
+                        // Held for as long as a busy machine needs for the rest.
+                        $0.options.timeoutForRequest = .seconds(600)
                     }
                 )
             }
