@@ -13,7 +13,7 @@ final class ActiveAttempts: Sendable {
         /// ending.
         var countOfTask: [TaskID: Int] = [:]
         var connections = ConnectionSlots()
-        /// Attempts that begin as soon as somebody has given up a connection.
+        /// Attempts that begin as soon as there is a connection for them, in this order.
         var waiting: [any TransferAttempt] = []
         /// What was stored of each attempt's progress, but for those that never lasted.
         var stored: [Fence: Stored] = [:]
@@ -81,8 +81,7 @@ final class ActiveAttempts: Sendable {
     /// What follows for the attempt has been submitted.
     func verified(_ fence: Fence) { state.withLock { _ = $0.verifying.remove(fence) } }
 
-    /// Takes a slot and begins the attempt, at the latest when another one has given up a
-    /// connection for it.
+    /// Takes a slot, and begins the attempt as soon as there is a connection for it.
     ///
     /// - Returns: false when the worker is stopping and the attempt must be given back.
     func insert(_ attempt: any TransferAttempt) -> Bool {
@@ -124,9 +123,10 @@ final class ActiveAttempts: Sendable {
     /// Takes a further connection for an attempt, if nobody else needs it.
     func takeConnection(for fence: Fence) -> Bool {
         state.withLock { state in
-            guard let claim = state.attempts[fence]?.claim, state.waiting.isEmpty else {
-                return false
-            }
+            guard let claim = state.attempts[fence]?.claim,
+                // Those that wait at other hosts do not wait for this one's connections.
+                !state.waiting.contains(where: { $0.claim.lane == claim.lane })
+            else { return false }
             return state.connections.takeExtra(fence, place(claim))
         }
     }
@@ -153,29 +153,48 @@ final class ActiveAttempts: Sendable {
         }
     }
 
+    /// Begins what waits where more is allowed than when it came.
+    func beginWaiting() {
+        let moves = state.withLock { state in nextMoves(&state) }
+        moves.make()
+    }
+
     private func nextMoves(_ state: inout State) -> Moves {
         var moves = Moves()
+        guard !state.waiting.isEmpty else { return moves }
+        var full: Set<Flow> = []
         state.waiting.removeAll { attempt in
-            guard state.connections.begin(place(attempt.claim)) else { return false }
+            let flow = attempt.claim.flow
+            guard !full.contains(flow) else { return false }
+            guard state.connections.begin(place(attempt.claim)) else {
+                full.insert(flow)
+                return false
+            }
             moves.beginning.append(attempt)
             return true
         }
+        guard state.connections.hasExtra else { return moves }
         moves.giving = state.connections.givers(for: state.waiting.map { place($0.claim) })
             .compactMap { state.attempts[$0] }
         return moves
     }
 
-    /// Asks attempts at hosts in `shards` for all connections beyond their first.
+    /// Asks attempts at hosts in `shards` for all connections beyond their first, and gives back those
+    /// that have not begun.
     ///
-    /// - Returns: whether none has any more.
+    /// - Returns: whether there is nothing more of either.
     func withdraw(from shards: Set<Shard>) -> Bool {
-        let moves: Moves? = state.withLock { state in
-            guard state.connections.hasExtra(at: { shards.contains($0.shard) }) else { return nil }
+        let (giving, waiting) = state.withLock { state in
             let givers = state.connections.withdraw { shards.contains($0.shard) }
-            return Moves(giving: givers.compactMap { state.attempts[$0] })
+            return (
+                givers.compactMap { state.attempts[$0] },
+                state.waiting.filter { shards.contains($0.claim.lane.shard) }
+            )
         }
-        moves?.make()
-        return moves == nil
+        for attempt in giving { attempt.yieldConnection() }
+        for attempt in waiting { attempt.abandon() }
+        return waiting.isEmpty
+            && state.withLock { !$0.connections.hasExtra { shards.contains($0.shard) } }
     }
 
     /// Puts an attempt off until another one of its task, which was taken away from this worker

@@ -24,7 +24,8 @@ struct Claimer {
     let reachability: Reachability
     private let signal: QueueSignal
 
-    /// How long freed slots are gathered, so that a claim is worth its transaction.
+    /// How long freed slots are gathered, so that a claim is worth its transaction; meanwhile those begin
+    /// that were claimed ahead.
     private static let gatherInterval: Duration = .milliseconds(4)
     /// Tasks asked for at once.
     private static let claimMax = 256
@@ -86,6 +87,7 @@ struct Claimer {
                 let opened = reachability.takeOpened()
                 if !opened.isEmpty { try await store.release(lanes: opened) }
                 try await tendShards(&queue)
+                active.beginWaiting()
                 try await fill(&queue)
                 wakeAfterRest(&queue)
             } catch {

@@ -3,8 +3,8 @@ import TransferModel
 /// How many connections there are, in all, to each host and of each session there, and which
 /// attempts have more than they must; decides, and does nothing itself.
 ///
-/// That attempts begin within the caps is for those to see to who claim them; here it is seen to
-/// that what attempts take beyond their first connection fits in besides.
+/// More attempts are claimed than there are connections for, so that the next one is there when one
+/// becomes free: no attempt begins, and none takes a further connection, past a cap.
 struct ConnectionSlots {
     /// Where an attempt's connections count, and how many there may be.
     struct Place {
@@ -93,8 +93,11 @@ struct ConnectionSlots {
         return givers
     }
 
+    /// Whether some attempt has more than its first connection.
+    var hasExtra: Bool { !extras.isEmpty }
+
     /// Whether some attempt at these hosts has more than its first connection.
-    func hasExtra(at isMeant: (Lane) -> Bool) -> Bool {
+    func hasExtra(_ isMeant: (Lane) -> Bool) -> Bool {
         extras.values.contains { isMeant($0.flow.lane) }
     }
 
@@ -111,13 +114,11 @@ struct ConnectionSlots {
 
     /// Takes the first connection of an attempt.
     ///
-    /// - Returns: false when it has to wait for one that somebody can give up.
+    /// - Returns: false when it has to wait for one to become free.
     mutating func begin(_ place: Place) -> Bool {
-        if open.isFlowFull(place), extras.values.contains(where: { $0.flow == place.flow }) {
+        guard open.total < max, !open.isHostFull(place), !open.isFlowFull(place) else {
             return false
         }
-        if open.isHostFull(place), hasExtra(at: { $0 == place.flow.lane }) { return false }
-        if open.total >= max, !extras.isEmpty { return false }
         open.add(1, to: place.flow)
         return true
     }

@@ -4,6 +4,9 @@ import TransferModel
 extension Schedule {
     /// What one distribution has given out so far.
     private struct Distribution {
+        let now: ContinuousClock.Instant
+        /// Tasks that may be claimed before there is a slot for them.
+        let ahead: Int
         var rest: Int
         var counts: [Flow: Int] = [:]
         var inLane: [Lane: Int] = [:]
@@ -13,17 +16,23 @@ extension Schedule {
         var order: [Flow] = []
     }
 
-    /// Gives out free slots, `limit` at most; where `isOpenHour`, discretionary tasks count like
-    /// others.
+    /// Gives out the slots that are free and those that will be in a moment, `limit` at most; where
+    /// `isOpenHour`, discretionary tasks count like others.
     ///
     /// A host that `isClosed` gets one task at a time: most of them are only put off.
     mutating func grants(
         _ limit: Int,
         isOpenHour: Bool = false,
-        isClosed: (Lane) -> Bool = { _ in false }
+        isClosed: (Lane) -> Bool = { _ in false },
+        at now: ContinuousClock.Instant = .now
     ) -> [FlowGrant] {
         isStoredSinceGrants = false
-        var given = Distribution(rest: min(limit, free))
+        let ahead = min(lookahead.count(now), settings.slots, settings.aheadMax)
+        var given = Distribution(
+            now: now,
+            ahead: ahead,
+            rest: min(limit, settings.slots + ahead - held.count)
+        )
         distribute(&given, isClosed) { isOpenHour || !$0.isDiscretionary }
         if !isOpenHour {
             let reserve = Int(Double(settings.slots) * settings.discretionaryReserve)
@@ -106,7 +115,8 @@ extension Schedule {
 
     private func room(in lane: Lane, _ given: Distribution) -> Int {
         let count = given.inLane[lane, default: 0]
-        let room = limit(of: lane) - heldInLane[lane, default: 0] - count
+        let limit = limit(of: lane)
+        let room = limit + ahead(at: lane, limit, given) - heldInLane[lane, default: 0] - count
         return given.closed.contains(lane) ? min(room, 1 - count) : room
     }
 
@@ -116,14 +126,19 @@ extension Schedule {
         let used =
             heldInFlow[flow, default: 0] + foreign[flow, default: 0]
             + given.counts[flow, default: 0]
-        return min(inLane, cap - used)
+        return min(inLane, cap + ahead(at: flow.lane, cap, given) - used)
+    }
+
+    /// Tasks beyond the connections that they may have, at most as many again.
+    private func ahead(at lane: Lane, _ limit: Int, _ given: Distribution) -> Int {
+        min(lookahead.count(at: lane, given.now), limit, given.ahead)
     }
 
     private func room(of id: TenantID, _ given: Distribution) -> Int {
         guard let tenant = tenants[id] else { return 0 }
         let reserve =
             tenants.count > 1 ? Int(Double(settings.slots) * settings.tenantReserve) : 0
-        return min(settings.slots - reserve, tenant.tasksMax ?? .max) - tenant.held
+        return min(settings.slots - reserve + given.ahead, tenant.tasksMax ?? .max) - tenant.held
             - given.ofTenant[id, default: 0]
     }
 

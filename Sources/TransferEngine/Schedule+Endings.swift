@@ -72,9 +72,14 @@ extension Schedule {
     }
 
     /// A task has ended at so many bytes, whatever became of it; its second end counts nothing.
-    mutating func ended(_ fence: Fence, bytes: Int64) {
+    mutating func ended(
+        _ fence: Fence,
+        bytes: Int64,
+        at now: ContinuousClock.Instant = .now
+    ) {
         guard let entry = held.removeValue(forKey: fence) else { return }
         let bytes = max(0, bytes - entry.base)
+        if bytes > 0 { lookahead.ended(at: entry.flow.lane, now) }
         charge(entry, max(bytes, settings.costMin) - entry.charged)
         let lane = entry.flow.lane
         learn(bytes, at: lane)
@@ -102,10 +107,11 @@ extension Schedule {
             if paces.count >= settings.hostsMax { forgetPaces() }
             paces[lane] = HostPace(max: cap(of: lane))
         }
+        let running = heldInLane[lane, default: 0] + foreignInLane[lane, default: 0]
         let decision = paces[lane]?.note(
             signal,
             bytes: max(0, bytes - entry.base),
-            running: heldInLane[lane, default: 0] + foreignInLane[lane, default: 0],
+            running: running,
             at: now
         )
         guard let pace = paces[lane], pace.isUntroubled else { return decision }

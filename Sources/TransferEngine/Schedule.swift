@@ -24,6 +24,8 @@ struct Schedule {
         var flowsMax = 4096
         /// Hosts whose costs are remembered.
         var hostsMax = 10_000
+        /// Tasks claimed before there is a slot for them, at most.
+        var aheadMax = 256
         /// This part of the slots stays free of discretionary tasks.
         var discretionaryReserve = 0.25
         /// When several tenants are there, none has more than all but this part of the slots, so
@@ -77,6 +79,7 @@ struct Schedule {
     var tenants: [TenantID: Tenant] = [:]
     var costs: [Lane: Int64] = [:]
     var turns: UInt64 = 0
+    var lookahead: Lookahead
     /// Those whose tasks may be claimed here.
     private(set) var shards: Set<Shard> = []
     /// What is stored of single hosts.
@@ -87,10 +90,8 @@ struct Schedule {
     init(_ settings: Settings = Settings()) {
         self.settings = settings
         round = DeficitRoundRobin(quantum: settings.quantum)
+        lookahead = Lookahead(hostsMax: settings.hostsMax)
     }
-
-    /// Slots that are free.
-    var free: Int { max(0, settings.slots - held.count) }
 
     /// Whether so many flows wait that another one takes the place of one of them, or none.
     var isFull: Bool { waiting.count >= settings.flowsMax }

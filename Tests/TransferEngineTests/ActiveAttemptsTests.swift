@@ -12,16 +12,17 @@ import TransferTestSupport
         let claim: TaskClaim
         let connections = Connections()
         let received = Mutex<Int64>(5)
-        private let state = Mutex((hasBegun: false, wanted: 0))
+        private let state = Mutex((hasBegun: false, isAbandoned: false, wanted: 0))
         var progress: AttemptStatus { AttemptStatus(received: received.withLock { $0 }) }
         var hasBegun: Bool { state.withLock { $0.hasBegun } }
+        var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
         /// Connections that it was asked to give up and has not.
         var wanted: Int { state.withLock { $0.wanted } }
         init(_ claim: TaskClaim) { self.claim = claim }
         func begin() { state.withLock { $0.hasBegun = true } }
         func yieldConnection() { state.withLock { $0.wanted += 1 } }
         func gaveUp() { state.withLock { $0.wanted -= 1 } }
-        func abandon() {}
+        func abandon() { state.withLock { $0.isAbandoned = true } }
     }
 
     private static let task = TaskID(UUID())
@@ -189,6 +190,45 @@ import TransferTestSupport
         #expect(active.takeConnection(for: download.claim.fence))
     }
 
+    @Test func whatWasClaimedAheadBeginsWhenThereIsAConnection() {
+        let perHost = Mutex(2)
+        let active = ActiveAttempts(connectionsMax: 3) {
+            ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
+        }
+        let attempts = (1...5).map { Running(Self.claim(Int64($0), of: TaskID(UUID()), lane: 7)) }
+        for attempt in attempts { #expect(active.insert(attempt)) }
+        #expect(attempts.map(\.hasBegun) == [true, true, false, false, false])
+        // Who waits for its own host holds nobody up elsewhere.
+        let other = Running(Self.claim(6, of: TaskID(UUID()), lane: 8))
+        #expect(active.insert(other))
+        #expect(other.hasBegun)
+        _ = active.remove(attempts[0].claim)
+        #expect(attempts.map(\.hasBegun) == [true, true, true, false, false])
+        // The host is given less, and then more than before.
+        perHost.withLock { $0 = 1 }
+        _ = active.remove(attempts[1].claim)
+        #expect(attempts.map(\.hasBegun) == [true, true, true, false, false])
+        perHost.withLock { $0 = 2 }
+        #expect(!attempts[3].hasBegun)
+        active.beginWaiting()
+        #expect(attempts.map(\.hasBegun) == [true, true, true, true, false])
+        // One that never began leaves no connection behind.
+        #expect(active.remove(attempts[4].claim) == nil)
+        _ = active.remove(attempts[2].claim)
+        #expect(active.takeConnection(for: attempts[3].claim.fence))
+    }
+
+    @Test func whatHasNotBegunIsGivenBackBeforeAHostChangesHands() {
+        let active = Self.active(8, perHost: 1)
+        let attempts = (1...2).map { Running(Self.claim(Int64($0), of: TaskID(UUID()), lane: 7)) }
+        for attempt in attempts { #expect(active.insert(attempt)) }
+        let shard = Lane(key: 7).shard
+        #expect(!active.withdraw(from: [shard]))
+        #expect(attempts.map(\.isAbandoned) == [false, true])
+        _ = active.remove(attempts[1].claim)
+        #expect(active.withdraw(from: [shard]))
+    }
+
     @Test func connectionsAreGivenUpBeforeAHostChangesHands() {
         let perHost = Mutex(4)
         let active = ActiveAttempts(connectionsMax: 8) {
@@ -239,8 +279,8 @@ import TransferTestSupport
         #expect(other.wanted == 0)
     }
 
-    /// Whatever comes and goes, there are never more connections than allowed, and whoever waits is
-    /// waiting for one that somebody is giving up.
+    /// Whatever comes and goes, there are never more connections than allowed, and nobody waits where
+    /// there is one.
     @Test(arguments: 0..<100 as Range<UInt64>)
     func neverMoreConnectionsThanAllowed(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
@@ -252,10 +292,9 @@ import TransferTestSupport
             let attempt = running.filter(\.hasBegun).randomElement(using: &generator)
             switch Int.random(in: 0..<5, using: &generator) {
             case 0:
-                // As claims do: no more attempts than the caps allow, whatever they have besides.
+                // As claims do: also some that there is no connection for yet.
                 let lane = Int64.random(in: 0..<4, using: &generator)
-                let busy = running.count { $0.claim.lane.key == lane }
-                guard active.count < total, busy < perHost else { continue }
+                guard active.count < 2 * total else { continue }
                 let new = Running(Self.claim(Int64(step), of: TaskID(UUID()), lane: lane))
                 running.append(new)
                 #expect(active.insert(new))
@@ -280,7 +319,10 @@ import TransferTestSupport
             for lane in Set(open.map(\.claim.lane)) {
                 #expect(count(open.filter { $0.claim.lane == lane }) <= perHost)
             }
-            if open.count < running.count { #expect(running.contains { $0.wanted > 0 }) }
+            for attempt in running where !attempt.hasBegun {
+                let here = count(open.filter { $0.claim.lane == attempt.claim.lane })
+                #expect(here == perHost || count(open) == total)
+            }
         }
     }
 }

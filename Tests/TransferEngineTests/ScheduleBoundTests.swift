@@ -13,6 +13,7 @@ import TransferModel
         _ change: (inout Schedule.Settings) -> Void = { _ in }
     ) -> Schedule {
         var settings = Schedule.Settings()
+        settings.aheadMax = 0
         change(&settings)
         var schedule = Schedule(settings)
         schedule.own(Set(Shard.all), foreign: [:])

@@ -12,6 +12,7 @@ import TransferTestSupport
         _ change: (inout Schedule.Settings) -> Void = { _ in }
     ) -> Schedule {
         var settings = Schedule.Settings()
+        settings.aheadMax = 0
         change(&settings)
         var schedule = Schedule(settings)
         schedule.own(Set(Shard.all), foreign: [:])
@@ -257,7 +258,7 @@ import TransferTestSupport
         let counts = Self.counts(schedule.grants(64))
         #expect(counts.values.allSatisfy { $0 <= 56 })
         _ = Self.take(schedule.grants(64), from: flows, in: &schedule, fence: &fence)
-        #expect(schedule.free == 0)
+        #expect(schedule.grants(1).isEmpty)
     }
 
     @Test func discretionaryTasksTakeWhatIsIdle() {
@@ -284,9 +285,53 @@ import TransferTestSupport
         #expect(schedule.waitingCount == 0)
         #expect(schedule.grants(6).isEmpty)
         schedule.ended(Fence(rawValue: 1), bytes: 1)
-        #expect(schedule.free == EngineConfiguration.concurrencyDefault)
+        #expect(schedule.held.isEmpty)
         schedule.note([details])
         #expect(schedule.grants(6).map(\.count) == [6])
+    }
+
+    @Test func asMuchIsClaimedAheadAsHasJustEnded() {
+        var schedule = Self.schedule {
+            $0.aheadMax = 256
+            $0.perHost = 6
+            $0.slots = 64
+        }
+        let fast = Self.flow(1)
+        let slow = Self.flow(2)
+        let bound = Self.flow(3, tenant: 1, tasksMax: 2)
+        let capped = Self.flow(4, perHost: 1)
+        let flows = [fast, slow, bound, capped]
+        schedule.note(flows)
+        var fence: Int64 = 0
+        let now = ContinuousClock.now
+        func counts(_ now: ContinuousClock.Instant) -> [Int] {
+            let grants = schedule.grants(256, at: now)
+            return flows.map { flow in grants.first { $0.flow == flow.flow }?.count ?? 0 }
+        }
+        #expect(counts(now) == [6, 6, 2, 1])
+        let claims = Self.take(
+            schedule.grants(256, at: now),
+            from: flows,
+            in: &schedule,
+            fence: &fence
+        )
+        #expect(counts(now) == [0, 0, 0, 0])
+        for claim in claims where claim.flow != slow.flow {
+            schedule.ended(claim.fence, bytes: 1, at: now)
+        }
+        // What has become free, and as much again; never more than the host may have once more, and
+        // nothing past what a tenant may have running.
+        #expect(counts(now) == [12, 0, 2, 2])
+        #expect(counts(now + .seconds(1)) == [6, 0, 2, 1])
+        // What could not be asked for anything says nothing of how fast a host is.
+        let more = Self.take(
+            schedule.grants(256, at: now + .seconds(1)),
+            from: flows,
+            in: &schedule,
+            fence: &fence
+        )
+        for claim in more { schedule.ended(claim.fence, bytes: 0, at: now + .seconds(1)) }
+        #expect(counts(now + .seconds(1)) == [6, 0, 2, 1])
     }
 
     @Test func flowsAreRememberedUpToABound() {
@@ -371,6 +416,6 @@ import TransferTestSupport
                 return
             }
         }
-        #expect(schedule.free == slots)
+        #expect(schedule.held.isEmpty)
     }
 }

@@ -1,0 +1,56 @@
+import TransferModel
+
+/// How many tasks have ended in a short time, in all and at each host.
+///
+/// As many are claimed before there is a connection for them: when one becomes free, the next task is
+/// there and need not be fetched from the database. Of long transfers none is.
+struct Lookahead {
+    /// Longer than it takes to gather what has become free and to claim for it.
+    private static let window: Duration = .milliseconds(16)
+
+    private struct Ends {
+        var since: ContinuousClock.Instant
+        var count = 0
+        var before = 0
+
+        mutating func add(at now: ContinuousClock.Instant) {
+            if now - since >= window {
+                before = now - since < window * 2 ? count : 0
+                count = 0
+                since = now
+            }
+            count += 1
+        }
+
+        func inWindow(at now: ContinuousClock.Instant) -> Int {
+            let age = now - since
+            return age < window ? max(before, count) : age < window * 2 ? count : 0
+        }
+    }
+
+    private let hostsMax: Int
+    private var all: Ends?
+    private var ofHost: [Lane: Ends] = [:]
+
+    /// Remembers so many hosts at most.
+    init(hostsMax: Int) { self.hostsMax = hostsMax }
+
+    /// A transfer has ended.
+    mutating func ended(at lane: Lane, _ now: ContinuousClock.Instant) {
+        all = all ?? Ends(since: now)
+        all?.add(at: now)
+        if ofHost[lane] == nil, ofHost.count >= hostsMax {
+            ofHost = ofHost.filter { $0.value.inWindow(at: now) > 0 }
+            guard ofHost.count < hostsMax else { return }
+        }
+        ofHost[lane, default: Ends(since: now)].add(at: now)
+    }
+
+    /// How many have ended of late.
+    func count(_ now: ContinuousClock.Instant) -> Int { all?.inWindow(at: now) ?? 0 }
+
+    /// How many have ended of late at a host.
+    func count(at lane: Lane, _ now: ContinuousClock.Instant) -> Int {
+        ofHost[lane]?.inWindow(at: now) ?? 0
+    }
+}
