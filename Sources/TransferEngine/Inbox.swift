@@ -10,6 +10,14 @@ final class Inbox<Element: Sendable>: Sendable {
         arrival.signal()
     }
 
+    func append(contentsOf new: [Element]) {
+        guard !new.isEmpty else { return }
+        elements.withLock { $0 += new }
+        arrival.signal()
+    }
+
+    var isEmpty: Bool { elements.withLock(\.isEmpty) }
+
     /// Waits for something, then takes the oldest up to `limit`; empty only when cancelled.
     func next(limit: Int) async -> [Element] {
         while true {

@@ -8,33 +8,39 @@ import TransferStore
 /// Turns ended attempts into results, in groups: whole files are made durable, claimed for good in
 /// the database, renamed, and only then reported completed.
 ///
-/// Confined to a thread of its own, because fsync and rename block. The order is what makes a
-/// crash at any point harmless: before `publish` commits, the attempt is simply run again; after
-/// it, whoever finds the publication's row repeats the rename, which is idempotent.
+/// The order is what makes a crash at any point harmless: before `publish` commits, the attempt is
+/// simply run again; after it, whoever finds the publication's row repeats the rename, which is
+/// idempotent.
+///
+/// Two take turns, and each takes at once all that the other has left meanwhile. A flush of the file
+/// system makes new files durable and the names of those that were published; a transaction
+/// publishes the former and concludes the latter. So a file waits for two of each, and costs its
+/// part of one. Files are flushed and renamed on a thread of its own, because that blocks.
 actor Publisher {
-    /// Attempts ended by one flush at most.
+    /// Attempts looked after by one flush, or one transaction, at most.
     private static let batchMax = 500
-    /// Groups that are made durable and published at once.
-    private static let flushesMax = 3
-    /// Files up to which each is made durable by itself rather than its whole file system.
+    /// Files and directories up to which each is made durable by itself rather than its whole file
+    /// system.
     private static let singleSyncMax = 4
 
     private nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let store: TransferStore
-    private let container: Container
+    let container: Container
     let logger: Logger
     private let onConcluded: @Sendable (_ isAnyBackInQueue: Bool) -> Void
-    private nonisolated let inbox = Inbox<Entry>()
-    private nonisolated let ends = Inbox<End>()
+    /// What waits for the file system.
+    private nonisolated let entries = Inbox<Entry>()
+    /// What waits for the database.
+    private nonisolated let steps = Inbox<Step>()
     private nonisolated let unfinished = Atomic(0)
 
     /// What is to be ended.
     enum Entry: Sendable {
         /// A whole file, not yet durable.
         case part(PartFile, Publication)
-        /// A publication taken over from a dead worker, or one whose rename has to be repeated.
+        /// A publication whose file is to be renamed, also one taken over from a dead worker.
         case publication(Publication)
         /// An end without a result; the part file, if any, is removed unless another attempt goes
         /// on with it.
@@ -43,10 +49,26 @@ actor Publisher {
         case abandoned(Container.Place)
     }
 
-    /// An attempt that ends, with its part file if that is not the result.
-    private struct End: Sendable {
-        var conclusion: Conclusion
-        var part: PartFile?
+    /// What the database is to be told.
+    private enum Step: Sendable {
+        case publish(Publication, PartFile)
+        /// With a part file if that is not the result.
+        case conclude(Conclusion, part: PartFile?)
+
+        var task: TaskID {
+            switch self {
+            case .publish(let publication, _): publication.task
+            case .conclude(let conclusion, _): conclusion.task
+            }
+        }
+
+        var publication: Publication? {
+            if case .publish(let publication, _) = self { publication } else { nil }
+        }
+
+        var conclusion: Conclusion? {
+            if case .conclude(let conclusion, _) = self { conclusion } else { nil }
+        }
     }
 
     init(
@@ -70,144 +92,97 @@ actor Publisher {
     nonisolated func expect() { unfinished.add(1, ordering: .relaxed) }
 
     /// An attempt that was expected has been submitted.
-    nonisolated func arrived() { unfinished.subtract(1, ordering: .relaxed) }
+    nonisolated func arrived() { finished(1) }
 
-    /// Ends an attempt with one of the next flushes.
+    private nonisolated func finished(_ count: Int) {
+        unfinished.subtract(count, ordering: .relaxed)
+    }
+
+    /// Ends an attempt with one of the next turns.
     nonisolated func submit(_ entry: Entry) {
         unfinished.add(1, ordering: .relaxed)
-        inbox.append(entry)
-    }
-
-    /// Ends attempts until cancelled and empty, one group while another waits for the database.
-    nonisolated func run() async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.concludeAll() }
-            await self.flushAll()
+        // What has no file need not wait for others'.
+        if case .conclusion(let conclusion, part: nil) = entry, conclusion.resumption == nil {
+            steps.append(.conclude(conclusion.withoutPart(), part: nil))
+        } else {
+            entries.append(entry)
         }
-        // What came through the flushes after they were cancelled.
-        await concludeAll()
     }
 
-    private nonisolated func flushAll() async {
-        await withTaskGroup(of: Void.self) { group in
-            var running = 0
-            while true {
-                if running == Self.flushesMax {
-                    await group.next()
-                    running -= 1
-                }
-                let batch = await inbox.next(limit: Self.batchMax)
-                if batch.isEmpty { return }
-                running += 1
-                group.addTask {
-                    let ends = await self.flush(batch)
-                    for end in ends { self.ends.append(end) }
-                    self.unfinished.subtract(batch.count - ends.count, ordering: .relaxed)
-                }
+    /// Ends attempts until cancelled and empty.
+    nonisolated func run() async {
+        repeat {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.storeAll() }
+                await self.writeAll()
+            }
+            // One may have left something to the other after that was cancelled.
+        } while !entries.isEmpty || !steps.isEmpty
+    }
+
+    private nonisolated func writeAll() async {
+        while true {
+            let batch = await entries.next(limit: Self.batchMax)
+            if batch.isEmpty { return }
+            let next = await write(batch)
+            steps.append(contentsOf: next)
+            finished(batch.count - next.count)
+        }
+    }
+
+    // One transaction at a time: two would wait for one session's lock.
+    private nonisolated func storeAll() async {
+        while true {
+            let batch = await steps.next(limit: Self.batchMax)
+            if batch.isEmpty { return }
+            for group in distinct(batch, by: \.task) {
+                let published = await store(group)
+                entries.append(contentsOf: published.map { .publication($0) })
+                finished(group.count - published.count)
             }
         }
     }
 
-    // All that ended while one group was written is the next; two would wait for one session's lock.
-    private nonisolated func concludeAll() async {
-        while true {
-            let batch = await ends.next(limit: Self.batchMax)
-            if batch.isEmpty { return }
-            for group in distinct(batch, by: \.conclusion.task) { await conclude(group) }
-            unfinished.subtract(batch.count, ordering: .relaxed)
-        }
-    }
-
-    private func flush(_ batch: [Entry]) async -> [End] {
-        var ends: [End] = []
+    /// Makes files durable, renames those that were published and makes their names durable.
+    ///
+    /// - Returns: what the database is to be told of them.
+    private func write(_ batch: [Entry]) async -> [Step] {
+        var next: [Step] = []
         var parts: [(file: PartFile, publication: Publication)] = []
-        var publications: [Publication] = []
+        var published: [Publication] = []
+        var resumptions: [Resumption] = []
         for entry in batch {
             switch entry {
-            case .part(let file, let publication): parts.append((file, publication))
-            case .publication(let publication): publications.append(publication)
+            case .part(let file, let publication):
+                parts.append((file, publication))
+                if let resumption = publication.resumption { resumptions.append(resumption) }
+            case .publication(let publication):
+                if let conclusion = rename(publication) {
+                    next.append(.conclude(conclusion, part: nil))
+                } else {
+                    published.append(publication)
+                }
             case .conclusion(let conclusion, let part):
-                ends.append(End(conclusion: keeping(part, conclusion), part: part))
+                next.append(.conclude(keeping(part, conclusion), part: part))
+                if let resumption = conclusion.resumption { resumptions.append(resumption) }
             case .abandoned(let part): remove(part)
             }
         }
-        let resumptions =
-            parts.compactMap(\.publication.resumption) + ends.compactMap(\.conclusion.resumption)
         if !resumptions.isEmpty {
             _ = await stored("resumption", resumptions) { resumptions throws(StoreError) in
                 try await self.store.recordResumptions(resumptions)
             }
         }
-        makeDurable(&parts, failed: &ends)
-        publications += await claimForGood(parts)
-        return ends + rename(publications).map { End(conclusion: $0) }
-    }
-
-    /// Makes the part of an ended attempt durable if another one is to go on with it.
-    private func keeping(_ part: PartFile?, _ conclusion: Conclusion) -> Conclusion {
-        var conclusion = conclusion
-        let isWanted = conclusion.partial != nil && conclusion.verdict.isFollowedByAnother
-        guard let part, isWanted else {
-            conclusion.partial = nil
-            conclusion.abandoned = part?.fence
-            return conclusion
-        }
-        do throws(StorageError) {
-            try part.sync()
-            conclusion.partial?.bytesDurable = part.bytesWritten
-        } catch {
-            logger.warning("part file not kept", metadata: ["error": "\(error)"])
-            conclusion.partial = nil
-            conclusion.abandoned = part.fence
-        }
-        return conclusion
-    }
-
-    /// Looks after the parts of attempts that were taken away: those that somebody may still go on
-    /// with are kept, the others removed.
-    private func settle(_ parts: [PartFile]) async {
-        guard !parts.isEmpty else { return }
-        do throws(StoreError) {
-            let wanted = try await store.keptParts(parts.map(\.fence))
-            for part in parts where !wanted.contains(part.fence) { remove(part.place) }
-            let durable = parts.filter { part in
-                guard wanted.contains(part.fence) else { return false }
-                do throws(StorageError) {
-                    try part.sync()
-                    return true
-                } catch {
-                    // Then the bytes count in this boot of the machine only.
-                    logger.warning("part file not synced", metadata: ["error": "\(error)"])
-                    return false
-                }
-            }
-            guard !durable.isEmpty else { return }
-            try await store.recordDurable(
-                durable.map { part in
-                    (
-                        partFence: part.fence, bytes: part.bytesWritten,
-                        ranges: part.isSegmented ? part.written : nil
-                    )
-                }
-            )
-        } catch {
-            // The files stay, and are worth no more than before.
-            logger.warning("parts not settled", metadata: ["error": "\(error)"])
-        }
-    }
-
-    /// Makes the bytes of `parts` durable; those that could not be are taken out as failed.
-    private func makeDurable(
-        _ parts: inout [(file: PartFile, publication: Publication)],
-        failed ends: inout [End]
-    ) {
+        let directories = Set(published.map { Container.Place(partOf: $0).directory })
         var errors: [TaskID: StorageError] = [:]
-        if parts.count > Self.singleSyncMax {
+        var undurable: StorageError?
+        if parts.count + directories.count > Self.singleSyncMax {
             do throws(StorageError) {
                 try container.syncAll()
             } catch {
                 // The error may belong to any of them, so none may be trusted.
                 for part in parts { errors[part.publication.task] = error }
+                undurable = error
             }
         } else {
             for part in parts {
@@ -217,92 +192,31 @@ actor Publisher {
                     errors[part.publication.task] = error
                 }
             }
+            undurable = syncNames(directories)
         }
-        guard !errors.isEmpty else { return }
         for part in parts {
-            guard let error = errors[part.publication.task] else { continue }
-            ends.append(End(conclusion: retry(part.publication, error), part: part.file))
+            next.append(
+                errors[part.publication.task].map { error in
+                    .conclude(retry(part.publication, error), part: part.file)
+                } ?? .publish(part.publication, part.file)
+            )
         }
-        parts.removeAll { errors[$0.publication.task] != nil }
-    }
-
-    /// Moves the attempts past the point of no return.
-    private func claimForGood(
-        _ parts: [(file: PartFile, publication: Publication)]
-    ) async -> [Publication] {
-        var publications: [Publication] = []
-        for group in distinct(parts, by: \.publication.task) {
-            let accepted = await stored("publish", group.map(\.publication)) {
-                publications throws(StoreError) in
-                try await self.store.publish(publications)
-            }
-            // Without an answer nothing is known: the rows decide after the next start.
-            guard let accepted else { continue }
-            await settle(group.filter { !accepted.contains($0.publication.task) }.map(\.file))
-            publications += group.map(\.publication).filter { accepted.contains($0.task) }
-        }
-        return publications
-    }
-
-    /// Gives the files their final names and makes the names durable.
-    private func rename(_ publications: [Publication]) -> [Conclusion] {
-        var conclusions: [Conclusion] = []
-        var directories: Set<String> = []
-        var published: [Publication] = []
-        for publication in publications {
-            let part = Container.Place(partOf: publication)
-            let final = Container.Place(of: publication)
-            do throws(StorageError) {
-                let publishing = try container.publish(
-                    part,
-                    as: final.name,
-                    overwrite: publication.destination?.overwrite ?? true,
-                    bytes: publication.result.bytesReceived
-                )
-                switch publishing {
-                case .published:
-                    published.append(publication)
-                    directories.insert(part.directory)
-                case .partLost:
-                    conclusions.append(
-                        Conclusion(
-                            task: publication.task,
-                            fence: publication.fence,
-                            verdict: .requeued
-                        )
-                    )
-                }
-            } catch {
-                remove(part)
-                conclusions.append(
+        return next
+            + published.map { publication in
+                .conclude(
                     Conclusion(
                         task: publication.task,
                         fence: publication.fence,
-                        verdict: .failed(error.failure),
-                        bytesReceived: publication.result.bytesReceived,
+                        verdict: undurable.map { .failed($0.failure) } ?? .completed,
                         metrics: publication.metrics
-                    )
-                )
-            }
-        }
-        let undurable = syncNames(directories)
-        return conclusions
-            + published.map { publication in
-                Conclusion(
-                    task: publication.task,
-                    fence: publication.fence,
-                    verdict: undurable.map { .failed($0.failure) } ?? .completed,
-                    metrics: publication.metrics
+                    ),
+                    part: nil
                 )
             }
     }
 
     private func syncNames(_ directories: Set<String>) -> StorageError? {
         do throws(StorageError) {
-            guard directories.count <= Self.singleSyncMax else {
-                try container.syncAll()
-                return nil
-            }
             for directory in directories { try container.syncDirectory(directory) }
             return nil
         } catch {
@@ -310,44 +224,80 @@ actor Publisher {
         }
     }
 
-    private nonisolated func conclude(_ ends: [End]) async {
-        let concluded = await stored("conclude", ends.map(\.conclusion)) {
-            conclusions throws(StoreError) in
-            try await self.store.conclude(conclusions)
-        }
-        // Without an answer nothing is known, and nothing is removed.
-        guard let concluded else { return }
-        if concluded.count < ends.count {
-            logger.notice(
-                "stale attempts dropped",
-                metadata: ["count": "\(ends.count - concluded.count)"]
+    /// Gives a file its final name.
+    ///
+    /// - Returns: what becomes of the task if that could not be done.
+    private func rename(_ publication: Publication) -> Conclusion? {
+        let part = Container.Place(partOf: publication)
+        do throws(StorageError) {
+            let publishing = try container.publish(
+                part,
+                as: Container.Place(of: publication).name,
+                overwrite: publication.destination?.overwrite ?? true,
+                bytes: publication.result.bytesReceived
+            )
+            switch publishing {
+            case .published: return nil
+            case .partLost:
+                return Conclusion(
+                    task: publication.task,
+                    fence: publication.fence,
+                    verdict: .requeued
+                )
+            }
+        } catch {
+            remove(part)
+            return Conclusion(
+                task: publication.task,
+                fence: publication.fence,
+                verdict: .failed(error.failure),
+                bytesReceived: publication.result.bytesReceived,
+                metrics: publication.metrics
             )
         }
-        onConcluded(ends.contains { $0.conclusion.verdict.isBackInQueue })
-        var stale: [PartFile] = []
-        var unwanted: [PartFile] = []
-        for end in ends {
-            guard let part = end.part else { continue }
-            if !concluded.contains(end.conclusion.task) {
-                stale.append(part)
-            } else if end.conclusion.abandoned != nil {
-                unwanted.append(part)
-            }
-        }
-        await settle(stale)
-        await discard(unwanted)
     }
 
-    /// Removes parts that nobody will go on with; whoever finds their rows does it otherwise.
-    private func discard(_ parts: [PartFile]) async {
-        guard !parts.isEmpty else { return }
-        let gone = parts.filter { remove($0.place) }
-        guard !gone.isEmpty else { return }
-        do throws(StoreError) {
-            try await store.forgetAbandonedParts(gone.map(\.fence))
-        } catch {
-            logger.debug("parts not forgotten", metadata: ["error": "\(error)"])
+    /// Moves attempts past the point of no return, and ends others.
+    ///
+    /// - Returns: those whose files are to be renamed now.
+    private nonisolated func store(_ steps: [Step]) async -> [Publication] {
+        let changed = await stored("end", steps) { steps throws(StoreError) in
+            try await self.store.publish(
+                steps.compactMap(\.publication),
+                concluding: steps.compactMap(\.conclusion)
+            )
         }
+        // Without an answer nothing is known, and nothing is removed: the rows decide after the next
+        // start.
+        guard let changed else { return [] }
+        var published: [Publication] = []
+        var stale: [PartFile] = []
+        var unwanted: [PartFile] = []
+        var conclusions: [Conclusion] = []
+        var staleCount = 0
+        for step in steps {
+            let isChanged = changed.contains(step.task)
+            if !isChanged { staleCount += 1 }
+            switch step {
+            case .publish(let publication, let file):
+                if isChanged { published.append(publication) } else { stale.append(file) }
+            case .conclude(let conclusion, let part):
+                conclusions.append(conclusion)
+                guard let part else { continue }
+                if !isChanged {
+                    stale.append(part)
+                } else if conclusion.abandoned != nil {
+                    unwanted.append(part)
+                }
+            }
+        }
+        if staleCount > 0 {
+            logger.notice("stale attempts dropped", metadata: ["count": "\(staleCount)"])
+        }
+        if !conclusions.isEmpty { onConcluded(conclusions.contains { $0.verdict.isBackInQueue }) }
+        await settle(stale)
+        await discard(unwanted)
+        return published
     }
 
     private func retry(_ publication: Publication, _ error: StorageError) -> Conclusion {
@@ -359,29 +309,4 @@ actor Publisher {
             metrics: publication.metrics
         )
     }
-
-    /// Removes part files that nobody will go on with.
-    ///
-    /// - Returns: those that are gone.
-    func remove(_ parts: [AbandonedPart]) -> [Fence] {
-        parts.filter { part in
-            let own = Container.Place(
-                partOf: part.task,
-                destination: part.destination,
-                fence: part.fence,
-                tenant: part.tenant
-            )
-            let source = part.sourcePath.map { Container.Place($0, tenant: part.tenant) }
-            return remove(own) && (source.map { remove($0) } ?? true)
-        }.map(\.fence)
-    }
-
-    /// Removes the files of tasks that are to be erased.
-    ///
-    /// - Returns: the tasks whose files are gone.
-    func remove(_ remains: [TaskRemains]) -> [TaskID] { container.discard(remains, logger) }
-
-    /// - Returns: whether the file is gone.
-    @discardableResult
-    private func remove(_ part: Container.Place) -> Bool { container.discard(part, logger) }
 }

@@ -12,12 +12,14 @@ extension TransferStore {
         LIMIT 1 FOR UPDATE
         """
 
-    /// Ends attempts and publications, writes their events and keeps the sessions' counters, in
-    /// one statement for the whole batch.
+    /// Ends attempts and publications, writes their events and keeps the sessions' counters.
     ///
     /// - Returns: the tasks that were concluded; the fence of every other was stale.
     package func conclude(_ conclusions: [Conclusion]) async throws(StoreError) -> Set<TaskID> {
-        guard !conclusions.isEmpty else { return [] }
+        try await publish([], concluding: conclusions)
+    }
+
+    static func conclusion(of conclusions: [Conclusion]) throws(StoreError) -> [Query] {
         let columns = try ConclusionColumns(conclusions)
         let query: Query = """
             WITH item AS (
@@ -223,11 +225,6 @@ extension TransferStore {
             """
         // Looked at behind the first statement, which holds the sessions' locks: an answer is seen
         // here, or sees what was asked.
-        let rows = try await run(
-            columns.questions.isEmpty ? [query] : [query, Self.requeueAnswered(columns.tasks)]
-        )[0]
-        return try decoding { () throws(PostgresError) in
-            Set(try rows.map { row throws(PostgresError) in try row.task("task_id") })
-        }
+        return columns.questions.isEmpty ? [query] : [query, requeueAnswered(columns.tasks)]
     }
 }

@@ -8,13 +8,40 @@ extension TransferStore {
     /// - Returns: the tasks whose publication of that fence now exists, also when an earlier call
     ///   with an unknown outcome made it; the part files of all others are to be removed.
     package func publish(_ publications: [Publication]) async throws(StoreError) -> Set<TaskID> {
+        try await publish(publications, concluding: [])
+    }
+
+    /// Publishes, and ends other attempts and publications, in one transaction.
+    ///
+    /// - Returns: the tasks of both that were changed, as ``publish(_:)`` and ``conclude(_:)`` tell.
+    package func publish(
+        _ publications: [Publication],
+        concluding conclusions: [Conclusion]
+    ) async throws(StoreError) -> Set<TaskID> {
+        // Rows of tasks are locked first and the counters of sessions last, as everywhere.
+        let queries =
+            (publications.isEmpty ? [] : Self.publication(of: publications))
+            + (conclusions.isEmpty ? [] : try Self.conclusion(of: conclusions))
+        guard !queries.isEmpty else { return [] }
+        let rows = try await run(queries)
+        return try decoding { () throws(PostgresError) in
+            // The second of a publication's statements answers, and the first of a conclusion's.
+            let answers =
+                publications.isEmpty ? rows[...].prefix(1) : [rows[1]] + rows.dropFirst(2).prefix(1)
+            var changed: Set<TaskID> = []
+            for row in answers.joined() { changed.insert(try row.task("task_id")) }
+            return changed
+        }
+    }
+
+    private static func publication(of publications: [Publication]) -> [Query] {
         // In one order everywhere, as in a conclusion.
         let publications = publications.sorted { $0.task.uuid < $1.task.uuid }
         let tasks = publications.map(\.task.uuid)
         let fences = publications.map(\.fence.rawValue)
         let partFences = publications.map(\.partFence.rawValue)
         let results = publications.map(\.result)
-        let rows = try await run([
+        return [
             """
             WITH item AS (
                 SELECT * FROM unnest(
@@ -28,7 +55,7 @@ extension TransferStore {
             ),
             moved AS MATERIALIZED (
                 SELECT i.*, a.worker, a.number, a.session_id, a.started_at, a.resumed_at_offset
-                FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
+                FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
             ),
             gone AS (
                 DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT m.task_id FROM moved m))
@@ -49,9 +76,6 @@ extension TransferStore {
                 WHERE p.task_id = i.task_id AND p.fence = i.fence LIMIT 1
             ) p
             """,
-        ])
-        return try decoding { () throws(PostgresError) in
-            Set(try rows[1].map { row throws(PostgresError) in try row.task("task_id") })
-        }
+        ]
     }
 }

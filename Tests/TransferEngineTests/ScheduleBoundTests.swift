@@ -5,45 +5,8 @@ import TransferModel
 @testable import TransferEngine
 
 /// What one tenant or one host cannot take from the others.
-@Suite struct ScheduleBoundTests {
-    private static let tenants = (0..<3).map { _ in TenantID(UUID()) }
+@Suite struct ScheduleBoundTests: ScheduleFixture {
     private static let begin = ContinuousClock.now
-
-    private static func schedule(
-        _ change: (inout Schedule.Settings) -> Void = { _ in }
-    ) -> Schedule {
-        var settings = Schedule.Settings()
-        settings.aheadMax = 0
-        change(&settings)
-        var schedule = Schedule(settings)
-        schedule.own(Set(Shard.all), foreign: [:])
-        return schedule
-    }
-
-    private static func flow(_ lane: Int64, tenant: Int = 0, tasksMax: Int? = nil) -> WaitingFlow {
-        WaitingFlow(
-            flow: Flow(lane: Lane(key: lane), session: SessionID(UUID())),
-            tenant: tenants[tenant],
-            position: FlowPosition(priority: TaskPriority(rank: 500), task: TaskID(UUID())),
-            tenantTasksMax: tasksMax
-        )
-    }
-
-    private static func claim(_ fence: Int64, of details: WaitingFlow) -> TaskClaim {
-        TaskClaim(
-            task: TaskID(UUID()),
-            fence: Fence(rawValue: fence),
-            tenant: details.tenant,
-            session: details.flow.session,
-            lane: details.flow.lane,
-            number: 1,
-            url: "http://a.test/",
-            headers: [],
-            destination: nil,
-            timeoutForRequest: .seconds(60),
-            timeoutForResource: .seconds(60)
-        )
-    }
 
     /// Claims one task of a host and lets it end so.
     private static func end(

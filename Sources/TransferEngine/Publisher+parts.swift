@@ -1,0 +1,102 @@
+import Logging
+import TransferContainer
+import TransferModel
+import TransferStore
+
+/// What becomes of part files that are no results.
+extension Publisher {
+    /// Makes the part of an ended attempt durable if another one is to go on with it.
+    func keeping(_ part: PartFile?, _ conclusion: Conclusion) -> Conclusion {
+        var conclusion = conclusion
+        let isWanted = conclusion.partial != nil && conclusion.verdict.isFollowedByAnother
+        guard let part, isWanted else { return conclusion.withoutPart(part?.fence) }
+        do throws(StorageError) {
+            try part.sync()
+            conclusion.partial?.bytesDurable = part.bytesWritten
+        } catch {
+            logger.warning("part file not kept", metadata: ["error": "\(error)"])
+            return conclusion.withoutPart(part.fence)
+        }
+        return conclusion
+    }
+
+    /// Looks after the parts of attempts that were taken away: those that somebody may still go on
+    /// with are kept, the others removed.
+    func settle(_ parts: [PartFile]) async {
+        guard !parts.isEmpty else { return }
+        do throws(StoreError) {
+            let wanted = try await store.keptParts(parts.map(\.fence))
+            for part in parts where !wanted.contains(part.fence) { remove(part.place) }
+            let durable = parts.filter { part in
+                guard wanted.contains(part.fence) else { return false }
+                do throws(StorageError) {
+                    try part.sync()
+                    return true
+                } catch {
+                    // Then the bytes count in this boot of the machine only.
+                    logger.warning("part file not synced", metadata: ["error": "\(error)"])
+                    return false
+                }
+            }
+            guard !durable.isEmpty else { return }
+            try await store.recordDurable(
+                durable.map { part in
+                    (
+                        partFence: part.fence, bytes: part.bytesWritten,
+                        ranges: part.isSegmented ? part.written : nil
+                    )
+                }
+            )
+        } catch {
+            // The files stay, and are worth no more than before.
+            logger.warning("parts not settled", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Removes parts that nobody will go on with; whoever finds their rows does it otherwise.
+    func discard(_ parts: [PartFile]) async {
+        guard !parts.isEmpty else { return }
+        let gone = parts.filter { remove($0.place) }
+        guard !gone.isEmpty else { return }
+        do throws(StoreError) {
+            try await store.forgetAbandonedParts(gone.map(\.fence))
+        } catch {
+            logger.debug("parts not forgotten", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Removes part files that nobody will go on with.
+    ///
+    /// - Returns: those that are gone.
+    func remove(_ parts: [AbandonedPart]) -> [Fence] {
+        parts.filter { part in
+            let own = Container.Place(
+                partOf: part.task,
+                destination: part.destination,
+                fence: part.fence,
+                tenant: part.tenant
+            )
+            let source = part.sourcePath.map { Container.Place($0, tenant: part.tenant) }
+            return remove(own) && (source.map { remove($0) } ?? true)
+        }.map(\.fence)
+    }
+
+    /// Removes the files of tasks that are to be erased.
+    ///
+    /// - Returns: the tasks whose files are gone.
+    func remove(_ remains: [TaskRemains]) -> [TaskID] { container.discard(remains, logger) }
+
+    /// - Returns: whether the file is gone.
+    @discardableResult
+    func remove(_ part: Container.Place) -> Bool { container.discard(part, logger) }
+}
+
+extension Conclusion {
+    /// This without a part file, or with one that nobody goes on with.
+    func withoutPart(_ abandoned: Fence? = nil) -> Conclusion {
+        var conclusion = self
+        conclusion.partial = nil
+        conclusion.abandoned = abandoned
+        return conclusion
+    }
+}

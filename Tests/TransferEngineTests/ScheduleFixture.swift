@@ -1,0 +1,83 @@
+import Foundation
+import TransferModel
+
+@testable import TransferEngine
+
+/// Schedules and what they are told, for suites about them.
+protocol ScheduleFixture {}
+
+private let tenants = (0..<4).map { _ in TenantID(UUID()) }
+
+extension ScheduleFixture {
+    static var tenants: [TenantID] { TransferEngineTests.tenants }
+
+    static func schedule(
+        _ change: (inout Schedule.Settings) -> Void = { _ in }
+    ) -> Schedule {
+        var settings = Schedule.Settings()
+        settings.aheadMax = 0
+        change(&settings)
+        var schedule = Schedule(settings)
+        schedule.own(Set(Shard.all), foreign: [:])
+        return schedule
+    }
+
+    static func flow(
+        _ lane: Int64,
+        tenant: Int = 0,
+        session: SessionID = SessionID(UUID()),
+        rank: Int16 = 500,
+        perHost: Int? = nil,
+        tasksMax: Int? = nil,
+        isDiscretionary: Bool = false
+    ) -> WaitingFlow {
+        WaitingFlow(
+            flow: Flow(lane: Lane(key: lane), session: session),
+            tenant: tenants[tenant],
+            position: FlowPosition(priority: TaskPriority(rank: rank), task: TaskID(UUID())),
+            maxConnectionsPerHost: perHost,
+            tenantTasksMax: tasksMax,
+            isDiscretionary: isDiscretionary
+        )
+    }
+
+    /// Claims all that is granted, as if each flow held tasks without end.
+    static func take(
+        _ grants: [FlowGrant],
+        from flows: [WaitingFlow],
+        in schedule: inout Schedule,
+        fence: inout Int64
+    ) -> [TaskClaim] {
+        var claims: [TaskClaim] = []
+        for grant in grants {
+            guard let details = flows.first(where: { $0.flow == grant.flow }) else { continue }
+            for _ in 0..<grant.count {
+                fence += 1
+                claims.append(claim(fence, of: details))
+            }
+        }
+        schedule.took(claims, of: grants)
+        return claims
+    }
+
+    static func claim(_ fence: Int64, of details: WaitingFlow) -> TaskClaim {
+        TaskClaim(
+            task: TaskID(UUID()),
+            fence: Fence(rawValue: fence),
+            tenant: details.tenant,
+            session: details.flow.session,
+            lane: details.flow.lane,
+            priority: details.position.priority,
+            number: 1,
+            url: "http://a.test/",
+            headers: [],
+            destination: nil,
+            timeoutForRequest: .seconds(1),
+            timeoutForResource: .seconds(1)
+        )
+    }
+
+    static func counts(_ grants: [FlowGrant]) -> [Flow: Int] {
+        Dictionary(uniqueKeysWithValues: grants.map { ($0.flow, $0.count) })
+    }
+}
