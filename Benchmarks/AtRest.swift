@@ -42,12 +42,11 @@ struct AtRest {
             ("last byte to session.events_finished", \.finished),
         ]
         for (event, duration) in events {
-            let sorted = samples.map(duration).sorted()
+            let values = samples.map { duration($0) / .milliseconds(1) }
             for percent in [50, 99] {
-                let value = sorted[min(sorted.count * percent / 100, sorted.count - 1)]
                 table.add(
                     "\(event), p\(percent), \(name)",
-                    value / .milliseconds(1),
+                    Table.percentile(percent, of: values),
                     in: .milliseconds
                 )
             }

@@ -47,25 +47,23 @@ struct Backlog {
     }
 
     func measure(into table: inout Table) async throws {
-        let databases = [
-            try await Database(program: program, folder: folder),
-            try await Database(program: program, folder: folder),
-        ]
-        do {
-            for spread in Database.Spread.allCases {
-                var queues: [Queue] = []
-                for (size, database) in zip([Self.small, size], databases) {
-                    queues.append(try await queue(size, spread, database))
-                }
-                for view in spread == .one ? [View.all, .besideFull] : [.all] {
-                    try await measure(&queues, spread, view, &table)
-                }
+        try await Database.with(program: program, folder: folder) { first in
+            try await Database.with(program: program, folder: folder) { second in
+                try await measure([first, second], &table)
             }
-        } catch {
-            for database in databases { await database.stop() }
-            throw error
         }
-        for database in databases { await database.stop() }
+    }
+
+    private func measure(_ databases: [Database], _ table: inout Table) async throws {
+        for spread in Database.Spread.allCases {
+            var queues: [Queue] = []
+            for (size, database) in zip([Self.small, size], databases) {
+                queues.append(try await queue(size, spread, database))
+            }
+            for view in spread == .one ? [View.all, .besideFull] : [.all] {
+                try await measure(&queues, spread, view, &table)
+            }
+        }
     }
 
     /// Makes a backlog.
@@ -124,9 +122,8 @@ struct Backlog {
                 table.compare(name(what, queue.size), to: name(what, Self.small))
             }
             for (what, values) in [("claim", queue.claims), ("submit", queue.submits)] {
-                let sorted = values.sorted()
                 for percent in [50, 99] {
-                    let value = sorted[min(sorted.count * percent / 100, sorted.count - 1)]
+                    let value = Table.percentile(percent, of: values)
                     add("\(what) p\(percent)", value, .milliseconds)
                 }
             }

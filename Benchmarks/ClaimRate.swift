@@ -37,14 +37,9 @@ struct ClaimRate {
     }
 
     func measure(into table: inout Table) async throws {
-        let database = try await Database(program: program, folder: folder)
-        do {
+        try await Database.with(program: program, folder: folder) { database in
             for order in Order.allCases { try await measure(order, database, &table) }
-        } catch {
-            await database.stop()
-            throw error
         }
-        await database.stop()
     }
 
     private func measure(

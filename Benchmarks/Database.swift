@@ -81,6 +81,22 @@ struct Database {
         try await makePeers()
     }
 
+    /// Makes one for `body`, and stops it however that ends.
+    static func with(
+        program: String,
+        folder: Folder,
+        _ body: (Database) async throws -> Void
+    ) async throws {
+        let database = try await Database(program: program, folder: folder)
+        do {
+            try await body(database)
+        } catch {
+            await database.stop()
+            throw error
+        }
+        await database.stop()
+    }
+
     /// Another connection, which may do what takes long, with `settings` of the server by name.
     func connection(_ settings: [String: String] = [:]) async throws -> Connection {
         try await Self.connection(to: url, on: loop, settings)

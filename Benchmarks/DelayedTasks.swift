@@ -14,9 +14,13 @@ struct DelayedTasks {
     static let name = "delayed"
 
     func measure(into table: inout Table) async throws {
-        let database = try await Database(program: program, folder: folder)
-        let service = try await Service(program: program, database: database, parallel: parallel)
-        do {
+        try await Database.with(program: program, folder: folder) { database in
+            let service = try await Service(
+                program: program,
+                database: database,
+                parallel: parallel
+            )
+            defer { service.stop() }
             let alone = "\(files) x 16 KiB, nothing delayed"
             let beside = "\(files) x 16 KiB, \(count) tasks delayed"
             // What only the first of all does is not a cost of the others.
@@ -28,12 +32,6 @@ struct DelayedTasks {
             try await database.settle()
             for _ in 0..<rounds { table.add(beside, try await service.download(urls), for: files) }
             table.compare(beside, to: alone)
-        } catch {
-            service.stop()
-            await database.stop()
-            throw error
         }
-        service.stop()
-        await database.stop()
     }
 }

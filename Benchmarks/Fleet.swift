@@ -13,7 +13,7 @@ struct Fleet {
 
     static let name = "instances"
 
-    /// Connections to one host that each worker is allowed, where those are looked at.
+    /// Connections to one host that all workers are allowed together, where those are looked at.
     private static let cap = 8
     /// Files that take two seconds each.
     private static let pacedFiles = 96
@@ -21,14 +21,9 @@ struct Fleet {
     func measure(into table: inout Table) async throws {
         let counts = Set([1, max(1, workersMax / 2), workersMax]).sorted()
         for count in counts {
-            let database = try await Database(program: program, folder: folder)
-            do {
+            try await Database.with(program: program, folder: folder) { database in
                 try await measure(count, database, &table)
-            } catch {
-                await database.stop()
-                throw error
             }
-            await database.stop()
         }
     }
 
@@ -60,6 +55,11 @@ struct Fleet {
             Double(most),
             in: .count
         )
+        guard most <= Self.cap else {
+            throw Program.Failure(
+                description: "the origin saw \(most) requests at once, \(Self.cap) allowed"
+            )
+        }
         let ends = try await database.ends()
         let tasks = Submission.batchMax + files + Self.pacedFiles
         guard ends.repeated == 0, ends.count == tasks else {

@@ -22,17 +22,15 @@ struct HeldSnapshot {
     private static let rounds = 3
 
     func measure(into table: inout Table) async throws {
-        let database = try await Database(program: program, folder: folder)
-        let service = try await Service(program: program, database: database, parallel: parallel)
-        do {
+        try await Database.with(program: program, folder: folder) { database in
+            let service = try await Service(
+                program: program,
+                database: database,
+                parallel: parallel
+            )
+            defer { service.stop() }
             try await measure(service, database, &table)
-        } catch {
-            service.stop()
-            await database.stop()
-            throw error
         }
-        service.stop()
-        await database.stop()
     }
 
     private func measure(

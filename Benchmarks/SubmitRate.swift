@@ -17,23 +17,17 @@ struct SubmitRate {
     private static let callers = [1, 4]
 
     func measure(into table: inout Table) async throws {
-        let database = try await Database(program: program, folder: folder)
-        let service = try await Service(
-            program: program,
-            database: database,
-            roles: "api",
-            parallel: Self.connections
-        )
-        do {
+        try await Database.with(program: program, folder: folder) { database in
+            let service = try await Service(
+                program: program,
+                database: database,
+                roles: "api",
+                parallel: Self.connections
+            )
+            defer { service.stop() }
             try await measureSingles(service, database, &table)
             try await measureBatches(service, database, &table)
-        } catch {
-            service.stop()
-            await database.stop()
-            throw error
         }
-        service.stop()
-        await database.stop()
     }
 
     private func measureSingles(

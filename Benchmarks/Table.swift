@@ -72,10 +72,13 @@ struct Table {
         }
     }
 
-    static func median(_ values: [Double]) -> Double {
+    static func median(_ values: [Double]) -> Double { percentile(50, of: values) }
+
+    /// The value that `percent` of all are below; 0 of none.
+    static func percentile(_ percent: Int, of values: [Double]) -> Double {
         let sorted = values.sorted()
         guard !sorted.isEmpty else { return 0 }
-        return sorted[sorted.count / 2]
+        return sorted[min(sorted.count * percent / 100, sorted.count - 1)]
     }
 
     static func format(_ value: Double) -> String {

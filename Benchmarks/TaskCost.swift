@@ -15,9 +15,13 @@ struct TaskCost {
     private static let settling: Duration = .seconds(11)
 
     func measure(into table: inout Table) async throws {
-        let database = try await Database(program: program, folder: folder)
-        let service = try await Service(program: program, database: database, parallel: parallel)
-        do {
+        try await Database.with(program: program, folder: folder) { database in
+            let service = try await Service(
+                program: program,
+                database: database,
+                parallel: parallel
+            )
+            defer { service.stop() }
             // What only the first of all does is not a cost of each.
             _ = try await service.download(origin.smallURLs(count: Submission.batchMax))
             try await Task.sleep(for: Self.settling)
@@ -39,12 +43,6 @@ struct TaskCost {
                 Double(work.commits) / Double(files),
                 in: .count
             )
-        } catch {
-            service.stop()
-            await database.stop()
-            throw error
         }
-        service.stop()
-        await database.stop()
     }
 }
