@@ -53,12 +53,11 @@ import TransferTestSupport
         let connection = try await TestDatabase.current.connection {
             $0.queryDeadline = .milliseconds(100)
         }
-        let start = ContinuousClock.now
+        // It sleeps longer than the test may last.
         let failure = await #expect(throws: PostgresError.self) {
-            try await connection.execute("SELECT pg_sleep(20)::text AS slept")
+            try await connection.execute("SELECT pg_sleep(1000)::text AS slept")
         }
         #expect(failure?.code == .deadlineExceeded)
-        #expect(ContinuousClock.now - start < .seconds(3))
         let later = await #expect(throws: PostgresError.self) {
             try await connection.execute("SELECT 1 AS one")
         }
@@ -67,10 +66,11 @@ import TransferTestSupport
 
     @Test func deadlineCountsForEachSegmentAnew() async throws {
         let connection = try await TestDatabase.current.connection {
-            $0.queryDeadline = .milliseconds(400)
+            $0.queryDeadline = .seconds(3)
         }
-        for _ in 0..<4 {
-            _ = try await connection.execute("SELECT pg_sleep(0.15)::text AS slept")
+        // Together longer than the deadline, each far from it however busy the machine is.
+        for _ in 0..<3 {
+            _ = try await connection.execute("SELECT pg_sleep(1.1)::text AS slept")
         }
     }
 
@@ -88,8 +88,7 @@ import TransferTestSupport
     @Test(arguments: [
         "host=/nonexistent dbname=x", "postgres://[", "nonsense", "host=127.0.0.1 port=1",
     ])
-    func unreachableServerFailsQuickly(url: String) async throws {
-        let start = ContinuousClock.now
+    func unreachableServerFails(url: String) async throws {
         let failure = await #expect(throws: PostgresError.self) {
             _ = try await Connection.open(
                 ConnectionConfiguration(url: url),
@@ -97,7 +96,6 @@ import TransferTestSupport
             )
         }
         #expect(failure?.code == .connectionFailed)
-        #expect(ContinuousClock.now - start < .seconds(2))
     }
 
     @Test func silentServerFailsAfterTheConnectTimeout() async throws {

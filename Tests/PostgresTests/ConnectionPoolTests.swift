@@ -126,7 +126,6 @@ import TransferTestSupport
             configuration: ConnectionConfiguration(url: "host=/nonexistent"),
             loop: TestDatabase.current.loop
         )
-        let start = ContinuousClock.now
         for _ in 0..<3 {
             let failure = await #expect(throws: PostgresError.self) {
                 try await pool.execute("SELECT 1 AS one")
@@ -134,7 +133,6 @@ import TransferTestSupport
             #expect(failure?.code == .connectionFailed)
             #expect(failure?.isUnavailable == true)
         }
-        #expect(ContinuousClock.now - start < .seconds(2))
         await pool.close()
     }
 
