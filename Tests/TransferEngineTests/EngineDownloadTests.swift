@@ -73,9 +73,8 @@ import TransferTestSupport
 
     @Test func triesAgainWhatMayPass() async throws {
         let fixture = try await EngineFixture()
-        fixture.origin.when("/file") { [origin = fixture.origin] _ in
-            let isFirst = origin.log.now.requests(at: "/file").count == 1
-            return isFirst ? .response(500) : .response(body: Self.body)
+        fixture.origin.when("/file") { request in
+            request.numberAtPath == 1 ? .response(500) : .response(body: Self.body)
         }
         let id = try await fixture.submit(fixture.origin.url("/file"))
         let task = try await fixture.withEngine { _ in try await fixture.ended(id) }

@@ -47,8 +47,7 @@ import TransferTestSupport
         then: @escaping @Sendable (OriginRequest) -> OriginScript
     ) {
         fixture.origin.when("/file") { request in
-            let isFirst = fixture.origin.log.now.requests(at: "/file").count == 1
-            return isFirst ? first : then(request)
+            request.numberAtPath == 1 ? first : then(request)
         }
     }
 
@@ -219,8 +218,8 @@ import TransferTestSupport
     @Test func aFailureOfTheOriginCostsNoByte() async throws {
         let fixture = try await EngineFixture()
         serve(fixture) { request in
-            let count = fixture.origin.log.now.requests(at: "/file").count
-            return count == 2 ? .response(503) : .file(Self.body, etag: Self.etag, for: request)
+            request.numberAtPath == 2
+                ? .response(503) : .file(Self.body, etag: Self.etag, for: request)
         }
         let task = try await run(fixture)
         #expect(try fixture.content(task) == Self.body.bytes)

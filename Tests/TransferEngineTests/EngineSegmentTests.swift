@@ -1,6 +1,7 @@
 import FaultProxy
 import Foundation
 import Glibc
+import Synchronization
 import Testing
 import TransferModel
 import TransferStore
@@ -23,14 +24,18 @@ import TransferTestSupport
         part: @escaping @Sendable (OriginRequest, Int) -> OriginScript
     ) async throws -> TransferTask {
         let gate = OriginGate()
+        let parts = Mutex(0)
         fixture.origin.when("/file") { request in
-            let requests = fixture.origin.log.now.requests(at: "/file")
             guard request["Range"] != nil else {
-                return requests.count == 1
+                return request.numberAtPath == 1
                     ? whole(until: gate)
                     : .response(headers: [("ETag", #""v2""#)], body: SegmentedFile.other)
             }
-            return part(request, requests.filter { $0["Range"] != nil }.count)
+            let number = parts.withLock { count in
+                count += 1
+                return count
+            }
+            return part(request, number)
         }
         let id = try await fixture.submit(fixture.origin.url("/file"))
         return try await fixture.withEngine(SegmentedFile.once) { _ in

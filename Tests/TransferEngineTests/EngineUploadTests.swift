@@ -126,9 +126,8 @@ import TransferTestSupport
     @Test func anUploadThatBreaksIsSentAgainFromItsBegin() async throws {
         let fixture = try await EngineFixture()
         try fixture.place(Self.body.bytes, at: "out/file")
-        let task = try await upload(fixture, retries: true) { _ in
-            let isFirst = fixture.origin.log.now.requests(at: "/in").count == 1
-            return isFirst ? OriginScript([.reset]) : .response(200)
+        let task = try await upload(fixture, retries: true) { request in
+            request.numberAtPath == 1 ? OriginScript([.reset]) : .response(200)
         }
         #expect(task.state == .completed)
         #expect(task.attempt == 2)
@@ -140,9 +139,8 @@ import TransferTestSupport
     func whatMustNotBeSentTwiceIsNot(isDeclaredIdempotent: Bool) async throws {
         let fixture = try await EngineFixture()
         try fixture.place(Self.body.bytes, at: "out/file")
-        let task = try await upload(fixture, method: "POST", retries: true) { _ in
-            let isFirst = fixture.origin.log.now.requests(at: "/in").count == 1
-            return isFirst ? OriginScript([.reset]) : .response(200)
+        let task = try await upload(fixture, method: "POST", retries: true) { request in
+            request.numberAtPath == 1 ? OriginScript([.reset]) : .response(200)
         } change: {
             if isDeclaredIdempotent { $0.options.isIdempotent = true }
         }
@@ -159,9 +157,8 @@ import TransferTestSupport
     ) async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/first", .response(200))
-        fixture.origin.when("/in") { _ in
-            let isFirst = fixture.origin.log.now.requests(at: "/in").count == 1
-            return isFirst ? OriginScript([.close]) : .response(200)
+        fixture.origin.when("/in") { request in
+            request.numberAtPath == 1 ? OriginScript([.close]) : .response(200)
         }
         try await fixture.withEngine {
             $0.retryPolicy.attemptsMax = 1
@@ -184,9 +181,8 @@ import TransferTestSupport
     @Test(arguments: [(503, 2), (429, 2), (500, 1), (504, 1)])
     func whatTheOriginRefusedIsSentAgainWhereThatIsSafe(status: Int, count: Int) async throws {
         let fixture = try await EngineFixture()
-        let task = try await upload(fixture, .data([1]), method: "POST", retries: true) { _ in
-            let isFirst = fixture.origin.log.now.requests(at: "/in").count == 1
-            return .response(isFirst ? status : 200)
+        let task = try await upload(fixture, .data([1]), method: "POST", retries: true) { request in
+            .response(request.numberAtPath == 1 ? status : 200)
         }
         #expect(sent(fixture).count == count)
         #expect(task.failure?.httpStatus == (count == 1 ? status : nil))

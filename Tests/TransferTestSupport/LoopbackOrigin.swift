@@ -99,12 +99,15 @@ package final class LoopbackOrigin: Sendable {
         when(path) { _ in script }
     }
 
-    /// Ends all connections and stops listening.
+    /// Ends all connections, stops listening and lets go of whatever the responders hold.
     package func stop() {
         stopGate.open()
-        state.withLock { state in
+        // Let go of outside of the lock: what a responder holds may stop this origin as it ends.
+        _ = state.withLock { state in
             state.isStopped = true
             for descriptor in state.connections { shutdown(descriptor, Int32(SHUT_RDWR)) }
+            defer { state.routes = [:] }
+            return state.routes
         }
     }
 

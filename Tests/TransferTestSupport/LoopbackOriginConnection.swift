@@ -35,7 +35,7 @@ final class OriginConnection {
         var request = head
         let route = origin.route(request.path)
         guard !route.readsBody || readBody(of: &request) else { return false }
-        origin.log.change { $0.requests.append(request) }
+        request.numberAtPath = origin.log.change { [request] in $0.add(request) }
         for step in route.responder(request).steps {
             guard perform(step, path: request.path) else { return false }
         }

@@ -5,7 +5,7 @@ package final class OriginLog: Sendable {
     /// The counts at one moment.
     package struct Snapshot: Sendable {
         /// All requests in order of arrival.
-        package internal(set) var requests: [OriginRequest] = []
+        package private(set) var requests: [OriginRequest] = []
         /// Connections accepted so far.
         package internal(set) var connectionsAccepted = 0
         /// Connections that are open now.
@@ -16,10 +16,23 @@ package final class OriginLog: Sendable {
         package internal(set) var requestsOpenPeak = 0
         /// Body bytes handed to the kernel, by path.
         package internal(set) var bytesSent: [String: Int] = [:]
+        private var requestCounts: [String: Int] = [:]
 
         /// The requests for one path.
         package func requests(at path: String) -> [OriginRequest] {
             requests.filter { $0.path == path }
+        }
+
+        /// Notes a request.
+        ///
+        /// - Returns: its place among those for its path, from 1.
+        mutating func add(_ request: OriginRequest) -> Int {
+            let count = requestCounts[request.path, default: 0] + 1
+            requestCounts[request.path] = count
+            var request = request
+            request.numberAtPath = count
+            requests.append(request)
+            return count
         }
     }
 

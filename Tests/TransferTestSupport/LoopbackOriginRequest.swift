@@ -2,6 +2,9 @@
 package struct OriginRequest: Sendable {
     /// Its place among all requests of the origin, from 1.
     package let number: Int
+    /// Its place among the requests for its path, from 1; so no responder has to ask its origin,
+    /// which holds it.
+    package internal(set) var numberAtPath = 0
     /// The number of its connection among all of the origin, from 1.
     package let connection: Int
     /// The method as sent.
