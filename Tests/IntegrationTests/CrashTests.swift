@@ -31,7 +31,7 @@ import TransferWire
     }
 
     @Test func nothingIsLostOrDoneTwiceWhenTheServiceIsKilled() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let receiver = try WebhookReceiver()
@@ -91,7 +91,7 @@ import TransferWire
     }
 
     @Test func onlyMissingBytesAreFetchedAfterAKill() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let receiver = try WebhookReceiver()
@@ -136,7 +136,7 @@ import TransferWire
     }
 
     @Test func onlyGapsAreFetchedAfterAKillOfSeveralConnections() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let receiver = try WebhookReceiver()
@@ -176,7 +176,7 @@ import TransferWire
     }
 
     @Test func aServiceThatIsAskedToStopHandsItsWorkToTheNextStart() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let receiver = try WebhookReceiver()
@@ -208,7 +208,7 @@ import TransferWire
     }
 
     @Test func aKilledDatabaseIsSaidAndSurvived() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let receiver = try WebhookReceiver()

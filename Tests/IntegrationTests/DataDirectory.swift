@@ -4,26 +4,28 @@ import TransferTestSupport
 
 /// A data directory of one test, with the private cluster that the program makes in it.
 final class DataDirectory: Sendable {
-    /// Below /tmp, where the account of the cluster can get.
-    let path = "/tmp/transferd-integration-\(UUID().uuidString.lowercased())"
+    /// Made by the program.
+    let path: String
+    private let folder: TestFolder
 
     /// The options that lead a command here.
     var options: [String] { ["--data-directory", path, "--resources", Program.root] }
 
+    init() throws {
+        folder = try TestFolder("integration")
+        path = "\(folder.path)/data"
+    }
+
     deinit {
         // A service that was killed leaves its cluster.
         if let server = databaseServer, isAlive(server) { kill(server, SIGKILL) }
-        for path in [path, "\(path)-log", "\(path)-resolver"] {
-            // A directory that stays is no harm to the result of a test.
-            try? FileManager.default.removeItem(atPath: path)
-        }
     }
 
     /// Writes a resolv.conf(5) that names one server.
     ///
     /// - Returns: the path of the file.
     func resolver(_ server: NameServer) throws -> String {
-        let file = "\(path)-resolver"
+        let file = "\(folder.path)/resolver"
         let text = "nameserver \(server.address)\noptions timeout:5 attempts:1\n"
         try text.write(toFile: file, atomically: true, encoding: .utf8)
         return file
@@ -52,7 +54,7 @@ final class DataDirectory: Sendable {
 
     /// Where the next process writes what it logs.
     func log() throws -> String {
-        let folder = "\(path)-log"
+        let folder = "\(folder.path)/log"
         try FileManager.default.createDirectory(
             atPath: folder,
             withIntermediateDirectories: true

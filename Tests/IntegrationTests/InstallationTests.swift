@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TransferTestSupport
 
 /// The program where it was installed, run from somewhere else.
 @Suite(.timeLimit(.minutes(5))) struct InstallationTests {
@@ -10,8 +11,8 @@ import Testing
     ///
     /// - Returns: its exit status and what it printed or logged.
     private func run(
-        in folder: TemporaryFolder,
-        _ prefix: TemporaryFolder,
+        in folder: TestFolder,
+        _ prefix: TestFolder,
         _ arguments: [String]
     ) async throws -> (status: Int32, output: String) {
         let program = "\(prefix.path)/bin/transferd"
@@ -40,9 +41,9 @@ import Testing
     }
 
     @Test func anInstalledProgramTakesItsOwnMigrations() async throws {
-        let directory = DataDirectory()
-        let prefix = try TemporaryFolder()
-        let elsewhere = try TemporaryFolder()
+        let directory = try DataDirectory()
+        let prefix = try TestFolder("integration")
+        let elsewhere = try TestFolder("integration")
         try elsewhere.write("CREATE TABLE foreign_table ()", to: Self.foreign)
         try elsewhere.write(
             "DROP TABLE foreign_table",

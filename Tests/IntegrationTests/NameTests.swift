@@ -24,7 +24,7 @@ struct NameTests {
             names = try NameServer()
             origin = try LoopbackOrigin()
             origin.when("/file", .response(body: NameTests.body))
-            directory = DataDirectory()
+            directory = try DataDirectory()
             service = try await ServiceProcess(in: directory, nameServer: names)
             client = try APIClient(service, key: directory.apiKey())
             let put = try await client.send("PUT", "/v1/sessions/s", "{}")

@@ -6,7 +6,7 @@ import TransferTestSupport
 /// What an operator is told when the database goes away.
 @Suite(.timeLimit(.minutes(5))) struct OutageTests {
     @Test func theLogSaysOnceThatTheDatabaseIsAwayAndOnceThatItIsBack() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let log = try directory.log()
         func count(_ message: String) throws -> Int {
             try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")

@@ -7,12 +7,13 @@ import TransferWire
 @Suite(.timeLimit(.minutes(5)), .serialized) struct PoolerTests {
     /// The private cluster of an instance that answers clients, with a pooler in front of it.
     private struct Setting {
-        let directory = DataDirectory()
+        let directory: DataDirectory
         let front: ServiceProcess
         let pooler: TransactionPooler
         let direct: String
 
         init() async throws {
+            directory = try DataDirectory()
             front = try await ServiceProcess(in: directory, ["--roles", "api"])
             let socket = "\(directory.path)/run"
             direct = "host=\(socket) user=transferd dbname=postgres"

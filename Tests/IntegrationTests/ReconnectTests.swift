@@ -35,7 +35,7 @@ import TransferWire
     ]
 
     @Test func everyKindComesBackAfterAKill() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let gate = OriginGate()

@@ -9,7 +9,7 @@ import TransferWire
     private static let noPoll = ["--poll-interval", "3600"]
 
     @Test func eachInstanceDoesItsPartOnly() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let body = OriginBody.random(seed: 1, size: 1000)
@@ -60,7 +60,7 @@ import TransferWire
     }
 
     @Test func aSubmitIsBegunElsewhereWithoutAPoll() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let gate = OriginGate()
@@ -104,7 +104,7 @@ import TransferWire
         ["--listen-database-url", "postgres://nobody@127.0.0.1:1/none"],
     ])
     func withoutSignalsThePollFindsEverything(options: [String]) async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let body = OriginBody.random(seed: 1, size: 1000)
@@ -132,7 +132,7 @@ import TransferWire
     }
 
     @Test func anUnknownRoleIsRefusedWithThoseThereAre() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         await #expect {
             _ = try await ServiceProcess(in: directory, ["--roles", "api,scheduler"])
         } throws: { error in

@@ -1,11 +1,12 @@
 import Foundation
 import Testing
+import TransferTestSupport
 
 @testable import transferd
 
 @Suite struct SecretFileTests {
     @Test func ofManyThatMakeItOneDoes() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TestFolder("integration")
         let file = SecretFile(path: "\(folder.path)/secrets-key")
         let makers = try await withThrowingTaskGroup(of: (Int, Bool, String).self) { group in
             for number in 0..<32 {
@@ -27,7 +28,7 @@ import Testing
     }
 
     @Test func whereThereIsNoFolderItSaysSo() throws {
-        let folder = try TemporaryFolder()
+        let folder = try TestFolder("integration")
         let file = SecretFile(path: "\(folder.path)/absent/secrets-key")
         #expect(throws: SecretFileError.self) { try file.create("key") }
     }

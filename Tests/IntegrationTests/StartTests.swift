@@ -5,7 +5,7 @@ import Testing
 /// What the program says and makes when it starts.
 @Suite(.timeLimit(.minutes(5))) struct StartTests {
     @Test func saysWhereItListensAndKeepsItsKeyToItself() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
         #expect(service.announcement.event == "listening")
         #expect(service.announcement.host == "127.0.0.1")
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test func aLogThatNobodyReadsAnyMoreEndsNothing() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let pipe = try directory.log()
         #expect(mkfifo(pipe, 0o600) == 0)
         let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)

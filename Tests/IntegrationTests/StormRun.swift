@@ -40,7 +40,7 @@ actor StormRun {
     private static let roundMax: Duration = .seconds(2)
 
     private let storm: Storm
-    private let directory = DataDirectory()
+    private let directory: DataDirectory
     private let origin: LoopbackOrigin
     private let receiver: UnsteadyReceiver
     private var service: ServiceProcess
@@ -52,6 +52,7 @@ actor StormRun {
         storm = Storm(seed: seed, subscribers: Self.subscribers.count)
         origin = try LoopbackOrigin()
         receiver = try UnsteadyReceiver()
+        directory = try DataDirectory()
         service = try await ServiceProcess(in: directory)
         client = try APIClient(service, key: directory.apiKey())
         for session in Storm.sessions {
@@ -169,9 +170,8 @@ actor StormRun {
         case .late: origin.when(path, .gated(body, after: 10_000, gate))
         case .missing: origin.when(path, .response(404))
         case .busy:
-            origin.when(path) { [origin] request in
-                let isFirst = origin.log.now.requests(at: request.path).count == 1
-                return isFirst ? .response(503) : .response(body: body)
+            origin.when(path) { request in
+                request.numberAtPath == 1 ? .response(503) : .response(body: body)
             }
         }
     }

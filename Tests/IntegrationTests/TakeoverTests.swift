@@ -102,7 +102,7 @@ import TransferWire
     }
 
     @Test func anotherGoesOnWhereAKilledWorkerWas() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let gate = OriginGate()
@@ -125,7 +125,7 @@ import TransferWire
     }
 
     @Test func aWorkerThatOnlySleptPublishesNothing() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let (gate, next) = (OriginGate(), OriginGate())
@@ -171,7 +171,7 @@ import TransferWire
     }
 
     @Test func aWorkerThatIsAskedToStopLeavesItsWorkToAnotherAtOnce() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let gate = OriginGate()
@@ -206,7 +206,7 @@ import TransferWire
     }
 
     @Test func aStoppingInstanceSaysSoUntilItHasEnded() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let gate = OriginGate()
         let receiver = try WebhookReceiver()
         let front = try await ServiceProcess(in: directory, ["--roles", "api"])
@@ -234,7 +234,7 @@ import TransferWire
     }
 
     @Test func bytesFlowOnWhenTheInstanceDiesThatTookTheTask() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let gate = OriginGate()
@@ -254,7 +254,7 @@ import TransferWire
     }
 
     @Test func nothingIsLostWhenTheDatabaseIsStoppedAtOnceUnderLoad() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let gate = OriginGate()
@@ -282,7 +282,7 @@ import TransferWire
     }
 
     @Test func theCapOnConnectionsToAHostIsThatOfAllInstancesTogether() async throws {
-        let directory = DataDirectory()
+        let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let gate = OriginGate()

@@ -64,7 +64,7 @@ import Testing
                 // A body that arrives slowly on purpose.
                 "Tests/CurlTests/DripSource.swift",
                 // Runs at the exit of the process, where nothing can be awaited.
-                "Tests/TransferTestSupport/TestDatabaseCluster.swift",
+                "Tests/TransferTestSupport/RunDirectory.swift",
             ],
             instead: "the signal or event that the test is about"
         ),

@@ -59,9 +59,9 @@ import TransferTestSupport
             )
         )
         claim.clientCertificate = certificate
-        let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let container = try Container(directory: folder)
+        let folder = try TestFolder("certificates")
+        defer { withExtendedLifetime(folder) {} }
+        let container = try Container(directory: folder.path)
         let loop = try CurlLoop(name: "curl-test")
         defer { loop.stop() }
         let configuration = EngineConfiguration(egress: EgressGuard { _ in true })

@@ -16,6 +16,7 @@ final class EngineFixture: Sendable {
     static let identifier = "nightly"
     /// An ephemeral session, once a test has put it.
     static let ephemeral = "private"
+    private let folder: TestFolder
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     let origin: LoopbackOrigin
@@ -28,14 +29,14 @@ final class EngineFixture: Sendable {
 
     /// Migrates the test's schema and makes a tenant with a session.
     ///
-    /// - Parameter directory: a new one unless said.
+    /// - Parameter folder: what the containers are in; a new one unless said.
     /// - Throws: whatever the database, the origin or the file system refuses.
-    init(directory: String? = nil) async throws {
+    init(in folder: TestFolder? = nil) async throws {
         let database = TestDatabase.current
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        let migrations = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(components: "..", "..", "migrations").standardized.path
         let connection = try await database.connection()
-        try await Migrator(folder: folder, logger: Self.logger).migrate(connection)
+        try await Migrator(folder: migrations, logger: Self.logger).migrate(connection)
         await connection.close()
         origin = try LoopbackOrigin()
         // Longer than in service: what is tested is not how busy this machine is.
@@ -46,10 +47,9 @@ final class EngineFixture: Sendable {
             secretSHA256: Array(repeating: 0, count: 32),
             name: "test"
         )
-        self.directory =
-            directory
-            ?? FileManager.default.temporaryDirectory
-            .appending(path: "transferd-engine-\(UUID())").path
+        self.folder = try folder ?? TestFolder("engine")
+        directory = "\(self.folder.path)/containers"
+        database.expectsRelease(of: self)
         try await putSession()
     }
 

@@ -149,21 +149,12 @@ import TransferTestSupport
 
     @Test(.enabled("mounting a small file system needs root") { geteuid() == 0 })
     func aFileThatDoesNotFitIsToldAtOnce() async throws {
-        let directory = FileManager.default.temporaryDirectory
-            .appending(path: "transferd-segments-\(UUID())").path
-        try FileManager.default.createDirectory(
-            atPath: directory,
-            withIntermediateDirectories: true
-        )
-        guard mount("tmpfs", directory, "tmpfs", 0, "size=1200k") == 0 else {
-            try FileManager.default.removeItem(atPath: directory)
+        let folder = try TestFolder("full")
+        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=1200k") == 0 else {
             try Test.cancel("this system does not let root mount: errno \(errno)")
         }
-        defer {
-            umount2(directory, Int32(MNT_DETACH))
-            rmdir(directory)
-        }
-        let fixture = try await EngineFixture(directory: "\(directory)/containers")
+        defer { umount2(folder.path, Int32(MNT_DETACH)) }
+        let fixture = try await EngineFixture(in: folder)
         SegmentedFile.hold(fixture, until: OriginGate())
         let task = try await SegmentedFile.run(fixture) { configuration in
             SegmentedFile.once(&configuration)

@@ -13,20 +13,18 @@ import TransferTestSupport
 
     /// A part file in a container of its own, removed with it.
     private final class Scratch {
-        let directory = FileManager.default.temporaryDirectory
-            .appending(path: "transferd-follower-\(UUID())").path
+        private let folder: TestFolder
         let part: PartFile
 
         init() throws {
+            folder = try TestFolder("follower")
             let place = Container.Place("part", tenant: TenantID(UUID()))
             part = try PartFile(
                 place,
                 fence: Fence(rawValue: 1),
-                in: Container(directory: directory)
+                in: Container(directory: folder.path)
             )
         }
-
-        deinit { try? FileManager.default.removeItem(atPath: directory) }
     }
 
     private static func write(_ range: Range<Int>, to part: PartFile) throws {

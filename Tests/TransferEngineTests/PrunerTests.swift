@@ -23,9 +23,11 @@ import TransferTestSupport
         _ store: TransferStore,
         _ body: @Sendable (Pruner) async throws -> Void
     ) async throws {
+        let folder = try TestFolder("pruner")
+        defer { withExtendedLifetime(folder) {} }
         let pruner = try Pruner(
             store: store,
-            container: Container(directory: Self.directory()),
+            container: Container(directory: folder.path),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
                 attempts: .seconds(30 * 24 * 3600)
@@ -39,10 +41,6 @@ import TransferTestSupport
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
         }
-    }
-
-    private static func directory() -> String {
-        FileManager.default.temporaryDirectory.appending(path: "transferd-pruner-\(UUID())").path
     }
 
     private static func partitions(
@@ -107,9 +105,11 @@ import TransferTestSupport
     @Test func makesNothingTwice() async throws {
         let connection = try await TestDatabase.current.connection()
         let store = try await migratedStore(connection)
+        let folder = try TestFolder("pruner")
+        defer { withExtendedLifetime(folder) {} }
         let pruner = try Pruner(
             store: store,
-            container: Container(directory: Self.directory()),
+            container: Container(directory: folder.path),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
                 attempts: .seconds(30 * 24 * 3600)

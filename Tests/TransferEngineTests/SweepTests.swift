@@ -133,12 +133,11 @@ import TransferTestSupport
         try Data([1]).write(to: URL(filePath: file))
         try age(file, true)
         // A link out of the container is not followed.
-        let outside = FileManager.default.temporaryDirectory.appending(path: "outside-\(UUID())")
-        try FileManager.default.createDirectory(at: outside, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: outside) }
-        let victim = outside.appending(path: "b.0000010000000000.part")
-        try Data([1]).write(to: victim)
-        try age(victim.path, true)
+        let outside = try TestFolder("outside")
+        defer { withExtendedLifetime(outside) {} }
+        let victim = "\(outside.path)/b.0000010000000000.part"
+        try Data([1]).write(to: URL(filePath: victim))
+        try age(victim, true)
         try FileManager.default.createSymbolicLink(
             atPath: "\(fixture.directory)/\(fixture.tenant)/link",
             withDestinationPath: outside.path
@@ -146,7 +145,7 @@ import TransferTestSupport
         // Nor is one that is named as a part file, which must not end the walk.
         try FileManager.default.createSymbolicLink(
             atPath: "\(fixture.directory)/\(fixture.tenant)/c.0000010000000000.part",
-            withDestinationPath: victim.path
+            withDestinationPath: victim
         )
         #expect(!doomed.isEmpty)
         try await pruner(fixture).sweepFiles()
@@ -154,7 +153,7 @@ import TransferTestSupport
         for path in kept { #expect(left.contains("\(fixture.tenant)/\(path)"), "\(path)") }
         for path in doomed { #expect(!left.contains("\(fixture.tenant)/\(path)"), "\(path)") }
         #expect(left.contains(stranger))
-        #expect(FileManager.default.fileExists(atPath: victim.path))
+        #expect(FileManager.default.fileExists(atPath: victim))
     }
 
     @Test func bodiesGoWithTheirTask() async throws {

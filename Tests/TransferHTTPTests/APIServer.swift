@@ -20,7 +20,8 @@ struct APIServer: Sendable {
     let store: TransferStore
     let api: TransferAPI
     let client: HTTPClient
-    let containers: String
+    private let folder: TestFolder
+    var containers: String { folder.path }
     let first: Tenant
     let second: Tenant
     let wakes: WakeCounter
@@ -57,16 +58,12 @@ struct APIServer: Sendable {
             pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
             settings: settings
         )
-        let containers = "/tmp/transferd-http-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(
-            atPath: containers,
-            withIntermediateDirectories: true
-        )
-        defer { try? FileManager.default.removeItem(atPath: containers) }
+        let folder = try TestFolder("http")
+        defer { withExtendedLifetime(folder) {} }
         let wakes = WakeCounter()
         let api = TransferAPI(
             store: store,
-            container: try Container(directory: containers),
+            container: try Container(directory: folder.path),
             secrets: SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) },
             uploadBytesMax: 1_000_000,
             bodyBytesMax: bodyBytesMax,
@@ -88,7 +85,7 @@ struct APIServer: Sendable {
                     store: store,
                     api: api,
                     client: HTTPClient(port: port),
-                    containers: containers,
+                    folder: folder,
                     first: first,
                     second: second,
                     wakes: wakes

@@ -25,7 +25,7 @@ package final class NginxServer: Sendable {
         body: OriginBody
     ) async throws {
         let folder = authority.folder
-        try Data(body.bytes).write(to: folder.appending(path: "body"))
+        try Data(body.bytes).write(to: URL(filePath: "\(folder.path)/body"))
         // Listened on here and handed over, as nginx does it between its own versions: so no port
         // has to be guessed, and connections wait until it is there.
         let (listener, port) = try Self.listen()
@@ -46,7 +46,7 @@ package final class NginxServer: Sendable {
                 }
             }
             """
-        try Data(configuration.utf8).write(to: folder.appending(path: "nginx.conf"))
+        try folder.write(configuration, to: "nginx.conf")
         var environment = TestAuthority.environment(folder)
         environment["NGINX"] = "3;"
         guard let path = Self.paths.first(where: { access($0, X_OK) == 0 }) else {
@@ -55,7 +55,7 @@ package final class NginxServer: Sendable {
         program = try SpawnedProgram(
             // Whatever happens to the test, no server outlives it for long.
             ["timeout", "300", path, "-e", "/dev/null", "-c", "\(folder.path)/nginx.conf"],
-            in: folder.path,
+            in: folder,
             environment: environment,
             descriptors: [nil, nil, nil, listener]
         )

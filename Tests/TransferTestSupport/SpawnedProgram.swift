@@ -18,6 +18,8 @@ final class SpawnedProgram: Sendable {
     }
 
     private let identifier: pid_t
+    /// Held until it has ended: it uses files there to its end.
+    private let folder: TestFolder
     private let state = Mutex(State())
 
     /// Starts a program that is looked up in `PATH`.
@@ -30,7 +32,7 @@ final class SpawnedProgram: Sendable {
     /// - Throws: ``Failure`` when it cannot be started.
     init(
         _ arguments: [String],
-        in folder: String,
+        in folder: TestFolder,
         environment: [String: String],
         descriptors: [Int32?]
     ) throws(Failure) {
@@ -45,7 +47,7 @@ final class SpawnedProgram: Sendable {
             }
         }
         // The call that changes the folder of a child is missing in the Glibc module.
-        let words = Self.vector(["env", "-C", folder] + arguments)
+        let words = Self.vector(["env", "-C", folder.path] + arguments)
         let variables = Self.vector(environment.map { "\($0.key)=\($0.value)" })
         defer { for text in words + variables { free(text) } }
         var identifier = pid_t()
@@ -60,6 +62,7 @@ final class SpawnedProgram: Sendable {
         let code = posix_spawnp(&identifier, "env", &actions, &attributes, words, variables)
         guard code == 0 else { throw Failure(code: code) }
         self.identifier = identifier
+        self.folder = folder
         startThread { self.reap() }
     }
 

@@ -39,14 +39,16 @@ package final class TLSServer: Sendable {
             "-cert", certificate.certificatePath, "-key", certificate.keyPath,
         ]
         if case .answer(let response) = mode {
-            try Data(response).write(to: authority.folder.appending(path: Self.fileName))
+            try Data(response).write(
+                to: URL(filePath: "\(authority.folder.path)/\(Self.fileName)")
+            )
             arguments.append("-HTTP")
         }
         let (line, far) = try OutputLog.pair()
         defer { close(far) }
         program = try SpawnedProgram(
             arguments + options,
-            in: authority.folder.path,
+            in: authority.folder,
             environment: TestAuthority.environment(authority.folder),
             descriptors: [far, far, nil]
         )

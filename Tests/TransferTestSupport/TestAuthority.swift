@@ -2,7 +2,7 @@ import Foundation
 
 /// A certificate authority of one test, made by the `openssl` command.
 ///
-/// Its files live in a folder of their own, which is removed with it.
+/// Its files live in a folder of their own, which is removed with it and its servers.
 package final class TestAuthority: Sendable {
     /// A certificate and its key, as files and in PEM.
     package struct Certificate: Sendable {
@@ -23,22 +23,18 @@ package final class TestAuthority: Sendable {
     }
 
     /// Where the files are; servers may be given theirs here, too.
-    let folder: URL
+    let folder: TestFolder
     /// The authority's own certificate in PEM.
     package let certificate: [UInt8]
 
     /// The path of the authority's own certificate.
-    package var certificatePath: String { folder.appending(path: "authority.pem").path }
+    package var certificatePath: String { "\(folder.path)/authority.pem" }
 
     /// Makes the authority's key and certificate.
     package init() async throws {
-        folder = FileManager.default.temporaryDirectory
-            .appending(path: "transferd-authority-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try TestFolder("authority")
         // The command's own configuration differs between systems.
-        try Data("[req]\ndistinguished_name=dn\n[dn]\n".utf8).write(
-            to: folder.appending(path: "openssl.cnf")
-        )
+        try folder.write("[req]\ndistinguished_name=dn\n[dn]\n", to: "openssl.cnf")
         try await Self.openssl(
             in: folder,
             ["req", "-x509", "-subj", "/CN=Test Authority \(UUID().uuidString)", "-days", "2"]
@@ -46,10 +42,8 @@ package final class TestAuthority: Sendable {
                 + ["-keyout", "authority.key", "-out", "authority.pem"]
                 + ["-addext", "basicConstraints=critical,CA:TRUE"]
         )
-        certificate = try Self.bytes(folder.appending(path: "authority.pem"))
+        certificate = try Self.bytes("\(folder.path)/authority.pem")
     }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
 
     /// Issues a certificate.
     ///
@@ -70,9 +64,7 @@ package final class TestAuthority: Sendable {
             in: folder,
             ["req", "-new", "-subj", "/CN=Test", "-keyout", key, "-out", request] + Self.newKey
         )
-        try Data("subjectAltName=\(names)\n".utf8).write(
-            to: folder.appending(path: "\(stem).ext")
-        )
+        try folder.write("subjectAltName=\(names)\n", to: "\(stem).ext")
         let signer =
             isSelfSigned
             ? ["-signkey", key]
@@ -82,20 +74,20 @@ package final class TestAuthority: Sendable {
             ["x509", "-req", "-in", request, "-out", pem, "-days", String(days)] + signer
                 + ["-extfile", "\(stem).ext"]
         )
-        let (certificateURL, keyURL) = (folder.appending(path: pem), folder.appending(path: key))
+        let (certificatePath, keyPath) = ("\(folder.path)/\(pem)", "\(folder.path)/\(key)")
         return Certificate(
-            certificatePath: certificateURL.path,
-            keyPath: keyURL.path,
-            certificate: try Self.bytes(certificateURL),
-            key: try Self.bytes(keyURL)
+            certificatePath: certificatePath,
+            keyPath: keyPath,
+            certificate: try Self.bytes(certificatePath),
+            key: try Self.bytes(keyPath)
         )
     }
 
     /// The environment of `openssl`, with as little of ours as possible.
-    static func environment(_ folder: URL) -> [String: String] {
+    static func environment(_ folder: TestFolder) -> [String: String] {
         [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",
-            "OPENSSL_CONF": folder.appending(path: "openssl.cnf").path,
+            "OPENSSL_CONF": "\(folder.path)/openssl.cnf",
         ]
     }
 
@@ -103,10 +95,10 @@ package final class TestAuthority: Sendable {
         "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
     ]
 
-    private static func openssl(in folder: URL, _ arguments: [String]) async throws {
+    private static func openssl(in folder: TestFolder, _ arguments: [String]) async throws {
         let program = try SpawnedProgram(
             ["openssl"] + arguments,
-            in: folder.path,
+            in: folder,
             environment: environment(folder),
             descriptors: [nil, nil, nil]
         )
@@ -116,5 +108,7 @@ package final class TestAuthority: Sendable {
         }
     }
 
-    private static func bytes(_ url: URL) throws -> [UInt8] { Array(try Data(contentsOf: url)) }
+    private static func bytes(_ path: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(filePath: path)))
+    }
 }

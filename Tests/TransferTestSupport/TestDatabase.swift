@@ -25,6 +25,8 @@ package final class TestDatabase: Sendable {
     package let loop: EventLoop
     private let pools = Mutex<[ConnectionPool]>([])
     private let connections = Mutex<[Connection]>([])
+    /// Whether each of what was made for the test is there still.
+    private let presences = Mutex<[@Sendable () -> Bool]>([])
 
     private init(url: String, schema: String, loop: EventLoop) {
         self.schema = schema
@@ -65,6 +67,11 @@ package final class TestDatabase: Sendable {
         return connection
     }
 
+    /// Has the test fail when somebody holds `object` on after its end, such as the object itself.
+    package func expectsRelease(of object: some AnyObject & Sendable) {
+        presences.withLock { $0.append { [weak object] in object != nil } }
+    }
+
     /// Runs `body` with a new schema, and drops it afterwards.
     static func withSchema(_ body: @Sendable () async throws -> Void) async throws {
         let cluster = TestDatabaseCluster.shared
@@ -77,7 +84,11 @@ package final class TestDatabase: Sendable {
         try await cluster.execute("CREATE SCHEMA \(Query.quoted(identifier: name))")
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await $bound.withValue(database) { try await body() })
+            try await $bound.withValue(database) { try await body() }
+            try await eventually("nobody holds any more what the test has made") {
+                !database.presences.withLock { $0.contains { $0() } }
+            }
+            outcome = .success(())
         } catch {
             outcome = .failure(error)
         }

@@ -4,7 +4,7 @@ import Glibc
 /// A real pooler that gives out sessions by the transaction: pgbouncer as a child process, on a
 /// socket of its own.
 package final class TransactionPooler: Sendable {
-    private let folder: String
+    private let folder: TestFolder
     private let program: SpawnedProgram
 
     private static let paths = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"]
@@ -19,47 +19,41 @@ package final class TransactionPooler: Sendable {
         user: String,
         database: String
     ) async throws {
-        let folder = "/tmp/transferd-pooler-\(UUID().uuidString.lowercased())"
+        let folder = try TestFolder("pooler")
         guard let path = Self.paths.first(where: { access($0, X_OK) == 0 }) else {
             throw NeverHappened(what: "pgbouncer is there (apt-get install pgbouncer)")
         }
         let files = FileManager.default
-        try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
         // It refuses to be root, and makes its socket as the account it becomes.
-        try files.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder)
+        try files.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
         let configuration = """
             [databases]
             pooled = host=\(server) user=\(user) dbname=\(database)
             [pgbouncer]
-            unix_socket_dir = \(folder)
+            unix_socket_dir = \(folder.path)
             unix_socket_mode = 0777
             listen_addr =
             auth_type = any
             pool_mode = transaction
             default_pool_size = \(Self.sessionsMax)
             """
-        let file = "\(folder)/pgbouncer.ini"
-        try configuration.write(toFile: file, atomically: true, encoding: .utf8)
+        try folder.write(configuration, to: "pgbouncer.ini")
         let account = geteuid() == 0 ? ["-u", "postgres"] : []
         self.folder = folder
         program = try SpawnedProgram(
             // Whatever happens to the test, no pooler outlives it for long.
-            ["timeout", "300", path, "-q"] + account + [file],
+            ["timeout", "300", path, "-q"] + account + ["\(folder.path)/pgbouncer.ini"],
             in: folder,
             environment: [:],
             descriptors: [nil, nil, nil]
         )
         try await eventually("the pooler listens") {
-            files.fileExists(atPath: "\(folder)/.s.PGSQL.6432")
+            files.fileExists(atPath: "\(folder.path)/.s.PGSQL.6432")
         }
     }
 
-    deinit {
-        program.terminate()
-        // A directory that stays is no harm to the result of a test.
-        try? FileManager.default.removeItem(atPath: folder)
-    }
+    deinit { program.terminate() }
 
     /// Leads through it.
-    package var url: String { "host=\(folder) port=6432 dbname=pooled user=any" }
+    package var url: String { "host=\(folder.path) port=6432 dbname=pooled user=any" }
 }
