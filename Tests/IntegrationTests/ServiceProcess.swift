@@ -19,6 +19,8 @@ final class ServiceProcess: Sendable {
 
     let announcement: Announcement
     private let process: ChildProcess
+    /// Whose end is that of the database, too.
+    private let directory: DataDirectory
 
     /// Starts the service in `directory` and waits until it listens.
     ///
@@ -32,6 +34,7 @@ final class ServiceProcess: Sendable {
         nameServer: NameServer? = nil,
         log otherLog: String? = nil
     ) async throws {
+        self.directory = directory
         let log = try otherLog ?? directory.log()
         process = try Program.start(
             ["serve", "--port", "0", "--allow-network", "127.0.0.0/8"] + directory.options
