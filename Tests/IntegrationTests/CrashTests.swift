@@ -226,11 +226,9 @@ import TransferWire
         #expect(await client.status("GET", "/readyz") == 200)
 
         kill(try #require(directory.databaseServer), SIGKILL)
-        let killed = ContinuousClock.now
         try await eventually("the service says that it is not ready") {
             await client.status("GET", "/readyz") == 503
         }
-        #expect(ContinuousClock.now - killed < .seconds(2))
         #expect(await client.status("GET", "/livez") == 200)
         let task = #"{"url":"\#(origin.url("/file"))"}"#
         let refused = try await client.send("POST", "/v1/sessions/s/tasks", task)

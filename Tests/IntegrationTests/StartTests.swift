@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Testing
+import TransferTestSupport
 
 /// What the program says and makes when it starts.
 @Suite(.timeLimit(.minutes(5))) struct StartTests {
@@ -64,9 +65,17 @@ import Testing
     }
 
     @Test func namesEveryWrongSettingAtOnce() async throws {
-        let run = try await Program.run([
-            "serve", "--port", "70000", "--concurrency", "0", "--allow-network", "nonsense",
-        ])
-        #expect(run.status != 0)
+        let folder = try TestFolder("integration")
+        let log = "\(folder.path)/log"
+        let program = try Program.start(
+            ["serve", "--port", "70000", "--concurrency", "0", "--allow-network", "nonsense"],
+            log: log
+        )
+        #expect(await program.status() != 0)
+        let text = try String(contentsOfFile: log, encoding: .utf8)
+        for name in ["TRANSFERD_PORT", "TRANSFERD_CONCURRENCY", "TRANSFERD_ALLOW_NETWORKS"] {
+            #expect(text.contains(name))
+        }
+        withExtendedLifetime(folder) {}
     }
 }
