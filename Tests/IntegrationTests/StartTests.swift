@@ -64,6 +64,19 @@ import TransferTestSupport
         #expect(await service.terminate() == 0)
     }
 
+    /// What these tests themselves rest on: the end of the directory is that of its database.
+    @Test func aServiceHoldsItsDirectory() async throws {
+        weak var directory: DataDirectory?
+        let service: ServiceProcess
+        do {
+            let new = try DataDirectory()
+            directory = new
+            service = try await ServiceProcess(in: new)
+        }
+        #expect(directory != nil)
+        #expect(await service.terminate() == 0)
+    }
+
     @Test func namesEveryWrongSettingAtOnce() async throws {
         let folder = try TestFolder("integration")
         let log = "\(folder.path)/log"
