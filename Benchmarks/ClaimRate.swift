@@ -18,7 +18,7 @@ struct ClaimRate {
 
     /// How a task ends.
     private enum Path: String, CaseIterable {
-        /// Published and then completed, in two transactions and with two events.
+        /// Published and then completed, with two events.
         case download
         /// Completed at once.
         case upload
@@ -28,8 +28,8 @@ struct ClaimRate {
     private enum Order: String, CaseIterable {
         /// One after the other.
         case inTurn = "in turn"
-        /// As in the engine: what was claimed is published while what was published is completed and
-        /// the next is claimed.
+        /// As in the engine: what was claimed is published and what was published is completed in one
+        /// transaction, while the next is claimed.
         case overlapped
 
         /// Connections of a peer that does the like.
@@ -87,12 +87,12 @@ struct ClaimRate {
         while true {
             let claims = try await claim(database, worker)
             guard !claims.isEmpty else { return count }
-            let published = try await publish(claims, database, path)
-            count += try await end(published, database, path)
+            count +=
+                try await path == .download ? database.complete(claims) : database.answer(claims)
         }
     }
 
-    /// The same with three calls at once, each for other tasks.
+    /// The same with two calls at once, each for other tasks.
     private func drain(
         _ database: Database,
         _ worker: WorkerIdentity,
@@ -102,11 +102,16 @@ struct ClaimRate {
         var claimed = try await claim(database, worker)
         var published: [TaskClaim] = []
         while !claimed.isEmpty || !published.isEmpty {
-            let batch = claimed
             async let next = claim(database, worker)
-            async let moved = publish(batch, database, path)
-            count += try await end(published, database, path)
-            (claimed, published) = try await (next, moved)
+            switch path {
+            case .download:
+                let turn = try await database.publish(claimed, concluding: published)
+                published = turn.published
+                count += turn.ended
+            case .upload:
+                count += try await database.answer(claimed)
+            }
+            claimed = try await next
         }
         return count
     }
@@ -117,21 +122,5 @@ struct ClaimRate {
             claims += try await database.claim(Self.batch, by: worker)
         }
         return claims
-    }
-
-    private func publish(
-        _ claims: [TaskClaim],
-        _ database: Database,
-        _ path: Path
-    ) async throws -> [TaskClaim] {
-        path == .download ? try await database.publish(claims) : claims
-    }
-
-    private func end(
-        _ claims: [TaskClaim],
-        _ database: Database,
-        _ path: Path
-    ) async throws -> Int {
-        try await path == .download ? database.conclude(claims) : database.answer(claims)
     }
 }

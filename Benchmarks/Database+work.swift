@@ -85,13 +85,18 @@ extension Database {
 
     /// Ends downloads as the engine does: past the point of no return, then for good.
     func complete(_ claims: [TaskClaim]) async throws -> Int {
-        try await conclude(try await publish(claims))
+        let published = try await publish(claims).published
+        return try await publish([], concluding: published).ended
     }
 
-    /// Moves downloads past the point of no return and returns those that are.
-    func publish(_ claims: [TaskClaim]) async throws -> [TaskClaim] {
-        guard !claims.isEmpty else { return [] }
-        let published = try await store.publish(
+    /// Moves downloads past the point of no return and ends published ones, in one transaction.
+    ///
+    /// - Returns: those that are published now, and how many were ended.
+    func publish(
+        _ claims: [TaskClaim],
+        concluding published: [TaskClaim] = []
+    ) async throws -> (published: [TaskClaim], ended: Int) {
+        let changed = try await store.publish(
             claims.map { claim in
                 Publication(
                     task: claim.task,
@@ -104,15 +109,8 @@ extension Database {
                     result: Self.result,
                     metrics: AttemptMetrics()
                 )
-            }
-        )
-        return claims.filter { published.contains($0.task) }
-    }
-
-    /// Ends published downloads and returns how many.
-    func conclude(_ claims: [TaskClaim]) async throws -> Int {
-        try await store.conclude(
-            claims.map { claim in
+            },
+            concluding: published.map { claim in
                 Conclusion(
                     task: claim.task,
                     fence: claim.fence,
@@ -120,7 +118,11 @@ extension Database {
                     metrics: AttemptMetrics()
                 )
             }
-        ).count
+        )
+        return (
+            claims.filter { changed.contains($0.task) },
+            published.count { changed.contains($0.task) }
+        )
     }
 
     /// Ends uploads and returns how many.

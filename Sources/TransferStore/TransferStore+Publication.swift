@@ -3,20 +3,15 @@ import Postgres
 package import TransferModel
 
 extension TransferStore {
-    /// Moves attempts whose part file is whole and durable past the point of no return.
+    /// Moves attempts whose part file is whole and durable past the point of no return, and ends
+    /// others of other tasks, in one transaction.
     ///
     /// - Returns: the tasks whose publication of that fence now exists, also when an earlier call
-    ///   with an unknown outcome made it; the part files of all others are to be removed.
-    package func publish(_ publications: [Publication]) async throws(StoreError) -> Set<TaskID> {
-        try await publish(publications, concluding: [])
-    }
-
-    /// Publishes, and ends other attempts and publications, in one transaction.
-    ///
-    /// - Returns: the tasks of both that were changed, as ``publish(_:)`` and ``conclude(_:)`` tell.
+    ///   with an unknown outcome made it, and those that were concluded; the part files of all
+    ///   others are to be looked after.
     package func publish(
         _ publications: [Publication],
-        concluding conclusions: [Conclusion]
+        concluding conclusions: [Conclusion] = []
     ) async throws(StoreError) -> Set<TaskID> {
         // Rows of tasks are locked first and the counters of sessions last, as everywhere.
         let queries =

@@ -233,10 +233,10 @@ extension PutSessionResult {
 
 extension Publication {
     /// What an attempt publishes whose part file is whole.
-    init(of claim: TaskClaim) {
+    init(of claim: TaskClaim, fence: Fence? = nil) {
         self.init(
             task: claim.task,
-            fence: claim.fence,
+            fence: fence ?? claim.fence,
             partFence: claim.fence,
             tenant: claim.tenant,
             session: claim.session,

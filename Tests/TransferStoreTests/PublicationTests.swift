@@ -1,0 +1,99 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct PublicationTests {
+    private static func completed(_ claim: TaskClaim, fence: Fence? = nil) -> Conclusion {
+        Conclusion(task: claim.task, fence: fence ?? claim.fence, verdict: .completed)
+    }
+
+    @Test func whatIsPublishedAndWhatEndsIsJudgedOneByOne() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(4)
+        let claims = try await fixture.claim()
+        try await fixture.publish(Array(claims[..<2]))
+        let stale = Fence(rawValue: 1)
+        let changed = try await fixture.store.publish(
+            [Publication(of: claims[2]), Publication(of: claims[3], fence: stale)],
+            concluding: [Self.completed(claims[0]), Self.completed(claims[1], fence: stale)]
+        )
+        #expect(changed == [claims[0].task, claims[2].task])
+        #expect(
+            try await fixture.states(claims.map(\.task)) == [
+                .completed, .running, .running, .running,
+            ]
+        )
+        #expect(try await fixture.count("SELECT count(*) AS count FROM publication") == 2)
+        // As after an answer that was lost: what is published is told again, what has ended not.
+        let again = try await fixture.store.publish(
+            [Publication(of: claims[2])],
+            concluding: [Self.completed(claims[0])]
+        )
+        #expect(again == [claims[2].task])
+        #expect(try await fixture.store.publish([], concluding: []).isEmpty)
+        try await fixture.checkInvariants()
+    }
+
+    /// What is refused of one takes the other with it, and whoever sent both tries them by halves.
+    @Test func bothHappenOrNeither() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(2)
+        let claims = try await fixture.claim()
+        // PostgreSQL's jsonb cannot hold NUL.
+        let refused = Conclusion(
+            task: claims[1].task,
+            fence: claims[1].fence,
+            verdict: .failed(TransferFailure(.poison, "\u{0}"))
+        )
+        await #expect(throws: StoreError.self) {
+            try await fixture.store.publish([Publication(of: claims[0])], concluding: [refused])
+        }
+        #expect(try await fixture.count("SELECT count(*) AS count FROM publication") == 0)
+        try await fixture.checkInvariants()
+    }
+
+    /// Two workers in turns, while sessions are invalidated: nobody waits for each other in vain.
+    @Test func turnsAndInvalidationsDoNotBlockEachOther() async throws {
+        let fixture = try await StoreFixture(connectionsMax: 8)
+        for round in 0..<5 {
+            let identifiers = (0..<4).map { "round-\(round)-\($0)" }
+            for identifier in identifiers {
+                try await fixture.putSession(identifier)
+                try await fixture.submit(50, to: identifier)
+            }
+            let claims = try await fixture.claim(200)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for identifier in identifiers {
+                    group.addTask {
+                        _ = try await fixture.store.invalidateSession(
+                            tenant: fixture.tenant,
+                            identifier: identifier
+                        )
+                    }
+                }
+                for part in 0..<2 {
+                    let mine = claims.enumerated().filter { $0.offset % 2 == part }.map(\.element)
+                    group.addTask {
+                        var published: [TaskClaim] = []
+                        for turn in 0...5 {
+                            let next = Array(mine.dropFirst(turn * 20).prefix(20))
+                            let changed = try await fixture.store.publish(
+                                next.reversed().map { Publication(of: $0) },
+                                concluding: published.map { Self.completed($0) }
+                            )
+                            published = next.filter { changed.contains($0.task) }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try await fixture.store.continueInvalidations()
+        #expect(try await fixture.count("SELECT count(*) AS count FROM attempt") == 0)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM publication") == 0)
+        try await fixture.checkInvariants()
+    }
+}
