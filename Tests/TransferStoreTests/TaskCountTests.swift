@@ -122,6 +122,31 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// As on a database of before, whose tasks the migration counts.
+    @Test func whatWasThereBeforeIsCountedOnce() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit(7) { task, index in
+            if index == 0 { task.autostart = false }
+            if index == 1 { task.earliestBeginAt = Date() + 3600 }
+        }
+        let claims = try await fixture.claim(4)
+        try await fixture.publish([claims[0]])
+        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        try await fixture.conclude([claims[2]], .retry(StoreFixture.failure, after: .seconds(60)))
+        let before = try await counts(fixture)
+        let path = "\(StoreFixture.migrationsFolder)/0032_task_counts.up.sql"
+        let migration = try String(contentsOfFile: path, encoding: .utf8)
+        let begin = try #require(migration.range(of: "INSERT INTO task_move"))
+        _ = try await fixture.aside.execute(
+            "TRUNCATE task_move, session_task_count, tenant_task_count"
+        )
+        _ = try await fixture.aside.execute(
+            Query(stringLiteral: String(migration[begin.lowerBound...]))
+        )
+        #expect(try await counts(fixture) == before)
+        try await fixture.checkInvariants()
+    }
+
     /// Readers, writers and those who fold at the same time.
     @Test func noMoveIsFoldedTwiceOrNever() async throws {
         let fixture = try await StoreFixture()
