@@ -60,6 +60,13 @@ package final class CurlLoop: Sendable {
         return transfer
     }
 
+    /// Ends a transfer that is not to begin any more: its sink's `finish` follows with `cancelled`, on
+    /// the loop's thread as always, and no connection is opened.
+    package func refuse(_ sink: any CurlSink) {
+        let isPosted = post { sink.finish(.failure(CurlError(.cancelled))) }
+        if !isPosted { sink.finish(.failure(CurlError(.cancelled))) }
+    }
+
     /// Ends the thread, and what still runs with `cancelled`.
     ///
     /// A second call does nothing.

@@ -15,6 +15,8 @@ final class ActiveAttempts: Sendable {
         var connections = ConnectionSlots()
         /// Attempts that begin as soon as there is a connection for them, in this order.
         var waiting: [any TransferAttempt] = []
+        /// Attempts that were abandoned before there was a connection for them, and are just ending.
+        var dismissed: Set<Fence> = []
         /// What was stored of each attempt's progress, but for those that never lasted.
         var stored: [Fence: Stored] = [:]
         /// How fast each attempt is, and what was told of it in events.
@@ -111,7 +113,7 @@ final class ActiveAttempts: Sendable {
             state.paces[claim.fence] = nil
             if let place = state.waiting.firstIndex(where: { $0.claim.fence == claim.fence }) {
                 state.waiting.remove(at: place)
-            } else {
+            } else if state.dismissed.remove(claim.fence) == nil {
                 state.connections.end(claim.fence, claim.flow)
             }
             return (state.postponed.removeValue(forKey: claim.task), nextMoves(&state))
@@ -153,8 +155,20 @@ final class ActiveAttempts: Sendable {
         }
     }
 
-    /// Begins what waits where more is allowed than when it came.
-    func beginWaiting() {
+    /// Begins what waits where more is allowed than when it came, and gives back what waits at hosts
+    /// that are in none of `shards`: also what came after they had changed hands, as from a wait for
+    /// a credential, for there is never a connection for it here.
+    func beginWaiting(in shards: Set<Shard>) {
+        abandon(
+            state.withLock { state in
+                state.waiting.filter { !shards.contains($0.claim.lane.shard) }
+            }
+        )
+    }
+
+    /// Stops attempts; those that have not begun end now, without a connection.
+    func abandon(_ attempts: [any TransferAttempt]) {
+        for attempt in attempts { attempt.abandon() }
         let moves = state.withLock { state in nextMoves(&state) }
         moves.make()
     }
@@ -164,6 +178,12 @@ final class ActiveAttempts: Sendable {
         guard !state.waiting.isEmpty else { return moves }
         var full: Set<Flow> = []
         state.waiting.removeAll { attempt in
+            guard !attempt.connections.isAbandoned else {
+                // It makes no request, and so needs no connection to end.
+                state.dismissed.insert(attempt.claim.fence)
+                moves.beginning.append(attempt)
+                return true
+            }
             let flow = attempt.claim.flow
             guard !full.contains(flow) else { return false }
             guard state.connections.begin(place(attempt.claim)) else {
@@ -179,22 +199,19 @@ final class ActiveAttempts: Sendable {
         return moves
     }
 
-    /// Asks attempts at hosts in `shards` for all connections beyond their first, and gives back those
-    /// that have not begun.
+    /// Asks attempts at hosts in `shards` for all connections beyond their first.
     ///
-    /// - Returns: whether there is nothing more of either.
+    /// - Returns: whether none has any more, and none waits for its first.
     func withdraw(from shards: Set<Shard>) -> Bool {
-        let (giving, waiting) = state.withLock { state in
+        let (giving, isDone) = state.withLock { state in
             let givers = state.connections.withdraw { shards.contains($0.shard) }
-            return (
-                givers.compactMap { state.attempts[$0] },
-                state.waiting.filter { shards.contains($0.claim.lane.shard) }
-            )
+            let isDone =
+                !state.connections.hasExtra { shards.contains($0.shard) }
+                && !state.waiting.contains { shards.contains($0.claim.lane.shard) }
+            return (givers.compactMap { state.attempts[$0] }, isDone)
         }
         for attempt in giving { attempt.yieldConnection() }
-        for attempt in waiting { attempt.abandon() }
-        return waiting.isEmpty
-            && state.withLock { !$0.connections.hasExtra { shards.contains($0.shard) } }
+        return isDone
     }
 
     /// Puts an attempt off until another one of its task, which was taken away from this worker

@@ -87,7 +87,7 @@ struct Claimer {
                 let opened = reachability.takeOpened()
                 if !opened.isEmpty { try await store.release(lanes: opened) }
                 try await tendShards(&queue)
-                active.beginWaiting()
+                active.beginWaiting(in: scheduler.with { $0.shards })
                 try await fill(&queue)
                 wakeAfterRest(&queue)
             } catch {

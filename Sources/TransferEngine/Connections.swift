@@ -16,7 +16,8 @@ final class Connections: Sendable {
     /// Whether the attempt is to make no further request.
     var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
-    /// Sends the next request of a connection.
+    /// Sends the next request of a connection, unless the attempt was abandoned: then it ends as if
+    /// that had been cancelled.
     func start(
         _ request: CurlRequest,
         as connection: Int = 0,
@@ -24,7 +25,11 @@ final class Connections: Sendable {
         sink: any CurlSink
     ) {
         var request = request
-        request.sharedRates = state.withLock { $0.rates }
+        let isRefused = state.withLock { state in
+            request.sharedRates = state.rates
+            return state.isAbandoned
+        }
+        guard !isRefused else { return loop.refuse(sink) }
         let transfer = loop.start(request, sink: sink)
         let (isAbandoned, rates) = state.withLock { state in
             state.transfers[connection] = transfer

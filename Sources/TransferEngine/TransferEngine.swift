@@ -111,7 +111,7 @@ package struct TransferEngine: Service {
     /// Drops every running attempt, because they belong to others now.
     package func dropAttempts() {
         let (running, postponed) = active.takeAll()
-        for attempt in running { attempt.abandon() }
+        active.abandon(running)
         for claim in postponed { scheduler.with { $0.ended(claim.fence, bytes: 0) } }
     }
 
@@ -149,7 +149,7 @@ package struct TransferEngine: Service {
 
     /// Stops the running attempts and waits until each is back in the queue or published.
     private func giveBack() async {
-        for attempt in active.close() { attempt.abandon() }
+        active.abandon(active.close())
         while active.count > 0 || publisher.backlog > 0 {
             do {
                 try await Task.sleep(for: .milliseconds(10))
@@ -252,7 +252,7 @@ package struct TransferEngine: Service {
         let dropped = active.drop(postponed: revoked)
         for claim in dropped { scheduler.with { $0.ended(claim.fence, bytes: 0) } }
         let running = active.attempts(revoked)
-        for attempt in running { attempt.abandon() }
+        active.abandon(running)
         let ended = revocations.ended(
             revoked,
             running: Set(running.map(\.claim.fence)),

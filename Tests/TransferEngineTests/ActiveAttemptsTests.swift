@@ -1,3 +1,4 @@
+import Curl
 import Foundation
 import Synchronization
 import Testing
@@ -22,7 +23,10 @@ import TransferTestSupport
         func begin() { state.withLock { $0.hasBegun = true } }
         func yieldConnection() { state.withLock { $0.wanted += 1 } }
         func gaveUp() { state.withLock { $0.wanted -= 1 } }
-        func abandon() { state.withLock { $0.isAbandoned = true } }
+        func abandon() {
+            state.withLock { $0.isAbandoned = true }
+            connections.abandon()
+        }
     }
 
     private static let task = TaskID(UUID())
@@ -210,7 +214,7 @@ import TransferTestSupport
         #expect(attempts.map(\.hasBegun) == [true, true, true, false, false])
         perHost.withLock { $0 = 2 }
         #expect(!attempts[3].hasBegun)
-        active.beginWaiting()
+        active.beginWaiting(in: Set(Shard.all))
         #expect(attempts.map(\.hasBegun) == [true, true, true, true, false])
         // One that never began leaves no connection behind.
         #expect(active.remove(attempts[4].claim) == nil)
@@ -224,9 +228,72 @@ import TransferTestSupport
         for attempt in attempts { #expect(active.insert(attempt)) }
         let shard = Lane(key: 7).shard
         #expect(!active.withdraw(from: [shard]))
+        active.beginWaiting(in: Set(Shard.all).subtracting([shard]))
         #expect(attempts.map(\.isAbandoned) == [false, true])
-        _ = active.remove(attempts[1].claim)
         #expect(active.withdraw(from: [shard]))
+    }
+
+    /// An attempt that had waited for something else finds its host in other hands.
+    @Test func whatComesAfterAHostHasChangedHandsIsGivenBack() {
+        let shard = Lane(key: 7).shard
+        let active = ActiveAttempts(connectionsMax: 8) {
+            ConnectionSlots.Place(flow: $0.flow, perHost: $0.lane.shard == shard ? 0 : 4)
+        }
+        #expect(active.withdraw(from: [shard]))
+        let late = Running(Self.claim(1, of: TaskID(UUID()), lane: 7))
+        #expect(active.insert(late))
+        #expect(!late.hasBegun)
+        // Its host is here, and all its connections are taken: it waits.
+        active.beginWaiting(in: [shard])
+        #expect(!late.isAbandoned)
+        active.beginWaiting(in: [])
+        // It begins only to end, and never had a connection.
+        #expect(late.isAbandoned && late.hasBegun)
+        _ = active.remove(late.claim)
+        #expect(active.count == 0)
+    }
+
+    @Test func whatIsAbandonedBeforeItHasBegunEndsWithoutAConnection() {
+        let active = Self.active(8, perHost: 1)
+        let attempts = (1...3).map { Running(Self.claim(Int64($0), of: TaskID(UUID()), lane: 7)) }
+        for attempt in attempts { #expect(active.insert(attempt)) }
+        active.abandon([attempts[1]])
+        #expect(attempts.map(\.hasBegun) == [true, true, false])
+        // Its end gives nobody a connection that it never had.
+        _ = active.remove(attempts[1].claim)
+        #expect(!attempts[2].hasBegun)
+        _ = active.remove(attempts[0].claim)
+        #expect(attempts[2].hasBegun)
+    }
+
+    @Test func anAbandonedAttemptMakesNoRequest() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let loop = try CurlLoop(name: "abandoned")
+        defer { loop.stop() }
+        let connections = Connections()
+        connections.abandon()
+        let request = CurlRequest(url: origin.url("/never"), egress: EgressGuard { _ in true })
+        let result = await withCheckedContinuation { continuation in
+            connections.start(request, on: loop, sink: EndSink(continuation))
+        }
+        #expect(throws: CurlError.self) { try result.get() }
+        #expect(origin.log.now.requests(at: "/never").isEmpty)
+    }
+
+    private final class EndSink: CurlSink {
+        private let continuation: CheckedContinuation<Result<CurlSummary, CurlError>, Never>
+
+        init(_ continuation: CheckedContinuation<Result<CurlSummary, CurlError>, Never>) {
+            self.continuation = continuation
+        }
+
+        func receive(head: ResponseHead) -> SinkVerdict { .proceed }
+        func receive(body: UnsafeRawBufferPointer) -> SinkVerdict { .proceed }
+
+        func finish(_ result: Result<CurlSummary, CurlError>) {
+            continuation.resume(returning: result)
+        }
     }
 
     @Test func connectionsAreGivenUpBeforeAHostChangesHands() {

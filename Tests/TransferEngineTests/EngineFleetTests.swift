@@ -66,6 +66,34 @@ import TransferTestSupport
         fixture.expectNoParts()
     }
 
+    /// A worker that has claimed ahead of its connections lets go of its hosts all the same, and each
+    /// task runs at one of them.
+    @Test func hostsOfManySmallFilesChangeHands() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/small", .response(body: Self.body))
+        let change: @Sendable (inout EngineConfiguration) -> Void = { $0.connectionsPerHost = 1 }
+        var ids: [TaskID] = []
+        for shard in Shard.all {
+            for _ in 0..<24 {
+                ids.append(
+                    try await fixture.submit(fixture.origin.url("/small")) {
+                        $0.lane = Lane(key: shard.lanes.lowerBound)
+                    }
+                )
+            }
+        }
+        let all = ids
+        try await fixture.withEngine(change) { _ in
+            await fixture.origin.log.arrived(100, at: "/small")
+            try await fixture.withEngine(change) { _ in
+                try await eventually("each has its share") { try await shares() == [32, 32] }
+            }
+            try await fixture.expectCompletion(all)
+        }
+        #expect(try await running().isEmpty)
+        fixture.expectNoParts()
+    }
+
     /// How many shards each worker has.
     private func shares() async throws -> [Int64] {
         let connection = try await TestDatabase.current.connection()
