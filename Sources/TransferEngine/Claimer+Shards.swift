@@ -15,11 +15,16 @@ extension Claimer {
             scheduler.with { $0.own([], foreign: [:]) }
         }
         let lease = try await store.leaseShards(incarnation: incarnation)
+        let isCounting = scheduler.with { schedule in
+            !schedule.foreign.isEmpty || !lease.shards.isSubset(of: schedule.shards)
+        }
+        let foreign =
+            isCounting ? try await store.foreignAttempts(inShardsOf: incarnation) : [:]
         let (leaving, isMore) = scheduler.with { schedule in
             let leaving = schedule.surplus(of: lease.shards, beyond: lease.share)
             let mine = lease.shards.subtracting(leaving)
             let isMore = !mine.isSubset(of: schedule.shards)
-            schedule.own(mine, foreign: lease.foreign, hosts: lease.hosts)
+            schedule.own(mine, foreign: foreign, hosts: lease.hosts)
             return (leaving, isMore)
         }
         if isMore { queue.isStale = true }

@@ -10,6 +10,9 @@ import TransferModel
 struct ForgottenAttempts {
     private static let looksMin = 10
     private static let ageMin: Duration = .seconds(60)
+    /// Rests are so many times as long as the look before. It reads, under an old snapshot, all that
+    /// the worker has run since.
+    private static let restFactor = 99
 
     private struct Sighting {
         var looks = 0
@@ -19,15 +22,20 @@ struct ForgottenAttempts {
     }
 
     private var sightings: [Fence: Sighting] = [:]
+    /// When another look is due.
+    private(set) var dueAt: ContinuousClock.Instant?
 
-    /// Takes note of attempts that are in the database and not here.
+    /// Takes note of attempts that are in the database and not here, after a look that began at
+    /// `start`.
     ///
     /// - Returns: those that were forgotten.
     mutating func look(
         _ unknown: [Fence],
         isAnyBeingStored: Bool,
+        from start: ContinuousClock.Instant,
         at now: ContinuousClock.Instant
     ) -> Set<Fence> {
+        dueAt = now + (now - start) * Self.restFactor
         var next: [Fence: Sighting] = [:]
         var forgotten: Set<Fence> = []
         for fence in unknown {

@@ -7,6 +7,9 @@ package import TransferStore
 /// Every instance has one; an advisory lock lets one of them do it at a time.
 package struct TaskCounter: Service {
     private static let interval: Duration = .seconds(1)
+    /// Rests are at least so many times as long as the work before, which under an old snapshot passes
+    /// over all moves that were folded since.
+    private static let restFactor = 19
 
     private let store: TransferStore
     private let logger: Logger
@@ -19,13 +22,15 @@ package struct TaskCounter: Service {
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
+                let start = ContinuousClock.now
                 do throws(StoreError) {
                     while try await store.foldMoves() == TransferStore.foldMax {}
                 } catch {
                     // The counts are right without it.
                     logger.debug("moves of tasks not folded", metadata: ["error": "\(error)"])
                 }
-                do { try await Task.sleep(for: Self.interval.jittered) } catch { return }
+                let rest = max(Self.interval, (.now - start) * Self.restFactor)
+                do { try await Task.sleep(for: rest.jittered) } catch { return }
             }
         }
     }

@@ -61,6 +61,8 @@ extension TransferEngine {
     /// Looks after what is this worker's in the database and unknown here, because the answer that
     /// told of it was lost with its connection.
     private func heedForgotten(_ forgotten: inout ForgottenAttempts) async throws(StoreError) {
+        let start = ContinuousClock.now
+        if let dueAt = forgotten.dueAt, start < dueAt { return }
         // Asked before, so that what ends meanwhile counts as being stored.
         let isAnyBeingStored = publisher.backlog > 0
         let holdings = try await store.holdings(incarnation: identity.incarnation)
@@ -70,6 +72,7 @@ extension TransferEngine {
             (attempts.map(\.fence) + holdings.publications.map(\.fence))
                 .filter { !known.contains($0) },
             isAnyBeingStored: isAnyBeingStored || publisher.backlog > 0,
+            from: start,
             at: .now
         )
         for attempt in attempts where gone.contains(attempt.fence) {

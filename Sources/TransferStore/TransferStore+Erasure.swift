@@ -27,25 +27,36 @@ extension TransferStore {
             """
             WITH \(Self.erasable),
             gone AS (
-                DELETE FROM resume_data r USING task t, erasable e
-                WHERE t.session_id = e.session_id AND r.source_task_id = t.id
-                RETURNING r.part_fence, r.source_task_id
+                DELETE FROM resume_data WHERE id = ANY (ARRAY(
+                    SELECT r.id
+                    FROM resume_data r CROSS JOIN LATERAL (
+                        SELECT t.session_id FROM task t WHERE t.id = r.source_task_id LIMIT 1) t
+                    -- Decided before anything is read.
+                    WHERE EXISTS (SELECT 1 FROM erasable)
+                        AND t.session_id IN (SELECT e.session_id FROM erasable e)))
+                RETURNING part_fence, source_task_id
             )
             INSERT INTO abandoned_part (fence, task_id)
             SELECT part_fence, source_task_id FROM gone ON CONFLICT (fence) DO NOTHING
             """,
             """
             WITH \(Self.erasable)
-            SELECT t.id, t.tenant_id, t.upload_is_staged,
-                t.kind = 'download' AND t.destination_path IS NULL AS has_result
-            FROM erasable e JOIN task t ON t.session_id = e.session_id
-            -- 1. A worker that still has to stop, and whoever removes a part file, need the row;
-            -- 2. so does a task elsewhere that goes on with a part file from here.
-            WHERE NOT EXISTS (SELECT 1 FROM revocation r WHERE r.task_id = t.id)
-                AND NOT EXISTS (SELECT 1 FROM abandoned_part b
-                    WHERE b.task_id = t.id OR b.source_task_id = t.id)
-                AND NOT EXISTS (SELECT 1 FROM partial x WHERE x.source_task_id = t.id)
-            ORDER BY t.id LIMIT \(Self.erasureTasksMax)
+            SELECT t.id, t.tenant_id, t.upload_is_staged, t.has_result
+            -- In no order, or all tasks of all sessions might be read in it for those of a few.
+            FROM erasable e CROSS JOIN LATERAL (
+                SELECT t.id, t.tenant_id, t.upload_is_staged,
+                    t.kind = 'download' AND t.destination_path IS NULL AS has_result
+                FROM task t
+                -- 1. A worker that still has to stop, and whoever removes a part file, need the
+                -- row; 2. so does a task elsewhere that goes on with a part file from here.
+                WHERE t.session_id = e.session_id
+                    AND NOT EXISTS (SELECT 1 FROM revocation r WHERE r.task_id = t.id)
+                    AND NOT EXISTS (SELECT 1 FROM abandoned_part b
+                        WHERE b.task_id = t.id OR b.source_task_id = t.id)
+                    AND NOT EXISTS (SELECT 1 FROM partial x WHERE x.source_task_id = t.id)
+                LIMIT \(Self.erasureTasksMax)
+            ) t
+            LIMIT \(Self.erasureTasksMax)
             """,
         ])
         return try decoding { () throws(PostgresError) in
@@ -72,44 +83,46 @@ extension TransferStore {
             Self.fold,
             """
             WITH \(Self.erasable),
-            empty AS (
-                SELECT session_id FROM erasable e
-                WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.session_id = e.session_id)
+            empty AS MATERIALIZED (
+                SELECT e.session_id FROM erasable e
+                -- A look at one row for each, whatever else there is.
+                WHERE (SELECT t.id FROM task t WHERE t.session_id = e.session_id LIMIT 1) IS NULL
                     -- Where another instance was folding, the session waits for the next call.
-                    AND NOT EXISTS (
-                        SELECT 1 FROM task_move m JOIN session s ON s.tenant_id = m.tenant_id
-                        WHERE s.id = e.session_id AND m.session_id = e.session_id)
+                    AND (SELECT m.session_id FROM session s
+                        JOIN task_move m ON m.tenant_id = s.tenant_id AND m.session_id = s.id
+                        WHERE s.id = e.session_id LIMIT 1) IS NULL
+            ),
+            subscriber AS MATERIALIZED (
+                SELECT b.id FROM subscription b WHERE b.tenant_id = ANY (ARRAY(
+                    SELECT s.tenant_id FROM session s WHERE s.id = ANY (\(Self.emptyOnes))))
             ),
             count_row AS (
-                DELETE FROM session_task_count c USING empty e WHERE c.session_id = e.session_id
+                DELETE FROM session_task_count WHERE session_id = ANY (\(Self.emptyOnes))
             ),
-            event_row AS (
-                DELETE FROM event v USING empty e WHERE v.session_id = e.session_id
-            ),
+            event_row AS (DELETE FROM event WHERE session_id = ANY (\(Self.emptyOnes))),
             delivery_row AS (
-                DELETE FROM delivery d USING empty e, session s, subscription b
-                WHERE s.id = e.session_id AND b.tenant_id = s.tenant_id
-                    AND d.subscription_id = b.id AND d.session_id = e.session_id
+                DELETE FROM delivery
+                WHERE subscription_id = ANY (ARRAY(SELECT id FROM subscriber))
+                    AND session_id = ANY (\(Self.emptyOnes))
             ),
             log_row AS (
-                DELETE FROM delivery_log l USING empty e, session s, subscription b
-                WHERE s.id = e.session_id AND b.tenant_id = s.tenant_id
-                    AND l.subscription_id = b.id AND l.session_id = e.session_id
-                RETURNING l.id
+                DELETE FROM delivery_log
+                WHERE subscription_id = ANY (ARRAY(SELECT id FROM subscriber))
+                    AND session_id = ANY (\(Self.emptyOnes))
+                RETURNING id
             ),
             attempt_row AS (
-                DELETE FROM delivery_attempt a USING log_row l WHERE a.delivery_id = l.id
+                DELETE FROM delivery_attempt
+                WHERE delivery_id = ANY (ARRAY(SELECT id FROM log_row))
             ),
             expired_row AS (
-                DELETE FROM expired_task y USING empty e WHERE y.session_id = e.session_id
+                DELETE FROM expired_task WHERE session_id = ANY (\(Self.emptyOnes))
             ),
             progress_row AS (
-                DELETE FROM session_progress p USING empty e WHERE p.session_id = e.session_id
+                DELETE FROM session_progress WHERE session_id = ANY (\(Self.emptyOnes))
             ),
-            session_row AS (
-                DELETE FROM session s USING empty e WHERE s.id = e.session_id
-            )
-            DELETE FROM erasure x USING empty e WHERE x.session_id = e.session_id
+            session_row AS (DELETE FROM session WHERE id = ANY (\(Self.emptyOnes)))
+            DELETE FROM erasure WHERE session_id = ANY (\(Self.emptyOnes))
             """,
         ])
     }
@@ -131,6 +144,10 @@ extension TransferStore {
             ORDER BY x.session_id LIMIT \(erasureSessionsMax)
         )
         """
+
+    /// An array, by which rows are looked up one by one: a join with what mostly is empty may be
+    /// planned as a walk through all of a table.
+    private static let emptyOnes: Query = "ARRAY(SELECT e.session_id FROM empty e)"
 
     /// Hides what waits for its erasure; of a task `t`.
     static let isNotErased: Query = """

@@ -7,8 +7,6 @@ package struct ShardLease: Sendable {
     package let shards: Set<Shard>
     /// How many it may have at most, so that all workers have as many.
     package let share: Int
-    /// Connections that other workers still have to its lanes, from when these were theirs.
-    package let foreign: [Flow: Int]
     /// What is stored of hosts in them.
     package let hosts: [Lane: HostState]
 }
@@ -17,8 +15,7 @@ extension TransferStore {
     /// Takes free shards for a worker, up to its share; those of workers that are gone are free.
     ///
     /// One after the other, so that what is seen is what is: no two workers ever have the same
-    /// shard. What another one has begun in a shard before it was given away is told until it has
-    /// ended, so that connections to a host are counted whosever they are.
+    /// shard.
     package func leaseShards(incarnation: Int32) async throws(StoreError) -> ShardLease {
         // Flushed when something changes, which is seldom: after a crash nobody shall find that it
         // has what it had given away.
@@ -56,12 +53,6 @@ extension TransferStore {
             WHERE w.incarnation = \(incarnation)
             """,
             """
-            SELECT a.lane, a.session_id, count(*) AS running
-            FROM attempt a JOIN shard s ON s.number = \(Self.shardNumber(of: "a.lane"))
-            WHERE s.worker = \(incarnation) AND a.worker <> \(incarnation)
-            GROUP BY a.lane, a.session_id
-            """,
-            """
             SELECT h.lane, h.connections_max, h.connections
             FROM host h JOIN shard s ON s.number = \(Self.shardNumber(of: "h.lane"))
             WHERE s.worker = \(incarnation)
@@ -71,16 +62,8 @@ extension TransferStore {
             """,
         ])
         return try decoding { () throws(PostgresError) in
-            var foreign: [Flow: Int] = [:]
-            for row in rows[3] {
-                let flow = Flow(
-                    lane: Lane(key: try row.decode("lane")),
-                    session: try row.session("session_id")
-                )
-                foreign[flow] = Int(try row.decode("running", as: Int64.self))
-            }
             var hosts: [Lane: HostState] = [:]
-            for row in rows[4] {
+            for row in rows[3] {
                 hosts[Lane(key: try row.decode("lane"))] = HostState(
                     maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
                         .map(Int.init),
@@ -97,9 +80,44 @@ extension TransferStore {
                 share: try rows[2].first.map { row throws(PostgresError) in
                     Int(try row.decode("share", as: Int64.self))
                 } ?? Shard.count,
-                foreign: foreign,
                 hosts: hosts
             )
+        }
+    }
+
+    /// How many connections other workers have to the lanes of a worker's shards, from when these
+    /// were theirs.
+    ///
+    /// They only become fewer: nobody else claims there. So it is asked of shards that are new until
+    /// there are none, and not for ever: under an old snapshot it reads each attempt that others have
+    /// had since.
+    package func foreignAttempts(
+        inShardsOf incarnation: Int32
+    ) async throws(StoreError) -> [Flow: Int] {
+        let rows = try await run(
+            """
+            WITH running AS MATERIALIZED (
+                SELECT a.lane, a.session_id, count(*) AS running
+                FROM (
+                    SELECT lane, session_id FROM attempt WHERE worker < \(incarnation)
+                    UNION ALL SELECT lane, session_id FROM attempt WHERE worker > \(incarnation)
+                ) a
+                GROUP BY a.lane, a.session_id
+            )
+            SELECT r.* FROM running r JOIN shard s ON s.number = \(Self.shardNumber(of: "r.lane"))
+            WHERE s.worker = \(incarnation)
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            var foreign: [Flow: Int] = [:]
+            for row in rows {
+                let flow = Flow(
+                    lane: Lane(key: try row.decode("lane")),
+                    session: try row.session("session_id")
+                )
+                foreign[flow] = Int(try row.decode("running", as: Int64.self))
+            }
+            return foreign
         }
     }
 

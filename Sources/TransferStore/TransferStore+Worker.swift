@@ -75,6 +75,9 @@ extension TransferStore {
         silentFor lease: Duration,
         identity: WorkerIdentity
     ) async throws(StoreError) -> Takeover {
+        guard try await isAnyOrphaned(silentFor: lease, beside: identity.incarnation) else {
+            return Takeover(workers: 0, attempts: [], publications: [])
+        }
         let fences = identity.reserve(2 * Self.takeoverMax)
         let me = fences.incarnation
         let first = fences.first.rawValue
@@ -148,6 +151,43 @@ extension TransferStore {
                     try Publication(row)
                 }
             )
+        }
+    }
+
+    /// Whether a worker is dead, or something is of one that was.
+    ///
+    /// Rows that are of no worker lie in the gaps between those that there are, so that nothing of a
+    /// living one is read, and of what it has had nothing that an old snapshot keeps.
+    private func isAnyOrphaned(
+        silentFor lease: Duration,
+        beside incarnation: Int32
+    ) async throws(StoreError) -> Bool {
+        func isAny(of table: Query) -> Query {
+            """
+            EXISTS (
+                SELECT 1 FROM gap g CROSS JOIN LATERAL (
+                    SELECT x.worker FROM \(table) x WHERE x.worker > g.low AND x.worker < g.high
+                    ORDER BY x.worker LIMIT 1) x)
+            """
+        }
+        let rows = try await run(
+            """
+            WITH gap AS MATERIALIZED (
+                SELECT lag(incarnation, 1, -1) OVER (ORDER BY incarnation) AS low,
+                    incarnation AS high
+                FROM worker
+                UNION ALL SELECT coalesce(max(incarnation), -1), \(Int32.max) FROM worker
+            )
+            SELECT EXISTS (
+                    SELECT 1 FROM worker
+                    WHERE incarnation <> \(incarnation) AND heartbeat_at
+                        < clock_timestamp() - \(lease.milliseconds) * interval '1 ms')
+                OR \(isAny(of: "attempt")) OR \(isAny(of: "publication"))
+                OR \(isAny(of: "delivery")) OR \(isAny(of: "revocation")) AS is_orphaned
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            try rows.first?.decode("is_orphaned") ?? false
         }
     }
 

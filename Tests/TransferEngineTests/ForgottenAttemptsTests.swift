@@ -9,22 +9,44 @@ import TransferModel
 
     @Test func withNothingToStoreTheSecondLookIsEnough() {
         var forgotten = ForgottenAttempts()
-        #expect(forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin).isEmpty)
         #expect(
-            forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin) == [Self.fence]
+            forgotten.look([Self.fence], isAnyBeingStored: false, from: Self.begin, at: Self.begin)
+                .isEmpty
+        )
+        #expect(
+            forgotten.look([Self.fence], isAnyBeingStored: false, from: Self.begin, at: Self.begin)
+                == [Self.fence]
         )
         // Ended once, until it is seen twice again.
-        #expect(forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin).isEmpty)
+        #expect(
+            forgotten.look([Self.fence], isAnyBeingStored: false, from: Self.begin, at: Self.begin)
+                .isEmpty
+        )
     }
 
     @Test func whatMayJustBeStoredIsNotForgotten() {
         var forgotten = ForgottenAttempts()
         for _ in 0..<100 {
-            #expect(forgotten.look([Self.fence], isAnyBeingStored: true, at: Self.begin).isEmpty)
+            #expect(
+                forgotten.look(
+                    [Self.fence],
+                    isAnyBeingStored: true,
+                    from: Self.begin,
+                    at: Self.begin
+                ).isEmpty
+            )
         }
-        #expect(forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin).isEmpty)
-        #expect(forgotten.look([], isAnyBeingStored: false, at: Self.begin).isEmpty)
-        #expect(forgotten.look([Self.fence], isAnyBeingStored: false, at: Self.begin).isEmpty)
+        #expect(
+            forgotten.look([Self.fence], isAnyBeingStored: false, from: Self.begin, at: Self.begin)
+                .isEmpty
+        )
+        #expect(
+            forgotten.look([], isAnyBeingStored: false, from: Self.begin, at: Self.begin).isEmpty
+        )
+        #expect(
+            forgotten.look([Self.fence], isAnyBeingStored: false, from: Self.begin, at: Self.begin)
+                .isEmpty
+        )
     }
 
     /// A worker that always has something to store finds it all the same.
@@ -34,8 +56,19 @@ import TransferModel
         while looks < 1000 {
             let now = Self.begin + .seconds(3) * looks
             looks += 1
-            if !forgotten.look([Self.fence], isAnyBeingStored: true, at: now).isEmpty { break }
+            if !forgotten.look([Self.fence], isAnyBeingStored: true, from: now, at: now).isEmpty {
+                break
+            }
         }
         #expect(looks == 21)
+    }
+
+    /// What a look reads may be much, and it is worth little.
+    @Test func aLookTakesAHundredthOfTheTime() {
+        var forgotten = ForgottenAttempts()
+        #expect(forgotten.dueAt == nil)
+        let end = Self.begin + .milliseconds(20)
+        _ = forgotten.look([], isAnyBeingStored: false, from: Self.begin, at: end)
+        #expect(forgotten.dueAt == Self.begin + .seconds(2))
     }
 }

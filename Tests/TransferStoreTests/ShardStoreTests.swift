@@ -57,12 +57,13 @@ import TransferTestSupport
         }
         let claims = try await fixture.claim()
         let heir = try await worker(fixture)
-        let lease = try await fixture.store.leaseShards(incarnation: heir)
-        #expect(lease.foreign.values.sorted() == [2, 3])
-        #expect(lease.foreign[claims.first { $0.lane.key == 7 }?.flow ?? claims[0].flow] == 3)
+        _ = try await fixture.store.leaseShards(incarnation: heir)
+        let foreign = try await fixture.store.foreignAttempts(inShardsOf: heir)
+        #expect(foreign.values.sorted() == [2, 3])
+        #expect(foreign[claims.first { $0.lane.key == 7 }?.flow ?? claims[0].flow] == 3)
         try await fixture.complete(claims.filter { $0.lane.key == 7 })
-        let later = try await fixture.store.leaseShards(incarnation: heir)
-        #expect(later.foreign.map(\.key.lane.key) == [.min])
+        let later = try await fixture.store.foreignAttempts(inShardsOf: heir)
+        #expect(later.map(\.key.lane.key) == [.min])
     }
 
     /// Workers that come, go and die at any time: no shard is ever two workers' own.

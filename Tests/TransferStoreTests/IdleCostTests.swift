@@ -1,0 +1,130 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What workers ask every few seconds reads next to nothing, however much is stored, and whatever the
+/// statistics say that PostgreSQL plans by.
+@Suite(.postgresSchema) struct IdleCostTests {
+    private static let tasks = 3000
+    /// Rows of tables and entries of indexes; the 64 shards alone are read several times.
+    private static let readMax: Int64 = 600
+
+    private struct Question {
+        let name: String
+        let ask: (TransferStore) async throws -> Void
+
+        init(_ name: String, _ ask: @escaping (TransferStore) async throws -> Void) {
+            self.name = name
+            self.ask = ask
+        }
+    }
+
+    private static func questions(of worker: WorkerIdentity) -> [Question] {
+        let incarnation = worker.incarnation
+        return [
+            Question("takeOver") {
+                _ = try await $0.takeOver(silentFor: .seconds(3600), identity: worker)
+            },
+            Question("leaseShards") { _ = try await $0.leaseShards(incarnation: incarnation) },
+            Question("foreignAttempts") {
+                _ = try await $0.foreignAttempts(inShardsOf: incarnation)
+            },
+            Question("abandonedParts") { _ = try await $0.abandonedParts() },
+            Question("continueInvalidations") { try await $0.continueInvalidations() },
+            Question("continueForceQuits") { try await $0.continueForceQuits() },
+            Question("failUnanswered") { _ = try await $0.failUnanswered() },
+            Question("tasksToErase") { _ = try await $0.tasksToErase() },
+            Question("erase") { try await $0.erase([]) },
+            Question("pruneIdempotencyKeys") { _ = try await $0.pruneIdempotencyKeys() },
+            Question("pruneHosts") { _ = try await $0.pruneHosts() },
+            Question("promoteDue") { _ = try await $0.promoteDue() },
+            Question("controls") { _ = try await $0.controls(incarnation: incarnation) },
+            Question("sessionsToExpire") { _ = try await $0.sessionsToExpire(after: nil) },
+            Question("expireResumeData") { _ = try await $0.expireResumeData() },
+            Question("pruneClientStringChanges") {
+                _ = try await $0.pruneClientStringChanges(after: nil)
+            },
+            Question("pruneDeliveryLog") {
+                _ = try await $0.pruneDeliveryLog(olderThan: .zero, after: nil)
+            },
+            Question("pruneExpiredTasks") { _ = try await $0.pruneExpiredTasks(after: nil) },
+            Question("claimReplays") {
+                _ = try await $0.claimReplays(worker.reserve(10), limit: 10, lease: .seconds(600))
+            },
+            Question("claimDeliveries") {
+                _ = try await $0.claimDeliveries(
+                    worker.reserve(10),
+                    limit: 10,
+                    lease: .seconds(600)
+                )
+            },
+        ]
+    }
+
+    @Test(arguments: [false, true])
+    func whatIsAskedAgainAndAgainReadsNextToNothing(isAnalyzed: Bool) async throws {
+        let fixture = try await StoreFixture()
+        // An old snapshot keeps every row that is removed from now on.
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        _ = try await holder.execute("SELECT count(*) FROM task")
+        for _ in 0..<3 { try await fixture.submit(Self.tasks / 3) }
+        for _ in 0..<2 {
+            let claims = try await fixture.claim(Self.tasks / 4)
+            #expect(try await fixture.complete(claims).count == claims.count)
+        }
+        while try await fixture.store.foldMoves() > 0 {}
+        if isAnalyzed { _ = try await fixture.aside.execute("ANALYZE") }
+
+        let pool = TestDatabase.current.pool(connectionsMax: 1)
+        _ = try await pool.execute(
+            TransferStore.serverSettings.map { "SELECT set_config(\($0.key), \($0.value), false)" }
+        )
+        let store = TransferStore(pool: pool)
+        var costly: [String: Int64] = [:]
+        for question in Self.questions(of: fixture.worker) {
+            let read = try await Self.read(by: question, store, pool)
+            if read > Self.readMax { costly[question.name] = read }
+        }
+        #expect(costly.isEmpty)
+        // The measure sees what is read.
+        let much = Question("events") {
+            _ = try await $0.events(
+                tenant: fixture.tenant,
+                sessionIdentifier: StoreFixture.identifier,
+                after: 0,
+                limit: Self.tasks
+            )
+        }
+        #expect(try await Self.read(by: much, store, pool) >= Int64(Self.tasks))
+        _ = try await holder.execute("COMMIT")
+    }
+
+    /// What the one connection of `pool` reads to answer.
+    private static func read(
+        by question: Question,
+        _ store: TransferStore,
+        _ pool: ConnectionPool
+    ) async throws -> Int64 {
+        // In one transaction, as what PostgreSQL counts of it goes with the end of some.
+        _ = try await pool.execute("BEGIN")
+        let before = try await read(pool)
+        try await question.ask(store)
+        let after = try await read(pool)
+        _ = try await pool.execute("COMMIT")
+        return after - before
+    }
+
+    private static func read(_ pool: ConnectionPool) async throws -> Int64 {
+        let rows = try await pool.execute(
+            """
+            SELECT sum(pg_stat_get_xact_tuples_returned(c.oid))::bigint AS count
+            FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+            """
+        )
+        return try rows[0].decode("count")
+    }
+}
