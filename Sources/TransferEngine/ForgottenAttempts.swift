@@ -10,7 +10,7 @@ import TransferModel
 struct ForgottenAttempts {
     private static let looksMin = 10
     private static let ageMin: Duration = .seconds(60)
-    /// Rests are so many times as long as the look before. It reads, under an old snapshot, all that
+    /// A rest is so many times as long as the look before, which under an old snapshot reads all that
     /// the worker has run since.
     private static let restFactor = 99
 

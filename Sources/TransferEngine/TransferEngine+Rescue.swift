@@ -50,12 +50,14 @@ extension TransferEngine {
 
     /// Removes what invalidated ephemeral sessions have left.
     private func eraseEphemeral() async throws(StoreError) {
-        var removed: [TaskID]
+        var isMore: Bool
         repeat {
-            removed = await publisher.remove(try await store.tasksToErase())
+            let removed = await publisher.remove(try await store.tasksToErase())
             // Also without any: a session may have had none.
-            try await store.erase(removed)
-        } while removed.count == TransferStore.erasureTasksMax
+            isMore =
+                try await store.erase(removed)
+                || removed.count == TransferStore.erasureTasksMax
+        } while isMore
     }
 
     /// Looks after what is this worker's in the database and unknown here, because the answer that

@@ -12,7 +12,7 @@ package struct TaskRemains: Sendable {
 extension TransferStore {
     /// How long what is to be erased waits for subscribers that do not answer.
     private static let erasureDelayMax: Duration = .seconds(3600)
-    /// Sessions and tasks looked after by one call.
+    /// Sessions looked after by one call, and tasks and events of one of them.
     private static let erasureSessionsMax = 100
     package static let erasureTasksMax = 1000
 
@@ -64,10 +64,14 @@ extension TransferStore {
         }
     }
 
-    /// Erases tasks whose files are gone, and the sessions that have no task any more.
-    package func erase(_ tasks: [TaskID]) async throws(StoreError) {
+    /// Erases tasks whose files are gone, and the sessions that have no task any more; of one with many
+    /// events only the oldest of these.
+    ///
+    /// - Returns: whether there is such a session, of which the next call goes on.
+    @discardableResult
+    package func erase(_ tasks: [TaskID]) async throws(StoreError) -> Bool {
         let ids = tasks.map(\.uuid)
-        _ = try await run([
+        let rows = try await run([
             "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
             "DELETE FROM client_string_change WHERE task_id = ANY (\(ids))",
             "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
@@ -82,15 +86,20 @@ extension TransferStore {
             // So that nothing is left to fold of a session that is gone.
             Self.fold,
             """
-            WITH \(Self.erasable),
+            WITH \(Self.drained),
+            long AS MATERIALIZED (
+                SELECT session_id, first FROM drained
+                WHERE last - first >= \(Self.erasureTasksMax) LIMIT 1
+            )
+            DELETE FROM event
+            WHERE session_id = (SELECT session_id FROM long)
+                AND sequence < (SELECT first FROM long) + \(Self.erasureTasksMax)
+            """,
+            """
+            WITH \(Self.drained),
             empty AS MATERIALIZED (
-                SELECT e.session_id FROM erasable e
-                -- A look at one row for each, whatever else there is.
-                WHERE (SELECT t.id FROM task t WHERE t.session_id = e.session_id LIMIT 1) IS NULL
-                    -- Where another instance was folding, the session waits for the next call.
-                    AND (SELECT m.session_id FROM session s
-                        JOIN task_move m ON m.tenant_id = s.tenant_id AND m.session_id = s.id
-                        WHERE s.id = e.session_id LIMIT 1) IS NULL
+                SELECT session_id FROM drained
+                WHERE first IS NULL OR last - first < \(Self.erasureTasksMax)
             ),
             subscriber AS MATERIALIZED (
                 SELECT b.id FROM subscription b WHERE b.tenant_id = ANY (ARRAY(
@@ -125,7 +134,28 @@ extension TransferStore {
             DELETE FROM erasure WHERE session_id = ANY (\(Self.emptyOnes))
             """,
         ])
+        return rows[rows.count - 2].affectedCount > 0
     }
+
+    /// Sessions that can be erased and have no task any more, with the numbers of their oldest and
+    /// newest events.
+    private static let drained: Query = """
+        \(erasable),
+        drained AS MATERIALIZED (
+            SELECT e.session_id,
+                (SELECT v.sequence FROM event v WHERE v.session_id = e.session_id
+                    ORDER BY v.sequence LIMIT 1) AS first,
+                (SELECT p.last_sequence FROM session_progress p
+                    WHERE p.session_id = e.session_id) AS last
+            FROM erasable e
+            -- A look at one row for each, whatever else there is.
+            WHERE (SELECT t.id FROM task t WHERE t.session_id = e.session_id LIMIT 1) IS NULL
+                -- Where another instance was folding, the session waits for the next call.
+                AND (SELECT m.session_id FROM session s
+                    JOIN task_move m ON m.tenant_id = s.tenant_id AND m.session_id = s.id
+                    WHERE s.id = e.session_id LIMIT 1) IS NULL
+        )
+        """
 
     /// Sessions that can be erased now: all their tasks have ended, and their subscribers were told
     /// or have had their time.

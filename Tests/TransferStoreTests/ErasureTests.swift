@@ -103,6 +103,32 @@ import TransferTestSupport
         #expect(!isLate)
     }
 
+    /// However many events a session has, no statement removes more of it than it has time for.
+    @Test func theEventsOfALongSessionGoInPieces() async throws {
+        let fixture = try await fixture()
+        let kept = try await fixture.submit(1)
+        try await fixture.submit(1000, to: Self.hidden)
+        try await invalidate(fixture, Self.hidden)
+        let events: Query = """
+            SELECT count(*) AS count FROM event v JOIN session s ON s.id = v.session_id
+            WHERE s.identifier = \(Self.hidden)
+            """
+        let remains = try await fixture.store.tasksToErase()
+        #expect(remains.count == 1000)
+        // Each task was created and cancelled.
+        let count = try await fixture.count(events)
+        #expect(count > 2000)
+        #expect(try await fixture.store.erase(remains.map(\.task)))
+        #expect(try await fixture.count(events) == count - 1000)
+        #expect(try await sessions(fixture) == 2)
+        #expect(try await fixture.store.erase([]))
+        #expect(try await fixture.count(events) == 0)
+        #expect(try await sessions(fixture) == 1)
+        #expect(try await !fixture.store.erase([]))
+        #expect(try await fixture.states(kept) == [.queued])
+        try await fixture.checkInvariants()
+    }
+
     /// A task of another session may go on with a part file until it has taken it over.
     @Test func whatAnotherTaskGoesOnWithIsKept() async throws {
         let fixture = try await fixture()
