@@ -40,20 +40,16 @@ extension TransferStore {
             SELECT part_fence, source_task_id FROM gone ON CONFLICT (fence) DO NOTHING
             """,
             """
-            WITH \(Self.erasable)
+            WITH \(Self.erasable),
+            \(Self.needed)
             SELECT t.id, t.tenant_id, t.upload_is_staged, t.has_result
             -- In no order, or all tasks of all sessions might be read in it for those of a few.
             FROM erasable e CROSS JOIN LATERAL (
                 SELECT t.id, t.tenant_id, t.upload_is_staged,
                     t.kind = 'download' AND t.destination_path IS NULL AS has_result
                 FROM task t
-                -- 1. A worker that still has to stop, and whoever removes a part file, need the
-                -- row; 2. so does a task elsewhere that goes on with a part file from here.
-                WHERE t.session_id = e.session_id
-                    AND NOT EXISTS (SELECT 1 FROM revocation r WHERE r.task_id = t.id)
-                    AND NOT EXISTS (SELECT 1 FROM abandoned_part b
-                        WHERE b.task_id = t.id OR b.source_task_id = t.id)
-                    AND NOT EXISTS (SELECT 1 FROM partial x WHERE x.source_task_id = t.id)
+                -- Not a join, which might read all tasks in the order of their keys.
+                WHERE t.session_id = e.session_id AND t.id NOT IN (SELECT n.task_id FROM needed n)
                 LIMIT \(Self.erasureTasksMax)
             ) t
             LIMIT \(Self.erasureTasksMax)
@@ -178,6 +174,18 @@ extension TransferStore {
     /// An array, by which rows are looked up one by one: a join with what mostly is empty may be
     /// planned as a walk through all of a table.
     private static let emptyOnes: Query = "ARRAY(SELECT e.session_id FROM empty e)"
+
+    /// Tasks whose rows a worker that still has to stop needs, or whoever removes or goes on with a part
+    /// file; all but the kept parts are few.
+    static let needed: Query = """
+        needed AS MATERIALIZED (
+            SELECT task_id FROM revocation
+            UNION ALL SELECT task_id FROM abandoned_part
+            UNION ALL SELECT source_task_id FROM abandoned_part WHERE source_task_id IS NOT NULL
+            UNION ALL SELECT source_task_id FROM partial WHERE source_task_id IS NOT NULL
+            UNION ALL SELECT source_task_id FROM resume_data
+        )
+        """
 
     /// Hides what waits for its erasure; of a task `t`.
     static let isNotErased: Query = """

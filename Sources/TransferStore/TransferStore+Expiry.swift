@@ -63,7 +63,7 @@ extension TransferStore {
             WITH owner AS MATERIALIZED (
                 SELECT s.id, \(cutoff) AS cutoff,
                     p.generation + (p.outstanding = 0)::int AS generation,
-                    -- 1. Up to where the slowest subscriber was told everything.
+                    -- Up to where the slowest subscriber was told everything.
                     (SELECT min(d.acknowledged_sequence)
                         FROM subscription b JOIN delivery d ON d.subscription_id = b.id
                         WHERE b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
@@ -87,15 +87,7 @@ extension TransferStore {
                     AND t.id < b.first
                 ORDER BY t.id LIMIT \(Self.expiryTasksMax)
             ),
-            -- 2. A worker that still has to stop, and whoever removes or goes on with a part file,
-            -- need the row. All but the kept parts are few.
-            needed AS MATERIALIZED (
-                SELECT task_id FROM revocation
-                UNION ALL SELECT task_id FROM abandoned_part
-                UNION ALL SELECT source_task_id FROM abandoned_part WHERE source_task_id IS NOT NULL
-                UNION ALL SELECT source_task_id FROM partial WHERE source_task_id IS NOT NULL
-                UNION ALL SELECT source_task_id FROM resume_data
-            ),
+            \(Self.needed),
             chosen AS (
                 SELECT p.* FROM page p JOIN outcome o ON o.task_id = p.id CROSS JOIN bound b
                 WHERE o.finished_at < b.cutoff
