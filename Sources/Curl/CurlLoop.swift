@@ -56,15 +56,18 @@ package final class CurlLoop: Sendable {
             id: lastID.add(1, ordering: .relaxed).newValue
         )
         let isPosted = post { [driver] in driver.start(transfer.id, request, sink: sink) }
-        if !isPosted { sink.finish(.failure(CurlError(.cancelled))) }
+        if !isPosted { Self.cancel(sink) }
         return transfer
     }
 
     /// Ends a transfer that is not to begin any more: its sink's `finish` follows with `cancelled`, on
     /// the loop's thread as always, and no connection is opened.
     package func refuse(_ sink: any CurlSink) {
-        let isPosted = post { sink.finish(.failure(CurlError(.cancelled))) }
-        if !isPosted { sink.finish(.failure(CurlError(.cancelled))) }
+        if !post({ Self.cancel(sink) }) { Self.cancel(sink) }
+    }
+
+    private static func cancel(_ sink: any CurlSink) {
+        sink.finish(.failure(CurlError(.cancelled)))
     }
 
     /// Ends the thread, and what still runs with `cancelled`.

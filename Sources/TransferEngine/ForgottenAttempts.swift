@@ -10,9 +10,9 @@ import TransferModel
 struct ForgottenAttempts {
     private static let looksMin = 10
     private static let ageMin: Duration = .seconds(60)
-    /// A rest is so many times as long as the look before, which under an old snapshot reads all that
-    /// the worker has run since.
-    private static let restFactor = 99
+    /// Looks take this part of the time at most: under an old snapshot they read all that the worker
+    /// has run since.
+    private static let shareMax = 0.01
 
     private struct Sighting {
         var looks = 0
@@ -35,7 +35,7 @@ struct ForgottenAttempts {
         from start: ContinuousClock.Instant,
         at now: ContinuousClock.Instant
     ) -> Set<Fence> {
-        dueAt = now + (now - start) * Self.restFactor
+        dueAt = now + (now - start).rest(forShare: Self.shareMax)
         var next: [Fence: Sighting] = [:]
         var forgotten: Set<Fence> = []
         for fence in unknown {

@@ -4,7 +4,7 @@ import TransferModel
 /// What the loop that claims knows of the queue: how far it has looked, and whether to look again.
 struct QueueView {
     /// Looking takes at most this part of the time, however many flows there are.
-    private static let dutyMax = 0.1
+    private static let shareMax = 0.1
     /// However long a look took, for so long at most no other one is made.
     private static let restMax: Duration = .seconds(1)
 
@@ -41,7 +41,7 @@ struct QueueView {
         if position == nil { isStale = false }
         position = last
         isWakePlanned = false
-        restsUntil = end + min((end - begin) * (1 / Self.dutyMax - 1), Self.restMax)
+        restsUntil = end + min((end - begin).rest(forShare: Self.shareMax), Self.restMax)
     }
 }
 

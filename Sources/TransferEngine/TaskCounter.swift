@@ -7,9 +7,9 @@ package import TransferStore
 /// Every instance has one; an advisory lock lets one of them do it at a time.
 package struct TaskCounter: Service {
     private static let interval: Duration = .seconds(1)
-    /// Rests are at least so many times as long as the work before, which under an old snapshot passes
-    /// over all moves that were folded since.
-    private static let restFactor = 19
+    /// It takes this part of the time at most: under an old snapshot it passes over all moves that
+    /// were folded since.
+    private static let shareMax = 0.05
 
     private let store: TransferStore
     private let logger: Logger
@@ -29,7 +29,8 @@ package struct TaskCounter: Service {
                     // The counts are right without it.
                     logger.debug("moves of tasks not folded", metadata: ["error": "\(error)"])
                 }
-                let rest = max(Self.interval, (.now - start) * Self.restFactor)
+                let took = ContinuousClock.now - start
+                let rest = max(Self.interval, took.rest(forShare: Self.shareMax))
                 do { try await Task.sleep(for: rest.jittered) } catch { return }
             }
         }

@@ -13,6 +13,12 @@ extension TransferEngine {
             try await store.continueInvalidations()
             try await store.continueForceQuits()
             if try await store.failUnanswered() > 0 { onEvents() }
+        }
+    }
+
+    /// Removes what may be much, so that no rescue waits for it.
+    func tidy() async {
+        await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
             try await eraseEphemeral()
             while try await store.pruneIdempotencyKeys() > 0 {}
         }
@@ -57,7 +63,7 @@ extension TransferEngine {
             isMore =
                 try await store.erase(removed)
                 || removed.count == TransferStore.erasureTasksMax
-        } while isMore
+        } while isMore && !Task.isCancelled
     }
 
     /// Looks after what is this worker's in the database and unknown here, because the answer that

@@ -122,6 +122,7 @@ package struct TransferEngine: Service {
             await withDiscardingTaskGroup { loops in
                 loops.addTask { await claimer.run() }
                 loops.addTask { await rescue() }
+                loops.addTask { await tidy() }
                 loops.addTask { await promote() }
                 loops.addTask { await watchControls() }
                 loops.addTask { await repeatedly(configuration.pollInterval) { wake() } }
