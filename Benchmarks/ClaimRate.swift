@@ -17,10 +17,12 @@ struct ClaimRate {
     private static let claimsAtOnce = 2
 
     /// How a task ends.
-    private enum Path: String, CaseIterable {
-        /// Published and then completed, with two events.
+    enum Path: String, CaseIterable {
+        /// Completed at once, with two events.
         case download
-        /// Completed at once.
+        /// Published and then completed, with two events.
+        case namedDownload = "download with a destination"
+        /// Completed at once, with one.
         case upload
     }
 
@@ -53,11 +55,11 @@ struct ClaimRate {
             table.add(peer, rates.completed, in: .perSecond)
         }
         for path in Path.allCases {
-            let name = "\(Self.name), \(path)s, \(order.rawValue), transferd's store"
+            let name = "\(Self.name), \(path.rawValue), \(order.rawValue), transferd's store"
             let identifier = UUID().uuidString
             _ = try await database.putSession(identifier)
             for _ in 0..<Self.tasks / Submission.batchMax {
-                let tasks = database.submissions(Submission.batchMax, path == .upload) { _ in
+                let tasks = database.submissions(Submission.batchMax, path) { _ in
                     Lane(key: 0)
                 }
                 try await database.submit(tasks, to: identifier)
@@ -87,8 +89,13 @@ struct ClaimRate {
         while true {
             let claims = try await claim(database, worker)
             guard !claims.isEmpty else { return count }
-            count +=
-                try await path == .download ? database.complete(claims) : database.answer(claims)
+            switch path {
+            case .download: count += try await database.complete(claims)
+            case .namedDownload:
+                let published = try await database.publish(claims).published
+                count += try await database.publish([], concluding: published).ended
+            case .upload: count += try await database.answer(claims)
+            }
         }
     }
 
@@ -104,12 +111,12 @@ struct ClaimRate {
         while !claimed.isEmpty || !published.isEmpty {
             async let next = claim(database, worker)
             switch path {
-            case .download:
+            case .download: count += try await database.complete(claimed)
+            case .namedDownload:
                 let turn = try await database.publish(claimed, concluding: published)
                 published = turn.published
                 count += turn.ended
-            case .upload:
-                count += try await database.answer(claimed)
+            case .upload: count += try await database.answer(claimed)
             }
             claimed = try await next
         }

@@ -27,7 +27,7 @@ extension Database {
     /// Tasks as the API makes them.
     func submissions(
         _ count: Int,
-        _ areUploads: Bool = false,
+        _ path: ClaimRate.Path = .download,
         lane: (Int) -> Lane
     ) -> [TaskSubmission] {
         let now = Date()
@@ -38,7 +38,9 @@ extension Database {
                 id: TaskID(id),
                 url: "http://127.0.0.1:9/small/\(index)",
                 lane: lane(index),
-                request: areUploads
+                destination: path == .namedDownload
+                    ? Destination(path: "named/\(id)", overwrite: true) : nil,
+                request: path == .upload
                     ? TransferRequest(kind: .upload, method: "PUT", upload: .data([1, 2, 3]))
                     : TransferRequest()
             )
@@ -83,13 +85,23 @@ extension Database {
         return try await store.claim(grants, fences: worker.reserve(limit))
     }
 
-    /// Ends downloads as the engine does: past the point of no return, then for good.
+    /// Ends downloads without a destination, as the engine does, and returns how many.
     func complete(_ claims: [TaskClaim]) async throws -> Int {
-        let published = try await publish(claims).published
-        return try await publish([], concluding: published).ended
+        try await store.conclude(
+            claims.map { claim in
+                Conclusion(
+                    task: claim.task,
+                    fence: claim.fence,
+                    verdict: .fetched(Self.result, part: claim.fence),
+                    bytesReceived: Self.result.bytesReceived,
+                    metrics: AttemptMetrics()
+                )
+            }
+        ).count
     }
 
-    /// Moves downloads past the point of no return and ends published ones, in one transaction.
+    /// Moves downloads with a destination past the point of no return and ends published ones, in
+    /// one transaction.
     ///
     /// - Returns: those that are published now, and how many were ended.
     func publish(
@@ -105,7 +117,7 @@ extension Database {
                     tenant: claim.tenant,
                     session: claim.session,
                     number: claim.number,
-                    destination: nil,
+                    destination: claim.destination,
                     result: Self.result,
                     metrics: AttemptMetrics()
                 )

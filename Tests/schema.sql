@@ -330,6 +330,7 @@ CREATE TABLE outcome (
     suggested_file_name text,
     bytes_sent bigint NOT NULL DEFAULT 0,
     response_body bytea,
+    part_fence bigint,
     CONSTRAINT outcome_check CHECK (((state = 'completed'::task_state) = (is_length_verified IS NOT NULL))),
     CONSTRAINT outcome_failure_check CHECK (
 CASE state

@@ -24,18 +24,22 @@ package final class Container: Sendable {
 
     /// Where the file of a task lies: a directory beneath the root, and a name in it.
     package struct Place: Sendable {
-        package let directory: String
-        package let name: String
+        package let path: String
 
-        package init(_ path: String, tenant: TenantID) {
-            // As bytes, as the kernel does: a mark that combines with a slash would hide it.
-            let parts = "\(tenant)/\(path)".utf8.split(separator: UInt8(ascii: "/"))
-                .map { String(decoding: $0, as: UTF8.self) }
-            directory = parts.dropLast().joined(separator: "/")
-            name = parts.last ?? ""
+        package init(_ path: String, tenant: TenantID) { self.path = "\(tenant)/\(path)" }
+
+        package var directory: String {
+            String(decoding: path.utf8[..<lastSlash], as: UTF8.self)
         }
 
-        package var path: String { "\(directory)/\(name)" }
+        package var name: String {
+            String(decoding: path.utf8[lastSlash...].dropFirst(), as: UTF8.self)
+        }
+
+        // Among bytes, as the kernel does: a mark that combines with a slash would hide it.
+        private var lastSlash: String.Index {
+            path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
+        }
     }
 
     /// Creates an empty part file, and the directories above it as needed.

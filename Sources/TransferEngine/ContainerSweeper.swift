@@ -15,8 +15,10 @@ actor ContainerSweeper {
 
     /// A file that may be of nobody.
     enum Leftover: Sendable {
-        /// The part file of an attempt.
+        /// The part file of an attempt at a task with a destination.
         case part(Fence)
+        /// The part file of an attempt at another task, or its result.
+        case result(TaskID, Fence)
         /// What a client brought for an upload.
         case body(TaskID)
     }
@@ -90,6 +92,8 @@ extension ContainerSweeper.Leftover {
     init?(path: Substring) {
         if let fence = ResultLocation.fence(ofPart: path) {
             self = .part(fence)
+        } else if let attempt = ResultLocation.attempt(ofPart: path) {
+            self = .result(attempt.task, attempt.fence)
         } else if path.hasPrefix("\(ResultLocation.bodyFolder)/"),
             let name = path.split(separator: "/").last,
             let task = UUID(uuidString: String(name))

@@ -69,20 +69,27 @@ extension Pruner {
     ) async throws(StoreError) -> Int {
         guard !batch.leftovers.isEmpty else { return 0 }
         var fences: [Fence] = []
-        var tasks: [TaskID] = []
+        var attempted: [TaskID] = []
+        var uploaded: [TaskID] = []
         for leftover in batch.leftovers {
             switch leftover.kind {
             case .part(let fence): fences.append(fence)
-            case .body(let task): tasks.append(task)
+            case .result(let task, let fence):
+                fences.append(fence)
+                attempted.append(task)
+            case .body(let task): uploaded.append(task)
             }
         }
         // A fence is given out once, and a row names it before there is a file: what no row names
         // now none will.
-        let needed = try await store.namedParts(among: fences)
-        let living = try await store.outstandingTasks(among: tasks)
+        let needed = try await store.namedParts(among: fences, of: attempted)
+        let living = try await store.outstandingTasks(among: uploaded)
+        // What may be the result of a task that only a lost database knows is not removed.
+        let known = try await store.tasks(among: attempted)
         let places = batch.leftovers.filter { leftover in
             switch leftover.kind {
             case .part(let fence): !needed.contains(fence)
+            case .result(let task, let fence): known.contains(task) && !needed.contains(fence)
             case .body(let task): !living.contains(task)
             }
         }.map(\.place)

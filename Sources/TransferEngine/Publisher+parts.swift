@@ -22,10 +22,11 @@ extension Publisher {
 
     /// Looks after the parts of attempts that were taken away: those that somebody may still go on
     /// with are kept, the others removed.
-    func settle(_ parts: [PartFile]) async {
-        guard !parts.isEmpty else { return }
+    func settle(_ ended: [(task: TaskID, part: PartFile)]) async {
+        guard !ended.isEmpty else { return }
+        let parts = ended.map(\.part)
         do throws(StoreError) {
-            let wanted = try await store.keptParts(parts.map(\.fence))
+            let wanted = try await store.keptParts(ended.map { ($0.task, $0.part.fence) })
             for part in parts where !wanted.contains(part.fence) { remove(part.place) }
             let durable = parts.filter { part in
                 guard wanted.contains(part.fence) else { return false }

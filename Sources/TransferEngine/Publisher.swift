@@ -5,17 +5,18 @@ import TransferContainer
 import TransferModel
 import TransferStore
 
-/// Turns ended attempts into results, in groups: whole files are made durable, claimed for good in
-/// the database, renamed, and only then reported completed.
+/// Turns ended attempts into results, in groups: whole files are made durable, and then the database
+/// is told which file is whose result.
 ///
-/// The order is what makes a crash at any point harmless: before `publish` commits, the attempt is
-/// simply run again; after it, whoever finds the publication's row repeats the rename, which is
-/// idempotent.
+/// A file with a destination is claimed for good in the database, renamed, and only then reported
+/// completed. The order is what makes a crash at any point harmless: before `publish` commits, the
+/// attempt is simply run again; after it, whoever finds the publication's row repeats the rename,
+/// which is idempotent.
 ///
 /// Two take turns, and each takes at once all that the other has left meanwhile. A flush of the file
 /// system makes new files durable and the names of those that were published; a transaction
-/// publishes the former and concludes the latter. So a file waits for two of each, and costs its
-/// part of one. Files are flushed and renamed on a thread of its own, because that blocks.
+/// publishes the former and concludes the latter. So a file waits for two of each, or one without a
+/// destination, and costs its part of them. Files are flushed and renamed on a thread of its own, because that blocks.
 actor Publisher {
     /// Attempts looked after by one flush, or one transaction, at most.
     private static let batchMax = 500
@@ -52,7 +53,7 @@ actor Publisher {
     /// What the database is to be told.
     private enum Step: Sendable {
         case publish(Publication, PartFile)
-        /// With a part file if that is not the result.
+        /// With the part file, if there is one, that goes unless somebody needs it.
         case conclude(Conclusion, part: PartFile?)
 
         var task: TaskID {
@@ -173,7 +174,8 @@ actor Publisher {
                 try await self.store.recordResumptions(resumptions)
             }
         }
-        let directories = Set(published.map { Container.Place(partOf: $0).directory })
+        // Looked for only where there are so few files that each is made durable by itself.
+        let directories = parts.count > Self.singleSyncMax ? [] : directories(parts, published)
         var errors: [TaskID: StorageError] = [:]
         var undurable: StorageError?
         if parts.count + directories.count > Self.singleSyncMax {
@@ -194,12 +196,15 @@ actor Publisher {
             }
             undurable = syncNames(directories)
         }
-        for part in parts {
-            next.append(
-                errors[part.publication.task].map { error in
-                    .conclude(retry(part.publication, error), part: part.file)
-                } ?? .publish(part.publication, part.file)
-            )
+        for (file, publication) in parts {
+            let isStaying = publication.destination == nil
+            if let error = errors[publication.task] ?? (isStaying ? undurable : nil) {
+                next.append(.conclude(retry(publication, error), part: file))
+            } else if isStaying {
+                next.append(.conclude(Conclusion(fetched: publication), part: file))
+            } else {
+                next.append(.publish(publication, file))
+            }
         }
         return next
             + published.map { publication in
@@ -213,6 +218,16 @@ actor Publisher {
                     part: nil
                 )
             }
+    }
+
+    /// The directories in which files have got the name that they keep.
+    private func directories(
+        _ parts: [(file: PartFile, publication: Publication)],
+        _ published: [Publication]
+    ) -> Set<String> {
+        let staying = parts.filter { $0.publication.destination == nil }
+        return Set(published.map { Container.Place(partOf: $0).directory })
+            .union(staying.map(\.file.place.directory))
     }
 
     private func syncNames(_ directories: Set<String>) -> StorageError? {
@@ -271,7 +286,7 @@ actor Publisher {
         // start.
         guard let changed else { return [] }
         var published: [Publication] = []
-        var stale: [PartFile] = []
+        var stale: [(task: TaskID, part: PartFile)] = []
         var unwanted: [PartFile] = []
         var conclusions: [Conclusion] = []
         var staleCount = 0
@@ -280,12 +295,16 @@ actor Publisher {
             if !isChanged { staleCount += 1 }
             switch step {
             case .publish(let publication, let file):
-                if isChanged { published.append(publication) } else { stale.append(file) }
+                if isChanged {
+                    published.append(publication)
+                } else {
+                    stale.append((step.task, file))
+                }
             case .conclude(let conclusion, let part):
                 conclusions.append(conclusion)
                 guard let part else { continue }
                 if !isChanged {
-                    stale.append(part)
+                    stale.append((step.task, part))
                 } else if conclusion.abandoned != nil {
                     unwanted.append(part)
                 }
@@ -306,6 +325,19 @@ actor Publisher {
             fence: publication.fence,
             verdict: .retry(error.failure, after: RetryPolicy.delayBaseDefault.jittered),
             abandoned: publication.partFence,
+            metrics: publication.metrics
+        )
+    }
+}
+
+extension Conclusion {
+    /// The end of an attempt whose durable file is the result as it is.
+    fileprivate init(fetched publication: Publication) {
+        self.init(
+            task: publication.task,
+            fence: publication.fence,
+            verdict: .fetched(publication.result, part: publication.partFence),
+            bytesReceived: publication.result.bytesReceived,
             metrics: publication.metrics
         )
     }

@@ -25,7 +25,7 @@ package struct APIResponder: HTTPResponder {
 
     package func respond(to request: Request, context: APIContext) async throws -> Response {
         let start = ContinuousClock.now
-        let requestID = UUID.version7().uuidString.lowercased()
+        let requestID = UUID.version7().text
         var response: Response
         do {
             var context = context

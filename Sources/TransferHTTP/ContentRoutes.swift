@@ -94,7 +94,11 @@ struct ContentRoutes: Sendable {
     }
 
     private func open(_ task: TransferTask, tenant: TenantID) async throws -> ContentFile {
-        let path = ResultLocation.path(of: task.id, destination: task.destination)
+        let path = ResultLocation.path(
+            of: task.id,
+            destination: task.destination,
+            part: task.part
+        )
         do {
             return try await threads.runIfActive { [container] in
                 try ContentFile(Container.Place(path, tenant: tenant), in: container)

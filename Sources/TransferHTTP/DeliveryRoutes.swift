@@ -125,7 +125,7 @@ extension DeliveryDocument {
         self.init(
             id: delivery.id.description,
             subscriptionID: delivery.subscription.description,
-            eventID: (delivery.batch?.id ?? delivery.event).uuidString.lowercased(),
+            eventID: (delivery.batch?.id ?? delivery.event).text,
             eventType: delivery.batch == nil ? delivery.kind.rawValue : MessageBatch.type,
             client: delivery.client?.name,
             sessionIdentifier: delivery.sessionIdentifier,

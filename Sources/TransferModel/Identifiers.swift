@@ -7,7 +7,7 @@ package struct TenantID: Hashable, Sendable, CustomStringConvertible {
     package init(_ uuid: UUID) { self.uuid = uuid }
 
     /// Lower-case hexadecimal with hyphens; also the name of its directory.
-    package var description: String { uuid.uuidString.lowercased() }
+    package var description: String { uuid.text }
 }
 
 /// Names a session; a client knows a session by its `identifier` instead.
@@ -24,7 +24,7 @@ package struct TaskID: Hashable, Sendable, CustomStringConvertible {
     package init(_ uuid: UUID) { self.uuid = uuid }
 
     /// Lower-case hexadecimal with hyphens, as in the API and in part file names.
-    package var description: String { uuid.uuidString.lowercased() }
+    package var description: String { uuid.text }
 }
 
 /// Names a webhook subscription.
@@ -34,7 +34,7 @@ package struct SubscriptionID: Hashable, Sendable, CustomStringConvertible {
     package init(_ uuid: UUID) { self.uuid = uuid }
 
     /// Lower-case hexadecimal with hyphens.
-    package var description: String { uuid.uuidString.lowercased() }
+    package var description: String { uuid.text }
 }
 
 /// Names a logged delivery.
@@ -44,10 +44,35 @@ package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
     package init(_ uuid: UUID) { self.uuid = uuid }
 
     /// Lower-case hexadecimal with hyphens.
-    package var description: String { uuid.uuidString.lowercased() }
+    package var description: String { uuid.text }
 }
 
 extension UUID {
+    /// Lower-case hexadecimal with hyphens (RFC 9562 §4).
+    ///
+    /// Foundation's `uuidString` goes by printf(3), and this is in each name of a file and each
+    /// answer.
+    package var text: String {
+        String(unsafeUninitializedCapacity: 36) { text in
+            withUnsafeBytes(of: uuid) { bytes in
+                var end = 0
+                func append(_ digit: UInt8) {
+                    text[end] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+                    end += 1
+                }
+                for (index, byte) in bytes.enumerated() {
+                    if index == 4 || index == 6 || index == 8 || index == 10 {
+                        text[end] = UInt8(ascii: "-")
+                        end += 1
+                    }
+                    append(byte >> 4)
+                    append(byte & 15)
+                }
+                return end
+            }
+        }
+    }
+
     /// A version 7 identifier: 48 bits of milliseconds since 1970, then random bits (RFC 9562 §5.7).
     package static func version7(at date: Date = Date()) -> UUID {
         let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
@@ -74,5 +99,5 @@ package struct ResumeDataID: Hashable, Sendable, CustomStringConvertible {
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 
-    package var description: String { uuid.uuidString.lowercased() }
+    package var description: String { uuid.text }
 }

@@ -6,7 +6,7 @@ package struct LeaseToken: Hashable, Sendable, CustomStringConvertible {
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 
-    package var description: String { uuid.uuidString.lowercased() }
+    package var description: String { uuid.text }
 }
 
 /// How long tasks that were taken are nobody else's.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Where the bytes of a task lie, relative to the container directory of its tenant.
 package enum ResultLocation {
     /// The container's folder that clients cannot name as a destination.
@@ -5,7 +7,19 @@ package enum ResultLocation {
     /// The folder of results without a destination.
     package static let folder = "\(reservedFolder)/results"
 
-    /// The final path of a task's result.
+    /// The path of a completed task's result.
+    ///
+    /// It is the part file of `part`, or, where that is nil, has its final path.
+    package static func path(
+        of task: TaskID,
+        destination: Destination?,
+        part: Fence?
+    ) -> String {
+        guard let part else { return path(of: task, destination: destination) }
+        return partPath(of: task, destination: destination, fence: part)
+    }
+
+    /// The path that a part file with a destination is given when it is whole.
     package static func path(of task: TaskID, destination: Destination?) -> String {
         if let destination { return destination.path }
         // The last digits of the identifier are random: 256 folders of equal size, where one
@@ -14,13 +28,15 @@ package enum ResultLocation {
         return "\(folder)/\(name.suffix(2))/\(name)"
     }
 
-    /// The path of the part file of one attempt, beside the final path so that a rename suffices.
+    /// The path of the part file of one attempt: beside the destination, so that a rename suffices;
+    /// without one where it can stay, because nobody but the outcome tells that it is the result.
     package static func partPath(of task: TaskID, destination: Destination?, fence: Fence) -> String
     {
-        "\(path(of: task, destination: destination)).\(fence).part"
+        let name = "\(path(of: task, destination: destination)).\(fence)"
+        return destination == nil ? name : "\(name).part"
     }
 
-    /// The fence in the name of a part file, or nil for any other name.
+    /// The fence in the name of a part file with a destination, or nil for any other name.
     ///
     /// Clients cannot name a destination like that.
     package static func fence(ofPart path: some StringProtocol) -> Fence? {
@@ -28,11 +44,25 @@ package enum ResultLocation {
         guard bytes.count == partSuffixBytes, bytes[0] == UInt8(ascii: "."),
             bytes.suffix(5).elementsEqual(".part".utf8)
         else { return nil }
-        let digits = bytes[1..<17]
-        guard digits.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }),
-            let value = UInt64(String(decoding: digits, as: UTF8.self), radix: 16)
+        return Fence(digits: bytes[1..<17])
+    }
+
+    /// The task and the fence in the path of a part file without a destination, or nil for any other
+    /// path.
+    package static func attempt(
+        ofPart path: some StringProtocol
+    ) -> (task: TaskID, fence: Fence)? {
+        guard path.hasPrefix("\(folder)/"),
+            let name = path.utf8.split(separator: UInt8(ascii: "/")).last,
+            case let parts = name.split(
+                separator: UInt8(ascii: "."),
+                omittingEmptySubsequences: false
+            ),
+            parts.count == 2,
+            let task = UUID(uuidString: String(decoding: parts[0], as: UTF8.self)),
+            let fence = Fence(digits: parts[1])
         else { return nil }
-        return Fence(rawValue: Int64(bitPattern: value))
+        return (TaskID(task), fence)
     }
 
     /// A dot, sixteen digits and `.part`.
@@ -47,5 +77,18 @@ extension ResultLocation {
     package static func bodyPath(of task: TaskID) -> String {
         let name = task.description
         return "\(bodyFolder)/\(name.suffix(2))/\(name)"
+    }
+}
+
+extension Fence {
+    /// Nil for anything but the sixteen digits that its description is.
+    fileprivate init?(digits: some Collection<UInt8>) {
+        let isHexadecimal = digits.allSatisfy {
+            (0x30...0x39).contains($0) || (0x61...0x66).contains($0)
+        }
+        guard digits.count == 16, isHexadecimal,
+            let value = UInt64(String(decoding: digits, as: UTF8.self), radix: 16)
+        else { return nil }
+        self.init(rawValue: Int64(bitPattern: value))
     }
 }

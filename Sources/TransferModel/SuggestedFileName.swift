@@ -32,6 +32,7 @@ package enum SuggestedFileName {
 
     private static func safe(_ name: String?) -> String? {
         guard let name else { return nil }
+        if isPlain(name) { return isDevice(name) ? "_" + name : name }
         // Scalars, because a separator with a combining mark behind it is still one to a system.
         let last =
             name.unicodeScalars.split(
@@ -44,6 +45,24 @@ package enum SuggestedFileName {
         let short = shortened(String(String.UnicodeScalarView(trimmed)), to: bytesMax)
         guard isDevice(short) else { return short }
         return "_" + shortened(short, to: bytesMax - 1)
+    }
+
+    /// Whether nothing has to be done for a name but to look whether it is a device: most are like that,
+    /// and to look up what each scalar is takes long.
+    private static func isPlain(_ name: String) -> Bool {
+        let bytes = name.utf8
+        let dot = UInt8(ascii: ".")
+        guard (1..<bytesMax).contains(bytes.count), bytes.first != dot, bytes.last != dot else {
+            return false
+        }
+        return bytes.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), dot, UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
     }
 
     private static func isSeparator(_ scalar: Unicode.Scalar) -> Bool {

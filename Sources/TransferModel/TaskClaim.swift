@@ -99,7 +99,7 @@ package struct ShownCredential: Equatable, Sendable {
     }
 }
 
-/// A whole and durable part file that is to become the result of its task.
+/// A whole and durable part file that is to be given its destination as its name.
 package struct Publication: Sendable {
     package let task: TaskID
     /// Guards the transition; changes when another worker takes the publication over.
@@ -208,6 +208,8 @@ package struct Conclusion: Sendable {
     package enum Verdict: Equatable, Sendable {
         /// The publication's file is under its final name and durable.
         case completed
+        /// The part file is whole and durable, and the result as it is.
+        case fetched(TransferResult, part: Fence)
         /// The origin has answered an upload, of which the body may be the begin, or a data task.
         case answered(TransferResult, body: [UInt8])
         /// No further attempt will be made.
@@ -230,7 +232,8 @@ package struct Conclusion: Sendable {
         package var isBackInQueue: Bool {
             switch self {
             case .released, .requeued: true
-            case .completed, .answered, .failed, .retry, .waitForConnectivity, .askForCredential:
+            case .completed, .fetched, .answered, .failed, .retry, .waitForConnectivity,
+                .askForCredential:
                 false
             }
         }
@@ -239,7 +242,7 @@ package struct Conclusion: Sendable {
         package var isFollowedByAnother: Bool {
             switch self {
             case .retry, .waitForConnectivity, .askForCredential, .released: true
-            case .completed, .answered, .failed, .requeued: false
+            case .completed, .fetched, .answered, .failed, .requeued: false
             }
         }
     }

@@ -79,6 +79,8 @@ package struct TransferTask: Sendable {
     /// The newest failure: of the task when it failed, of the last attempt when it waits.
     package let failure: TransferFailure?
     package let result: TransferResult?
+    /// The part file that is the result as it is; nil when that has a name without a fence.
+    package let part: Fence?
     package let createdAt: Date
     package let finishedAt: Date?
     /// Until when at least it is kept; nil before its end.
@@ -108,6 +110,7 @@ package struct TransferTask: Sendable {
         waitsUntil: Date?,
         failure: TransferFailure?,
         result: TransferResult?,
+        part: Fence?,
         createdAt: Date,
         finishedAt: Date?,
         expiresAt: Date?
@@ -135,6 +138,7 @@ package struct TransferTask: Sendable {
         self.waitsUntil = waitsUntil
         self.failure = failure
         self.result = result
+        self.part = part
         self.createdAt = createdAt
         self.finishedAt = finishedAt
         self.expiresAt = expiresAt

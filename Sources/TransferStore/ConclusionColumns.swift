@@ -35,6 +35,9 @@ struct ConclusionColumns {
             }
             switch conclusion.verdict {
             case .completed: try append("completed")
+            case .fetched(let result, let part):
+                try append("fetched")
+                answers.append(AnswerColumns(result, part: part, place: place))
             case .answered(let result, let body):
                 try append("answered")
                 answers.append(AnswerColumns(result, body: body, place: place))
@@ -70,21 +73,25 @@ struct ConclusionColumns {
     }
 }
 
-/// What the origin answered to an upload or data task; also a table of their own.
+/// What the origin answered, unless a publication knows it; also a table of their own.
 struct AnswerColumns {
     let place: Int64
     let httpStatus: Int16
     let contentType: String?
     let etag: String?
     let isLengthVerified: Bool
+    let suggestedFileName: String?
+    let partFence: Int64?
     let body: [UInt8]?
 
-    init(_ result: TransferResult, body: [UInt8], place: Int64) {
+    init(_ result: TransferResult, body: [UInt8] = [], part: Fence? = nil, place: Int64) {
         self.place = place
         httpStatus = Int16(clamping: result.httpStatus)
         contentType = result.contentType
         etag = result.etag
         isLengthVerified = result.isLengthVerified
+        suggestedFileName = result.suggestedFileName
+        partFence = part?.rawValue
         self.body = body.isEmpty ? nil : body
     }
 }

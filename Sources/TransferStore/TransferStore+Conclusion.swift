@@ -60,12 +60,13 @@ extension TransferStore {
                 SELECT e.place, e.verdict, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
                     e.abandoned, t.id AS task_id, t.session_id, t.generation, t.lane,
                     t.priority_rank, e.fence, e.number AS attempt, e.bytes_received, e.started_at,
-                    e.began_at, e.resumed_at_offset, e.part_fence, u.response_body,
+                    e.began_at, e.resumed_at_offset, u.response_body,
+                    coalesce(e.part_fence, u.part_fence) AS part_fence,
                     coalesce(e.http_status, u.http_status) AS http_status,
                     coalesce(e.content_type, u.content_type) AS content_type,
                     coalesce(e.etag, u.etag) AS etag,
                     coalesce(e.is_length_verified, u.is_length_verified) AS is_length_verified,
-                    e.suggested_file_name
+                    coalesce(e.suggested_file_name, u.suggested_file_name) AS suggested_file_name
                 FROM (
                     SELECT *, NULL::smallint AS http_status, NULL AS content_type, NULL AS etag,
                         NULL::boolean AS is_length_verified, NULL::bigint AS part_fence,
@@ -77,21 +78,26 @@ extension TransferStore {
                 LEFT JOIN unnest(
                     \(columns.answers.map(\.place)), \(columns.answers.map(\.httpStatus)),
                     \(columns.answers.map(\.contentType)), \(columns.answers.map(\.etag)),
-                    \(columns.answers.map(\.isLengthVerified)), \(columns.answers.map(\.body))
-                ) AS u (place, http_status, content_type, etag, is_length_verified, response_body)
+                    \(columns.answers.map(\.isLengthVerified)),
+                    \(columns.answers.map(\.suggestedFileName)),
+                    \(columns.answers.map(\.partFence)), \(columns.answers.map(\.body))
+                ) AS u (
+                    place, http_status, content_type, etag, is_length_verified,
+                    suggested_file_name, part_fence, response_body)
                     ON u.place = e.place
             ),
             outcome_row AS (
                 INSERT INTO outcome (
                     task_id, session_id, generation, state, attempt, bytes_received, http_status,
                     content_type, etag, is_length_verified, suggested_file_name, failure,
-                    bytes_sent, response_body)
+                    bytes_sent, response_body, part_fence)
                 SELECT task_id, session_id, generation,
                     CASE verdict WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
                     attempt, bytes_received, http_status, content_type, etag,
                     CASE WHEN verdict <> 'failed' THEN is_length_verified END,
-                    suggested_file_name, failure, bytes_sent, response_body
-                FROM gone WHERE verdict IN ('completed', 'answered', 'failed')
+                    suggested_file_name, failure, bytes_sent, response_body,
+                    CASE verdict WHEN 'fetched' THEN part_fence END
+                FROM gone WHERE verdict IN ('completed', 'fetched', 'answered', 'failed')
             ),
             delayed_row AS (
                 INSERT INTO delayed (
@@ -135,7 +141,8 @@ extension TransferStore {
                 SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
                         WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried'
                         WHEN 'asks' THEN 'retried' WHEN 'requeued' THEN 'lost'
-                        WHEN 'answered' THEN 'completed' ELSE g.verdict END,
+                        WHEN 'fetched' THEN 'completed' WHEN 'answered' THEN 'completed'
+                        ELSE g.verdict END,
                     g.started_at, greatest(0, g.bytes_received - coalesce(g.resumed_at_offset, 0)),
                     g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
                     m.redirects, m.name_lookup_us, m.connect_us, m.tls_us, m.first_byte_us,
@@ -183,7 +190,7 @@ extension TransferStore {
                 WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
                     AND (x.task_id IN (
                             SELECT g.task_id FROM gone g
-                            WHERE g.verdict IN ('completed', 'answered', 'failed'))
+                            WHERE g.verdict IN ('completed', 'fetched', 'answered', 'failed'))
                         OR x.part_fence IN (
                             SELECT g.abandoned FROM gone g WHERE g.abandoned IS NOT NULL))
                 RETURNING x.task_id, x.part_fence, x.source_task_id
@@ -192,7 +199,7 @@ extension TransferStore {
                 INSERT INTO abandoned_part (fence, task_id, source_task_id)
                 SELECT x.part_fence, x.task_id, x.source_task_id
                 FROM partial_gone x JOIN gone g USING (task_id)
-                WHERE g.verdict <> 'completed' OR x.part_fence IS DISTINCT FROM g.part_fence
+                WHERE x.part_fence IS DISTINCT FROM g.part_fence
                 UNION ALL
                 SELECT g.abandoned, g.task_id, NULL FROM gone g WHERE g.abandoned IS NOT NULL
                 UNION ALL \(Self.selectReplaced)
@@ -205,6 +212,8 @@ extension TransferStore {
                 FROM gone JOIN (VALUES
                     ('completed', 0, 'task.download_finished', false, 'running'::task_state),
                     ('completed', 1, 'task.completed', true, 'completed'),
+                    ('fetched', 0, 'task.download_finished', false, 'running'),
+                    ('fetched', 1, 'task.completed', true, 'completed'),
                     ('answered', 1, 'task.completed', true, 'completed'),
                     ('failed', 1, 'task.failed', true, 'failed'),
                     ('retry', 1, 'task.waiting', false, 'waiting_for_retry'),

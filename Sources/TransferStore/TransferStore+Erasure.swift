@@ -42,11 +42,12 @@ extension TransferStore {
             """
             WITH \(Self.erasable),
             \(Self.needed)
-            SELECT t.id, t.tenant_id, t.upload_is_staged, t.has_result
+            SELECT t.id, t.tenant_id, t.upload_is_staged, t.has_result, t.part_fence
             -- In no order, or all tasks of all sessions might be read in it for those of a few.
             FROM erasable e CROSS JOIN LATERAL (
                 SELECT t.id, t.tenant_id, t.upload_is_staged,
-                    t.kind = 'download' AND t.destination_path IS NULL AS has_result
+                    t.kind = 'download' AND t.destination_path IS NULL AS has_result,
+                    (SELECT o.part_fence FROM outcome o WHERE o.task_id = t.id)
                 FROM task t
                 -- Not a join, which might read all tasks in the order of their keys.
                 WHERE t.session_id = e.session_id AND t.id NOT IN (SELECT n.task_id FROM needed n)
@@ -199,7 +200,8 @@ extension TaskRemains {
         tenant = try row.tenant("tenant_id")
         var paths: [String] = []
         if try row.decode("has_result") {
-            paths.append(ResultLocation.path(of: task, destination: nil))
+            let part = try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:))
+            paths.append(ResultLocation.path(of: task, destination: nil, part: part))
         }
         if try row.decode("upload_is_staged") { paths.append(ResultLocation.bodyPath(of: task)) }
         self.paths = paths

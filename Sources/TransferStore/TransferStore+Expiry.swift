@@ -89,13 +89,14 @@ extension TransferStore {
             ),
             \(Self.needed),
             chosen AS (
-                SELECT p.* FROM page p JOIN outcome o ON o.task_id = p.id CROSS JOIN bound b
+                SELECT p.*, o.part_fence FROM page p JOIN outcome o ON o.task_id = p.id CROSS JOIN bound b
                 WHERE o.finished_at < b.cutoff
                     AND (o.generation < b.generation
                         OR o.finished_at < now() - \(holdMax.milliseconds) * interval '1 ms')
                     AND NOT EXISTS (SELECT 1 FROM needed n WHERE n.task_id = p.id)
             )
-            SELECT c.id, c.tenant_id, c.upload_is_staged, c.has_result, x.looked_at, x.last
+            SELECT c.id, c.tenant_id, c.upload_is_staged, c.has_result, c.part_fence, x.looked_at,
+                x.last
             FROM (SELECT count(*) AS looked_at,
                 (SELECT id FROM page ORDER BY id DESC LIMIT 1) AS last FROM page) x
             LEFT JOIN chosen c ON true

@@ -14,10 +14,13 @@ extension TransferStore {
     }
 
     /// Which of these part files any row names: somebody writes them, goes on with them, publishes
-    /// them or will remove them.
+    /// them or will remove them, or one is the result of its task, which is among `tasks`.
     ///
     /// One statement, so that a row on its way from one table to another is seen in one of them.
-    package func namedParts(among parts: [Fence]) async throws(StoreError) -> Set<Fence> {
+    package func namedParts(
+        among parts: [Fence],
+        of tasks: [TaskID]
+    ) async throws(StoreError) -> Set<Fence> {
         guard !parts.isEmpty else { return [] }
         let fences = parts.map(\.rawValue)
         let workers = Array(Set(parts.map(\.incarnation)))
@@ -29,10 +32,30 @@ extension TransferStore {
             UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))
             UNION SELECT fence FROM revocation WHERE fence = ANY (\(fences))
             UNION SELECT fence FROM abandoned_part WHERE fence = ANY (\(fences))
+            UNION \(Self.selectResults(tasks))
             """
         )
         return try decoding { () throws(PostgresError) in
             Set(try rows.map { row throws(PostgresError) in try row.fence("fence") })
+        }
+    }
+
+    /// The part files that are the results of these tasks.
+    static func selectResults(_ tasks: [TaskID]) -> Query {
+        """
+        SELECT part_fence FROM outcome
+        WHERE task_id = ANY (\(tasks.map(\.uuid))) AND part_fence IS NOT NULL
+        """
+    }
+
+    /// Which of these tasks there are.
+    package func tasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+        guard !tasks.isEmpty else { return [] }
+        let rows = try await run(
+            "SELECT id FROM task WHERE id = ANY (\(tasks.map(\.uuid)))"
+        )
+        return try decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.task("id") })
         }
     }
 

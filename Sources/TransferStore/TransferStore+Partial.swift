@@ -105,10 +105,12 @@ extension TransferStore {
         }
     }
 
-    /// Which of these part files somebody may still go on with, or is about to rename: a publication
-    /// whose answer was lost may be another worker's when its own asks again.
-    package func keptParts(_ partFences: [Fence]) async throws(StoreError) -> Set<Fence> {
-        let fences = partFences.map(\.rawValue)
+    /// Which of these tasks' part files somebody may still go on with, or is about to rename, or are
+    /// results: an end whose answer was lost has happened when its worker asks again.
+    package func keptParts(
+        _ parts: [(task: TaskID, fence: Fence)]
+    ) async throws(StoreError) -> Set<Fence> {
+        let fences = parts.map(\.fence.rawValue)
         let rows = try await run([
             // A checkpoint that was stored while its task was just cancelled was not there yet to be
             // removed with it.
@@ -120,6 +122,7 @@ extension TransferStore {
             SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM publication WHERE part_fence = ANY (\(fences))
+            UNION \(Self.selectResults(parts.map(\.task)))
             """,
         ])
         return try decoding { () throws(PostgresError) in

@@ -187,7 +187,7 @@ extension TransferStore {
             coalesce(o.failure, d.failure,
                 CASE WHEN q.question = 'authentication' THEN q.failure END) AS failure,
             o.http_status, o.content_type, o.etag, o.is_length_verified, o.suggested_file_name,
-            o.finished_at, s.result_retention_ms
+            o.part_fence, o.finished_at, s.result_retention_ms
         FROM task t
         JOIN session s ON s.id = t.session_id
         \(joinPlaces)
@@ -238,6 +238,7 @@ extension TransferTask {
             waitsUntil: try row.decodeIfPresent("due_at"),
             failure: try row.failure("failure"),
             result: try TransferResult(outcome: row, bytesReceived: bytesReceived),
+            part: try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:)),
             createdAt: try row.decode("created_at"),
             finishedAt: finishedAt,
             expiresAt: finishedAt.map { $0 + Double(retentionMS) / 1000 }

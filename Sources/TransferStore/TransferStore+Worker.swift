@@ -140,6 +140,9 @@ extension TransferStore {
             SELECT g.fence, g.task_id FROM gone g
             WHERE NOT EXISTS (SELECT 1 FROM partial x WHERE x.part_fence = g.fence)
                 AND NOT EXISTS (SELECT 1 FROM resume_data r WHERE r.part_fence = g.fence)
+                AND NOT EXISTS (
+                    SELECT 1 FROM outcome o
+                    WHERE o.task_id = g.task_id AND o.part_fence = g.fence)
             ON CONFLICT (fence) DO NOTHING
             """,
         ])

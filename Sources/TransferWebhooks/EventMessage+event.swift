@@ -12,7 +12,7 @@ extension EventMessage {
     ///   - closing: what `session.events_finished` says to one subscription; nil in pages.
     package init(_ event: SessionEvent, linkBase: String?, closing: Closing? = nil) {
         self.init(
-            id: event.id.uuidString.lowercased(),
+            id: event.id.text,
             type: event.kind.rawValue,
             timestamp: Timestamp(event.occurredAt),
             data: Content(

@@ -272,7 +272,7 @@ extension WebhookDispatcher {
         )
         var line: Logger.Metadata = [
             "subscription": "\(claim.subscription)",
-            "event": "\((parcel.batch?.id ?? parcel.last.id).uuidString.lowercased())",
+            "event": "\((parcel.batch?.id ?? parcel.last.id).text)",
             "status": "\(failure.status.map(String.init) ?? "none")",
             "reason": "\(failure.reason)", "attempt": "\(number)",
         ]

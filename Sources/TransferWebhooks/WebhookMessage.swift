@@ -27,7 +27,7 @@ struct WebhookMessage: Sendable {
     init?(_ parcel: Parcel, linkBase: String?) {
         guard let batch = parcel.batch else { return nil }
         let message = BatchMessage(
-            id: batch.id.uuidString.lowercased(),
+            id: batch.id.text,
             type: MessageBatch.type,
             timestamp: Timestamp(parcel.last.occurredAt),
             data: BatchMessage.Content(
@@ -44,7 +44,7 @@ struct WebhookMessage: Sendable {
     /// A message that only shows whether messages arrive.
     init?(testing subscription: SubscriptionID, at date: Date) {
         let message = TestMessage(
-            id: UUID.version7(at: date).uuidString.lowercased(),
+            id: UUID.version7(at: date).text,
             timestamp: Timestamp(date),
             subscription: subscription.description
         )

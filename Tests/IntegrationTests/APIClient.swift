@@ -67,8 +67,31 @@ final class APIClient: Sendable {
     ///
     /// - Returns: their identifiers.
     func submit(_ urls: [String], to session: String) async throws -> [String] {
-        let body = "[\(urls.map { #"{"url":"\#($0)"}"# }.joined(separator: ","))]"
-        let answer = try await send("POST", "/v1/sessions/\(session)/tasks", body)
+        try await submit(tasks: urls.map { #"{"url":"\#($0)"}"# }, to: session)
+    }
+
+    /// Submits a download of each URL, every other one with a destination: `d1`, `d3` and so on.
+    ///
+    /// - Returns: their identifiers, and how the name of the file of each begins.
+    func submitNamingEveryOther(
+        _ urls: [String],
+        to session: String
+    ) async throws -> (ids: [String], names: [String]) {
+        let tasks = urls.enumerated().map { index, url in
+            index % 2 == 0
+                ? #"{"url":"\#(url)"}"#
+                : #"{"url":"\#(url)","destination":{"path":"d\#(index)","overwrite":false}}"#
+        }
+        let ids = try await submit(tasks: tasks, to: session)
+        return (ids, ids.enumerated().map { $0 % 2 == 0 ? $1 : "d\($0)" })
+    }
+
+    private func submit(tasks: [String], to session: String) async throws -> [String] {
+        let answer = try await send(
+            "POST",
+            "/v1/sessions/\(session)/tasks",
+            "[\(tasks.joined(separator: ","))]"
+        )
         return try JSONDecoder().decode(BatchReceipt.self, from: Data(answer.body)).items.map(\.id)
     }
 }

@@ -44,14 +44,19 @@ import TransferWire
         let first = try await ServiceProcess(in: directory, options)
         var client = try APIClient(first, key: directory.apiKey())
         try await prepare(client, receiver)
-        let ids = try await client.submit(bodies.indices.map { origin.url("/\($0)") }, to: "s")
+        let (ids, names) = try await client.submitNamingEveryOther(
+            bodies.indices.map { origin.url("/\($0)") },
+            to: "s"
+        )
         await origin.log.wait { log in
             bodies.indices.allSatisfy {
                 log.bytesSent["/\($0)", default: 0] >= bodies[$0].count / 2
             }
         }
         // What the origin has sent may still be on its way.
-        try await eventually("every part file is there") { directory.parts().count == bodies.count }
+        try await eventually("every part file is there") {
+            try directory.holdsOneFile(each: names)
+        }
         let database = try #require(directory.databaseServer)
         #expect(await first.killNow() == 128 + SIGKILL)
         gate.open()
@@ -73,7 +78,7 @@ import TransferWire
         #expect(events.count { $0.type == "session.events_finished" } == 1)
         #expect(events.last?.type == "session.events_finished")
         #expect(events.map(\.data.sequence) == (1...Int64(events.count)).map { $0 })
-        #expect(directory.parts().isEmpty)
+        #expect(try directory.holdsOnlyResults(names))
         #expect(await second.terminate() == 0)
         #expect(!directory.isAlive(database))
         // Each event reached the subscriber, for the first time in order. What was sent shortly before
@@ -131,7 +136,7 @@ import TransferWire
         }
         let events = try await client.events(of: "s")
         #expect(events.count { $0.type == "task.resumed_at_offset" } == ids.count)
-        #expect(directory.parts().isEmpty)
+        #expect(try directory.holdsOnlyResults(ids))
         #expect(await second.terminate() == 0)
     }
 
@@ -171,7 +176,7 @@ import TransferWire
         #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
         // What was told of is kept.
         #expect(try #require(attempts.items.last?.resumedAtOffset) >= told)
-        #expect(directory.parts().isEmpty)
+        #expect(try directory.holdsOnlyResults([id]))
         #expect(await second.terminate() == 0)
     }
 
@@ -191,7 +196,7 @@ import TransferWire
         let database = try #require(directory.databaseServer)
         #expect(await first.terminate() == 0)
         #expect(!directory.isAlive(database))
-        #expect(directory.parts().isEmpty)
+        #expect(try directory.files().isEmpty)
         gate.open()
         let second = try await ServiceProcess(in: directory)
         try await finished(receiver)
@@ -249,7 +254,7 @@ import TransferWire
             let content = try await client.send("GET", "/v1/tasks/\(id)/content")
             #expect(OriginBody.sha256(of: content.body) == body.sha256)
         }
-        #expect(directory.parts().isEmpty)
+        #expect(try directory.holdsOnlyResults(ids))
         #expect(await service.terminate() == 0)
     }
 }

@@ -62,13 +62,13 @@ final class DataDirectory: Sendable {
         return "\(folder)/\(UUID().uuidString.lowercased())"
     }
 
-    /// The finished files beneath the containers, by path: their inode and when they were changed.
-    func results() throws -> [String: [String]] {
+    /// The files beneath the containers, by path: their inode and when they were changed.
+    func files() throws -> [String: [String]] {
         let files = FileManager.default
         let root = "\(path)/containers"
         let all = files.enumerator(atPath: root)?.allObjects ?? []
         var found: [String: [String]] = [:]
-        for case let name as String in all where !name.hasSuffix(".part") {
+        for case let name as String in all {
             let attributes = try files.attributesOfItem(atPath: "\(root)/\(name)")
             guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
             found[name] = [
@@ -78,9 +78,19 @@ final class DataDirectory: Sendable {
         return found
     }
 
-    /// Part files beneath the containers.
-    func parts() -> [String] {
-        let all = FileManager.default.enumerator(atPath: "\(path)/containers")?.allObjects ?? []
-        return all.compactMap { $0 as? String }.filter { $0.hasSuffix(".part") }
+    /// Whether there is one file, whole or not, of each of these names and no other.
+    ///
+    /// A name is a task's identifier, or its destination.
+    func holdsOneFile(each names: [String]) throws -> Bool {
+        let found = try files().keys.compactMap { $0.split(separator: "/").last }
+        return found.count == names.count
+            && names.allSatisfy { name in
+                found.contains { $0 == name || $0.hasPrefix("\(name).") }
+            }
+    }
+
+    /// The same, and what has a destination is there.
+    func holdsOnlyResults(_ names: [String]) throws -> Bool {
+        try holdsOneFile(each: names) && !files().keys.contains { $0.hasSuffix(".part") }
     }
 }

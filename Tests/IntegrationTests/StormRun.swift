@@ -181,7 +181,9 @@ actor StormRun {
         let step = storm.steps[number]
         let session = Storm.sessions[step.session]
         let tasks = step.downloads.indices.map { index in
-            #"{"url":"\#(origin.url("/\(number)/\(index)"))","retry":{"delay_base":0.1}}"#
+            let destination = #""destination":{"path":"\#(number)/\#(index)","overwrite":false}"#
+            return #"{"url":"\#(origin.url("/\(number)/\(index)"))","retry":{"delay_base":0.1}"#
+                + (index % 2 == 0 ? "}" : ",\(destination)}")
         }
         try await eventually("step \(number) is accepted") {
             let answer = try? await client.send(

@@ -18,6 +18,8 @@ import TransferWire
     private struct Work {
         let client: APIClient
         let ids: [String]
+        /// Of their files.
+        let names: [String]
         let bodies: [OriginBody]
         let receiver: WebhookReceiver
 
@@ -48,7 +50,7 @@ import TransferWire
                 newest = max(newest, sequence)
             }
             try await eventually("no part is left", within: patience) {
-                directory.parts().isEmpty
+                try directory.holdsOnlyResults(names)
             }
         }
     }
@@ -76,8 +78,11 @@ import TransferWire
                 return .file(body, etag: "\"\(index)\"", for: request, pause: (kept, stop))
             }
         }
-        let ids = try await client.submit(bodies.indices.map { origin.url("/\($0)") }, to: "s")
-        return Work(client: client, ids: ids, bodies: bodies, receiver: receiver)
+        let (ids, names) = try await client.submitNamingEveryOther(
+            bodies.indices.map { origin.url("/\($0)") },
+            to: "s"
+        )
+        return Work(client: client, ids: ids, names: names, bodies: bodies, receiver: receiver)
     }
 
     /// Tells the first of several.
@@ -158,16 +163,14 @@ import TransferWire
             try await client.get("/health", as: HealthDocument.self).workers == 2
         }
         try await eventually("it has no part any more", within: Self.patience) {
-            directory.parts().count == work.ids.count
+            try directory.holdsOneFile(each: work.names)
         }
-        #expect(try directory.results().isEmpty)
         #expect(!(try await client.events(of: "s").contains { Self.terminal.contains($0.type) }))
         next.open()
         try await work.check(directory)
-        let files = try directory.results()
+        let files = try directory.files()
         for service in [sleeper, second, front] { #expect(await service.terminate() == 0) }
-        #expect(try directory.results() == files)
-        #expect(directory.parts().isEmpty)
+        #expect(try directory.files() == files)
     }
 
     @Test func aWorkerThatIsAskedToStopLeavesItsWorkToAnotherAtOnce() async throws {
@@ -249,7 +252,13 @@ import TransferWire
         gate.open()
         let next = try await ServiceProcess(in: directory, ["--roles", "api"])
         client = try APIClient(next, key: directory.apiKey())
-        work = Work(client: client, ids: work.ids, bodies: work.bodies, receiver: work.receiver)
+        work = Work(
+            client: client,
+            ids: work.ids,
+            names: work.names,
+            bodies: work.bodies,
+            receiver: work.receiver
+        )
         try await work.check(directory)
         for index in 0..<6 { #expect(origin.log.now.requests(at: "/\(index)").count == 1) }
         for service in [worker, next] { #expect(await service.terminate() == 0) }

@@ -71,7 +71,7 @@ import TransferTestSupport
         let task = try await finish(claim, fixture)
         #expect(task.attempt == 2)
         #expect(range(fixture) == "bytes=\(Self.kept)-")
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
         let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: task.id)
         #expect(attempts?.map(\.outcome) == [.lost, .completed])
     }
@@ -81,7 +81,7 @@ import TransferTestSupport
         let claim = try await die(fixture, bootID: UUID(), bytesDurable: 300_000)
         _ = try await finish(claim, fixture)
         #expect(range(fixture) == "bytes=300000-")
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func afterAPowerCutWithoutDurableBytesAllIsFetchedAnew() async throws {
@@ -98,7 +98,7 @@ import TransferTestSupport
         try FileManager.default.removeItem(atPath: "\(fixture.container)/\(path)")
         _ = try await finish(claim, fixture)
         #expect(range(fixture) == nil)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func aWholePartHasItsLastByteConfirmed() async throws {
@@ -106,7 +106,7 @@ import TransferTestSupport
         let claim = try await die(fixture, bytes: Self.body.bytes)
         _ = try await finish(claim, fixture)
         #expect(range(fixture) == "bytes=\(Self.body.count - 1)-")
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func aPartThatIsTooLongIsNotTrusted() async throws {

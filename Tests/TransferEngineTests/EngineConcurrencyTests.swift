@@ -53,7 +53,7 @@ import TransferTestSupport
             gate.open()
             try await fixture.expectCompletion(slow)
         }
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func hostsThatAreBusyDoNotHideOthersFromTheClaim() async throws {
@@ -105,7 +105,7 @@ import TransferTestSupport
             _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
         }
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func aStoppedWorkerGivesItsTasksToTheNext() async throws {
@@ -130,7 +130,7 @@ import TransferTestSupport
                 #expect(try fixture.content(task) == Self.body.bytes)
             }
         }
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func aWorkerThatVanishedIsReplaced() async throws {
@@ -163,7 +163,7 @@ import TransferTestSupport
             #expect(try fixture.content(second) == Self.body.bytes)
         }
         #expect(Set(claims.map(\.task)) == Set(ids))
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     /// The database has given it two tasks, and it knows of neither.
@@ -192,7 +192,7 @@ import TransferTestSupport
             #expect(second.attempt == 1)
             #expect(try fixture.content(second) == Self.body.bytes)
         }
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     /// A file of five bytes, whole and durable.

@@ -28,7 +28,7 @@ import TransferTestSupport
             #expect(task.state == .completed, "\(path)")
             #expect(try fixture.content(path) == Self.body.bytes)
         }
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func withoutLeaveAnExistingFileStaysAsItIs() async throws {
@@ -37,7 +37,7 @@ import TransferTestSupport
         let task = try await download(to: "a/b", fixture)
         #expect(task.failure?.code == .destinationCollision)
         #expect(try fixture.content("a/b") == Self.old)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func withLeaveAnExistingFileIsReplaced() async throws {
@@ -46,7 +46,7 @@ import TransferTestSupport
         let task = try await download(to: "a/b", overwrite: true, fixture)
         #expect(task.state == .completed)
         #expect(try fixture.content("a/b") == Self.body.bytes)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func readersSeeTheOldFileUntilTheNewOneIsWhole() async throws {
@@ -75,7 +75,7 @@ import TransferTestSupport
         #expect(task.state == .failed)
         #expect(task.failure?.domain == .storage)
         #expect(try fixture.content("a/b/c") == Self.old)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func aFileIsNoDirectory() async throws {

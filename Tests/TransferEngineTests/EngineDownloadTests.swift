@@ -39,7 +39,7 @@ import TransferTestSupport
                 )
         )
         #expect(task.bytesExpected == 300_000)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func anEmptyBodyIsAnEmptyFile() async throws {
@@ -95,7 +95,7 @@ import TransferTestSupport
                 .sessionEventsFinished,
             ]
         )
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func givesUpAfterTheLastAttempt() async throws {
@@ -111,7 +111,7 @@ import TransferTestSupport
         try await fixture.putSession(SessionConfiguration(timeoutForRequest: .milliseconds(100)))
         let task = try await fixture.download(.gated(Self.body, after: 1000, OriginGate()))
         #expect(task.failure?.code == .timedOut)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func anAttemptAsAWholeHasItsTime() async throws {
@@ -121,7 +121,7 @@ import TransferTestSupport
             OriginScript([.head(200), .forever(Array("drip".utf8))])
         )
         #expect(task.failure?.code == .timedOut)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test(arguments: [true, false])
@@ -184,7 +184,7 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let task = try await fixture.download(script, configure: { $0.fileBytesMax = 100_000 })
         #expect(task.failure?.code == .fileTooLarge)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func anOriginInAForbiddenNetworkIsNotAsked() async throws {

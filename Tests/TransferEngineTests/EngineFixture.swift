@@ -224,7 +224,11 @@ extension EngineFixture {
 
     /// The bytes of a task's result.
     func content(_ task: TransferTask) throws -> [UInt8] {
-        let path = ResultLocation.path(of: task.id, destination: task.destination)
+        let path = ResultLocation.path(
+            of: task.id,
+            destination: task.destination,
+            part: task.part
+        )
         return try content(path)
     }
 
@@ -255,9 +259,27 @@ extension EngineFixture {
         }
     }
 
+    /// The part files that are no results, by path.
+    func parts() async throws -> [String: Fence] {
+        let rows = try await TestDatabase.current.connection().execute(
+            "SELECT part_fence FROM outcome WHERE part_fence IS NOT NULL"
+        )
+        let results = Set(
+            try rows.map { row throws(PostgresError) in
+                Fence(rawValue: try row.decode("part_fence"))
+            }
+        )
+        var parts: [String: Fence] = [:]
+        for path in files() {
+            let fence =
+                ResultLocation.fence(ofPart: path) ?? ResultLocation.attempt(ofPart: path)?.fence
+            if let fence, !results.contains(fence) { parts[path] = fence }
+        }
+        return parts
+    }
+
     /// Nothing half-made stays behind.
-    func expectNoParts(_ location: SourceLocation = #_sourceLocation) {
-        let parts = files().filter { $0.hasSuffix(".part") }
-        #expect(parts.isEmpty, sourceLocation: location)
+    func expectNoParts(_ location: SourceLocation = #_sourceLocation) async throws {
+        #expect(try await parts().isEmpty, sourceLocation: location)
     }
 }

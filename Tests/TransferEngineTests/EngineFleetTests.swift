@@ -63,7 +63,7 @@ import TransferTestSupport
                 try await fixture.expectCompletion(all)
             }
         }
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     /// A worker that has claimed ahead of its connections lets go of its hosts all the same, and each
@@ -91,7 +91,7 @@ import TransferTestSupport
             try await fixture.expectCompletion(all)
         }
         #expect(try await running().isEmpty)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     /// How many shards each worker has.

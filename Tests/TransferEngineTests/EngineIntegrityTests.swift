@@ -76,7 +76,7 @@ import TransferTestSupport
         #expect(try fixture.content(task) == Self.body.bytes)
         let requests = fixture.origin.log.now.requests(at: "/file")
         #expect(requests.map { $0["Range"] } == [nil, nil])
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     /// The front was hashed by nobody in this attempt.
@@ -102,7 +102,7 @@ import TransferTestSupport
         #expect(task.attempt == 2)
         #expect(task.failure?.code == (isRight ? nil : .checksumMismatch))
         if isRight { #expect(try fixture.content(task) == Self.body.bytes) }
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test(arguments: ["Repr-Digest", "Content-Digest"], [true, false])

@@ -78,7 +78,7 @@ import TransferTestSupport
         #expect(requests[1]["If-Range"] == Self.etag)
         #expect(fixture.origin.log.now.bytesSent["/file"] == Self.size)
         #expect(try await offsets(fixture) == [Int64(Self.cut)])
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
 
         let attempts = try #require(
             try await fixture.store.attempts(tenant: fixture.tenant, task: task.id)
@@ -112,7 +112,7 @@ import TransferTestSupport
         #expect(task.result?.etag == #""v2""#)
         #expect(fixture.origin.log.now.requests(at: "/file").count == 2)
         #expect(try await offsets(fixture) == [])
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     /// RFC 9110 §14.2: a server may ignore Range.
@@ -126,7 +126,7 @@ import TransferTestSupport
         let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
         #expect(try fixture.content(task) == Self.body.bytes)
         #expect(task.result?.httpStatus == 200)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test(arguments: [
@@ -153,7 +153,7 @@ import TransferTestSupport
         let requests = fixture.origin.log.now.requests(at: "/file")
         #expect(requests.map { $0["Range"] != nil } == [false, true, false])
         #expect(task.attempt == 2)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func theRestOfAnotherVersionIsNotMixedIn() async throws {
@@ -165,7 +165,7 @@ import TransferTestSupport
         }
         let task = try await run(fixture)
         #expect(try fixture.content(task) == Self.other.bytes)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func anUnsatisfiableRangeIsAskedForAsAWhole() async throws {
@@ -178,7 +178,7 @@ import TransferTestSupport
         }
         let task = try await run(fixture)
         #expect(try fixture.content(task) == small.bytes)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test(arguments: [
@@ -198,7 +198,7 @@ import TransferTestSupport
         #expect(try fixture.content(task) == Self.body.bytes)
         let requests = fixture.origin.log.now.requests(at: "/file")
         #expect(requests.map { $0["Range"] } == [nil, nil])
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func anOldDateIsAStrongValidator() async throws {
@@ -232,7 +232,7 @@ import TransferTestSupport
         serve(fixture) { _ in .response(404) }
         let task = try await run(fixture)
         #expect(task.failure?.httpStatus == 404)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
         #expect(try await fixture.store.abandonedParts().isEmpty)
     }
 
@@ -261,7 +261,7 @@ import TransferTestSupport
         }
         #expect(fixture.origin.log.now.requests(at: "/file").last?["Range"] == "bytes=900000-")
         #expect(try await offsets(fixture) == [Int64(Self.cut)])
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     /// The old attempt still writes when the new one is given to the same worker.
@@ -286,7 +286,7 @@ import TransferTestSupport
         let requests = fixture.origin.log.now.requests(at: "/file").dropFirst()
         #expect(!requests.isEmpty)
         #expect(requests.allSatisfy { $0["Range"] != nil })
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func whatAStoppedWorkerLeavesTheNextOneGoesOnWith() async throws {
@@ -303,7 +303,7 @@ import TransferTestSupport
         let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
         #expect(try fixture.content(task) == Self.body.bytes)
         #expect(try await offsets(fixture) == [Int64(Self.cut)])
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func resumeDataIsForOneTaskOnce() async throws {
@@ -341,7 +341,7 @@ import TransferTestSupport
         await #expect(throws: CancellationError.self) {
             try await fixture.submit(fixture.origin.url("/file")) { $0.resumeData = resumeData }
         }
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func whatNobodyGoesOnWithIsRemoved() async throws {

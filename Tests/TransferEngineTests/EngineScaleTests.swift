@@ -91,7 +91,7 @@ import TransferTestSupport
                 try await counts(fixture).outstanding == 0
             }
             try await eventually("no part file is left") {
-                !fixture.files().contains { $0.hasSuffix(".part") }
+                try await fixture.parts().isEmpty
             }
         }
         let census = try await census(fixture)

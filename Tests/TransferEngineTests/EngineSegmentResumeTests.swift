@@ -29,7 +29,7 @@ import TransferTestSupport
                 Int64(SegmentedFile.front + SegmentedFile.behind)
             ]
         )
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func aSuspendedTaskGoesOnWithItsGaps() async throws {
@@ -127,7 +127,7 @@ import TransferTestSupport
             #expect(try fixture.content(task) == SegmentedFile.body.bytes)
             #expect(task.attempt == 1)
         }
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     /// Not faster than it may be, however many there are.

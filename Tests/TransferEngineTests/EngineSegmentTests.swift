@@ -82,7 +82,7 @@ import TransferTestSupport
         #expect(attempt.bytesReceived == Int64(SegmentedFile.size))
         let connections = try #require(attempt.metrics?.connections)
         #expect((2...EngineConfiguration.connectionsPerHostDefault).contains(connections))
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func theFileHasTheModeOfAnyOther() async throws {
@@ -95,7 +95,7 @@ import TransferTestSupport
             gate.open()
             return try await fixture.ended(id)
         }
-        let path = ResultLocation.path(of: task.id, destination: nil)
+        let path = ResultLocation.path(of: task.id, destination: nil, part: task.part)
         let attributes = try FileManager.default.attributesOfItem(
             atPath: "\(fixture.container)/\(path)"
         )
@@ -147,7 +147,7 @@ import TransferTestSupport
         #expect(task.attempt == 1)
         #expect(try fixture.content(task) == SegmentedFile.body.bytes)
         #expect(fixture.origin.log.now.requests(at: "/file").count == 2)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     private static func part(
@@ -174,7 +174,7 @@ import TransferTestSupport
         }
         #expect(try fixture.content(task) == SegmentedFile.body.bytes)
         #expect(task.attempt == 1)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func aShiftedPartOfTheRightLengthIsNotMixedIn() async throws {
@@ -235,7 +235,7 @@ import TransferTestSupport
         #expect(task.result?.etag == #""v2""#)
         let requests = fixture.origin.log.now.requests(at: "/file")
         #expect(requests.last?["Range"] == nil)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 
     @Test func withoutAnyConnectionTheAttemptFailsAndTheNextOneFetchesTheRest() async throws {
@@ -263,7 +263,7 @@ import TransferTestSupport
         )
         #expect(again == lost.lowerBound + brought..<lost.upperBound)
         #expect(requests[3]["If-Range"] == SegmentedFile.etag)
-        fixture.expectNoParts()
+        try await fixture.expectNoParts()
     }
 }
 

@@ -14,7 +14,9 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct SweepTests {
     /// Who needs a part file, if anybody does.
     private enum Owner: CaseIterable {
-        case attempt, publication, partial, resumeData, revocation, abandoned
+        case attempt, publication, partial, resumeData, revocation, abandoned, outcome
+        /// Its task has another file for its result.
+        case another
         case nobody, nobodyYet
     }
 
@@ -77,6 +79,13 @@ import TransferTestSupport
                 "INSERT INTO revocation (worker, fence, task_id) VALUES (1, \(fence), \(task))"
             case .abandoned:
                 "INSERT INTO abandoned_part (fence, task_id) VALUES (\(fence), \(task))"
+            case .outcome, .another:
+                """
+                INSERT INTO outcome (task_id, session_id, generation, state, attempt,
+                    bytes_received, is_length_verified, part_fence)
+                VALUES (\(task), \(other), 1, 'completed', 1, 1, true,
+                    \(owner == .another ? fence + 1 : fence))
+                """
             case .nobody, .nobodyYet: nil
             }
         if let statement { _ = try await connection.execute(statement) }
@@ -102,24 +111,42 @@ import TransferTestSupport
         var generator = SeededGenerator(state: seed)
         var kept: Set<String> = []
         var doomed: Set<String> = []
+        let known = try await fixture.submit(fixture.origin.url("/"))
         for counter in 0..<150 {
             let owner = Owner.allCases.randomElement(using: &generator) ?? .nobody
             // Workers that live and that do not: what counts is the row.
             let worker = Int32.random(in: 1...5, using: &generator)
             let fence = Fence(incarnation: worker, counter: Int64(2 * counter))
             let task = TaskID(.version7())
+            _ = try await connection.execute(
+                """
+                INSERT INTO task SELECT (x).* FROM (
+                    SELECT jsonb_populate_record(t, jsonb_build_object('id', \(task.uuid))) AS x
+                    FROM task t WHERE id = \(known.uuid)) y
+                """
+            )
             let folder = ["a", "a/b", "x.part"].randomElement(using: &generator) ?? "a"
             let destination =
-                Bool.random(using: &generator)
+                Bool.random(using: &generator) && owner != .outcome
                 ? Destination(path: "\(folder)/file \(counter)", overwrite: true) : nil
             let path = ResultLocation.partPath(of: task, destination: destination, fence: fence)
             try await name(fence, of: task, owner, connection)
             try place(path, fixture, isOld: owner != .nobodyYet)
-            if owner == .nobody { doomed.insert(path) } else { kept.insert(path) }
+            if [.nobody, .another].contains(owner) {
+                doomed.insert(path)
+            } else {
+                kept.insert(path)
+            }
         }
         let results = [
             "a/done", "a/b/movie.part", "a/b/x.0000010000000000.part.bak",
             ResultLocation.path(of: TaskID(.version7()), destination: nil),
+            // It may be the result of a task that another database knows.
+            ResultLocation.partPath(
+                of: TaskID(.version7()),
+                destination: nil,
+                fence: Fence(incarnation: 1, counter: 1001)
+            ),
         ]
         for path in results { try place(path, fixture) }
         kept.formUnion(results)

@@ -58,4 +58,14 @@ import TransferModel
         #expect(path.hasPrefix(ResultLocation.reservedFolder + "/"))
         #expect(Destination(path: path, overwrite: true) == nil)
     }
+
+    @Test func aResultIsThePartFileThatIsNamedOrHasItsDestination() throws {
+        let (task, fence) = (TaskID(.version7()), Fence(incarnation: 1, counter: 1))
+        let destination = try #require(Destination(path: "a/b", overwrite: true))
+        #expect(ResultLocation.path(of: task, destination: destination, part: nil) == "a/b")
+        #expect(
+            ResultLocation.path(of: task, destination: nil, part: fence)
+                == ResultLocation.partPath(of: task, destination: nil, fence: fence)
+        )
+    }
 }

@@ -12,9 +12,22 @@ import TransferModel
 
     @Test(arguments: [Fence(incarnation: 0x7F_FFFF, counter: 1), Fence(incarnation: 1, counter: 0)])
     func isReadFromTheNameOfAPartFile(fence: Fence) {
-        let path = ResultLocation.partPath(of: TaskID(UUID()), destination: nil, fence: fence)
-        #expect(ResultLocation.fence(ofPart: path) == fence)
-        #expect(ResultLocation.fence(ofPart: path.dropLast()) == nil)
+        let task = TaskID(UUID())
+        let destination = Destination(path: "a/b", overwrite: false)
+        let named = ResultLocation.partPath(of: task, destination: destination, fence: fence)
+        #expect(ResultLocation.fence(ofPart: named) == fence)
+        #expect(ResultLocation.fence(ofPart: named.dropLast()) == nil)
+        #expect(ResultLocation.attempt(ofPart: named) == nil)
+        let own = ResultLocation.partPath(of: task, destination: nil, fence: fence)
+        #expect(ResultLocation.fence(ofPart: own) == nil)
+        #expect(ResultLocation.attempt(ofPart: own)?.task == task)
+        #expect(ResultLocation.attempt(ofPart: own)?.fence == fence)
+        for path in [
+            String(own.dropLast()), "\(own).", "\(own).part", "a/\(own)",
+            ResultLocation.path(of: task, destination: nil),
+        ] {
+            #expect(ResultLocation.attempt(ofPart: path) == nil, "\(path)")
+        }
         #expect(Fence(incarnation: 9, counter: 1 << 40 - 1).incarnation == 9)
     }
 

@@ -45,14 +45,74 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    @Test func aFileWithoutADestinationIsTheResultAsItIs() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let claim = try await fixture.claim()[0]
+        #expect(try await fixture.fetch([claim]) == [id])
+        let task = try await fixture.task(id)
+        #expect(task.state == .completed)
+        #expect(task.result == StoreFixture.result)
+        #expect(task.part == claim.fence)
+        #expect(
+            try await fixture.events().map(\.kind) == [
+                .taskCreated, .taskDownloadFinished, .taskCompleted, .sessionEventsFinished,
+            ]
+        )
+        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: id)
+        #expect(attempts?.map(\.outcome) == [.completed])
+        // As after an answer that was lost: nothing changes, and the file is known to be needed.
+        #expect(try await fixture.fetch([claim]).isEmpty)
+        let other = fixture.worker.reserve(1).first
+        #expect(
+            try await fixture.store.keptParts([(id, claim.fence), (id, other)]) == [claim.fence]
+        )
+        #expect(
+            try await fixture.store.namedParts(among: [claim.fence, other], of: [id])
+                == [claim.fence]
+        )
+        try await fixture.checkInvariants()
+    }
+
+    /// The file of the first is the result of the second, and nobody's to remove.
+    @Test func aFileThatWasGoneOnWithIsTheResult() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let first = try await fixture.claim()[0]
+        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: first.fence)])
+        try await fixture.conclude([first], .released)
+        let second = try await fixture.claim()[0]
+        #expect(second.partial?.partFence == first.fence)
+        #expect(try await fixture.fetch([second], part: first.fence) == [id])
+        #expect(try await fixture.task(id).part == first.fence)
+        #expect(try await fixture.store.abandonedParts().isEmpty)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 0)
+        try await fixture.checkInvariants()
+    }
+
+    /// It had to begin anew, and what was kept of the first is given up.
+    @Test func aFileThatWasNotGoneOnWithIsGivenUp() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let first = try await fixture.claim()[0]
+        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: first.fence)])
+        try await fixture.conclude([first], .released)
+        let second = try await fixture.claim()[0]
+        #expect(try await fixture.fetch([second]) == [id])
+        #expect(try await fixture.task(id).part == second.fence)
+        #expect(try await fixture.store.abandonedParts().map(\.fence) == [first.fence])
+        try await fixture.checkInvariants()
+    }
+
     @Test func aStaleFenceChangesNothing() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(2)
         let claims = try await fixture.claim()
         try await fixture.publish([claims[1]])
         let verdicts: [Conclusion.Verdict] = [
-            .completed, .failed(StoreFixture.failure),
-            .retry(StoreFixture.failure, after: .seconds(1)), .released, .requeued,
+            .completed, .fetched(StoreFixture.result, part: claims[0].fence),
+            .failed(StoreFixture.failure), .retry(StoreFixture.failure, after: .seconds(1)),
+            .released, .requeued,
         ]
         let stale = fixture.worker.reserve(1).first
         for verdict in verdicts {

@@ -11,7 +11,7 @@ extension ExhaustiveSearch {
         for (number, worker) in world.workers.enumerated() where worker.isRunning {
             steps += stepsOfLife(number, worker, world, snapshot)
             for (index, holding) in worker.holdings.enumerated() {
-                steps += Self.steps(number, index, holding, allowance)
+                steps += Self.steps(number, index, holding, world)
             }
         }
         if snapshot.has("abandoned") { steps.append(.sweep) }
@@ -70,13 +70,17 @@ extension ExhaustiveSearch {
         _ worker: Int,
         _ index: Int,
         _ holding: SearchWorld.Holding,
-        _ allowance: SearchWorld.Allowance
+        _ world: SearchWorld
     ) -> [SearchStep] {
+        let allowance = world.allowance
         let mayBeLost = allowance.lostAnswers > 0
         switch holding.stage {
         case .attempt:
-            var steps: [SearchStep] = [.publish(worker, index, isHeard: true)]
-            if mayBeLost { steps.append(.publish(worker, index, isHeard: false)) }
+            var steps = (mayBeLost ? [true, false] : [true]).map { isHeard in
+                world.hasDestination
+                    ? SearchStep.publish(worker, index, isHeard: isHeard)
+                    : .fetch(worker, index, isHeard: isHeard)
+            }
             if allowance.checkpoints > 0 { steps.append(.checkpoint(worker, index)) }
             if allowance.retries > 0 {
                 steps.append(.retry(worker, index, isHeard: true))
@@ -100,7 +104,7 @@ extension ExhaustiveSearch {
         let number = world.workers.count - 1
         if world.allowance.takeovers > 0 { return .takeOver(number) }
         for (index, holding) in world.workers[number].holdings.enumerated() {
-            if let step = steps(number, index, holding, world.allowance).first { return step }
+            if let step = steps(number, index, holding, world).first { return step }
         }
         if snapshot.has("held") { return .resume }
         if snapshot.has("delayed") { return .promote }

@@ -28,6 +28,10 @@ extension ExhaustiveSearch {
         case .checkpoint(let worker, let index): try await checkpoint(worker, index, &world)
         case .publish(let worker, let index, let isHeard):
             try await publish(worker, index, isHeard, &world)
+        case .fetch(let worker, let index, let isHeard):
+            let part = world.workers[worker].holdings[index].partFence
+            let verdict = Conclusion.Verdict.fetched(StoreFixture.result, part: part)
+            try await conclude(worker, index, verdict, isHeard, &world)
         case .rename(let worker, let index): rename(worker, index, &world)
         case .complete(let worker, let index, let isHeard):
             try await conclude(worker, index, .completed, isHeard, &world)
@@ -234,13 +238,15 @@ extension ExhaustiveSearch {
     ) async throws {
         let holding = world.workers[worker].holdings[index]
         let isKept = verdict.isFollowedByAnother && holding.isKept
+        let isResult = if case .fetched = verdict { true } else { false }
         let concluded = try await store.conclude([
             Conclusion(
                 task: task,
                 fence: holding.fence,
                 verdict: verdict,
                 partial: isKept ? partial(holding.partFence) : nil,
-                abandoned: holding.stage == .attempt && !isKept ? holding.partFence : nil
+                abandoned: holding.stage == .attempt && !isKept && !isResult
+                    ? holding.partFence : nil
             )
         ])
         guard isHeard else {
@@ -253,7 +259,7 @@ extension ExhaustiveSearch {
         }
         if concluded.isEmpty {
             world.workers[worker].holdings[index].stage = .refused
-        } else if isKept {
+        } else if isKept || isResult {
             world.workers[worker].holdings.remove(at: index)
         } else {
             world.workers[worker].holdings[index].stage = .unwanted
@@ -263,7 +269,7 @@ extension ExhaustiveSearch {
     /// Keeps the file of an attempt that was taken away only if somebody may go on with it.
     private func settle(_ worker: Int, _ index: Int, _ world: inout SearchWorld) async throws {
         let part = world.workers[worker].holdings.remove(at: index).partFence
-        if try await store.keptParts([part]).isEmpty {
+        if try await store.keptParts([(task, part)]).isEmpty {
             world.parts.remove(part)
         } else {
             try await store.recordDurable([(partFence: part, bytes: 700, ranges: nil)])

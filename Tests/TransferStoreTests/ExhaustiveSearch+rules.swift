@@ -20,7 +20,7 @@ extension ExhaustiveSearch {
                 "no file of an attempt that was taken away has the final name"
             )
         }
-        require(!isCompleted || world.result != nil, "what is completed has its file")
+        require(!isCompleted || hasResult(world, new), "what is completed has its file")
         for part in published {
             require(
                 world.parts.contains(part) || world.result == part,
@@ -60,14 +60,26 @@ extension ExhaustiveSearch {
         ].filter(snapshot.has)
         require(rest.isEmpty, "nothing is left behind: \(rest)")
         let isCompleted = snapshot.lines("outcome").first?.detail == "completed"
-        require(isCompleted == (world.result != nil), "there is a result when it was completed")
+        require(
+            isCompleted == hasResult(world, snapshot),
+            "there is a result when it was completed"
+        )
+    }
+
+    /// Whether the file is there that the outcome or its name tells to be the result.
+    private func hasResult(_ world: SearchWorld, _ snapshot: SearchSnapshot) -> Bool {
+        guard let part = snapshot.lines("outcome").first?.partFence else {
+            return world.result != nil
+        }
+        return !world.hasDestination && world.parts.contains(part)
     }
 
     /// The fence under which a worker takes a step.
     private func fence(of step: SearchStep, _ world: SearchWorld) -> Fence? {
         switch step {
         case .checkpoint(let worker, let holding), .publish(let worker, let holding, _),
-            .complete(let worker, let holding, _), .retry(let worker, let holding, _),
+            .fetch(let worker, let holding, _), .complete(let worker, let holding, _),
+            .retry(let worker, let holding, _),
             .release(let worker, let holding), .fail(let worker, let holding),
             .requeue(let worker, let holding):
             world.workers[worker].holdings[holding].fence

@@ -40,10 +40,11 @@ struct ExhaustiveSearch {
     }
 
     /// Goes every way that `allowance` leaves open.
-    mutating func run(_ allowance: SearchWorld.Allowance) async throws {
+    mutating func run(_ allowance: SearchWorld.Allowance, hasDestination: Bool) async throws {
         _ = try await pool.execute("BEGIN")
         var world = SearchWorld()
         world.allowance = allowance
+        world.hasDestination = hasDestination
         for name in ["one", "two"] {
             world.workers.append(try await begin(name))
         }

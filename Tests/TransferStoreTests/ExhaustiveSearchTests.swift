@@ -4,38 +4,47 @@ import TransferTestSupport
 
 /// Two workers and one task, with a crash or a pause at every step, in all orders there are.
 @Suite(.postgresSchema) struct ExhaustiveSearchTests {
-    @Test func workersThatSleepTooLong() async throws {
-        try await search(SearchWorld.Allowance(takeovers: 2))
+    @Test(arguments: [true, false]) func workersThatSleepTooLong(hasDestination: Bool) async throws
+    {
+        try await search(SearchWorld.Allowance(takeovers: 2), hasDestination)
     }
 
-    @Test func attemptsThatAreRepeated() async throws {
-        try await search(SearchWorld.Allowance(takeovers: 1, retries: 1))
+    @Test(arguments: [true, false]) func attemptsThatAreRepeated(hasDestination: Bool) async throws
+    {
+        try await search(SearchWorld.Allowance(takeovers: 1, retries: 1), hasDestination)
     }
 
-    @Test func workersThatLeave() async throws {
-        try await search(SearchWorld.Allowance(takeovers: 1, failures: 1, retirements: 1))
-    }
-
-    @Test func bytesThatAreGoneOnWith() async throws {
-        try await search(SearchWorld.Allowance(takeovers: 1, checkpoints: 2))
-    }
-
-    @Test func workersThatCrash() async throws {
-        try await search(SearchWorld.Allowance(crashes: 1, takeovers: 1, checkpoints: 1))
-    }
-
-    @Test func answersThatAreLost() async throws {
-        try await search(SearchWorld.Allowance(takeovers: 1, lostAnswers: 1))
-    }
-
-    @Test func aClientThatCancels() async throws {
+    @Test(arguments: [true, false]) func workersThatLeave(hasDestination: Bool) async throws {
         try await search(
-            SearchWorld.Allowance(takeovers: 1, checkpoints: 1, cancellations: 1)
+            SearchWorld.Allowance(takeovers: 1, failures: 1, retirements: 1),
+            hasDestination
         )
     }
 
-    @Test func aClientThatSuspends() async throws {
-        try await search(SearchWorld.Allowance(checkpoints: 2, suspensions: 1))
+    @Test(arguments: [true, false]) func bytesThatAreGoneOnWith(hasDestination: Bool) async throws {
+        try await search(SearchWorld.Allowance(takeovers: 1, checkpoints: 2), hasDestination)
+    }
+
+    @Test(arguments: [true, false]) func workersThatCrash(hasDestination: Bool) async throws {
+        try await search(
+            SearchWorld.Allowance(crashes: 1, takeovers: 1, checkpoints: 1),
+            hasDestination
+        )
+    }
+
+    @Test(arguments: [true, false]) func answersThatAreLost(hasDestination: Bool) async throws {
+        try await search(SearchWorld.Allowance(takeovers: 1, lostAnswers: 1), hasDestination)
+    }
+
+    @Test(arguments: [true, false]) func aClientThatCancels(hasDestination: Bool) async throws {
+        try await search(
+            SearchWorld.Allowance(takeovers: 1, checkpoints: 1, cancellations: 1),
+            hasDestination
+        )
+    }
+
+    @Test(arguments: [true, false]) func aClientThatSuspends(hasDestination: Bool) async throws {
+        try await search(SearchWorld.Allowance(checkpoints: 2, suspensions: 1), hasDestination)
     }
 
     /// Goes all ways that the allowance leaves open.
@@ -44,10 +53,11 @@ import TransferTestSupport
     /// are of use only where files are gone on with. That both crash is tried at every moment.
     private func search(
         _ allowance: SearchWorld.Allowance,
+        _ hasDestination: Bool,
         _ location: SourceLocation = #_sourceLocation
     ) async throws {
         var search = try await ExhaustiveSearch()
-        try await search.run(allowance)
+        try await search.run(allowance, hasDestination: hasDestination)
         for violation in search.violations {
             Issue.record("\(violation)", sourceLocation: location)
         }

@@ -64,12 +64,13 @@ import TransferTestSupport
         let ids = try await endedTasks(fixture)
         let before = try await told(fixture)
         let session = try await fixture.session()
+        let part = try #require(try await fixture.task(ids[0]).part)
         let patient = try await remains(fixture.store, fixture)
         #expect(patient.isEmpty)
         let eager = Self.eager()
         let found = try await remains(eager, fixture)
         #expect(found.map(\.task) == ids)
-        #expect(found[0].paths == [ResultLocation.path(of: ids[0], destination: nil)])
+        #expect(found[0].paths == [ResultLocation.path(of: ids[0], destination: nil, part: part)])
         // Whoever is stopped before the rows go finds them again.
         #expect(try await remains(eager, fixture).count == 3)
         for _ in 0..<2 { try await eager.expire(ids) }

@@ -72,7 +72,11 @@ import TransferTestSupport
             #expect(try await fixture.store.conclude([conclusion]) == [id])
         }
         #expect(try await fixture.store.abandonedParts().map(\.fence) == [first.fence])
-        #expect(try await fixture.store.keptParts([first.fence, second.fence]) == [second.fence])
+        #expect(
+            try await fixture.store.keptParts([(id, first.fence), (id, second.fence)]) == [
+                second.fence
+            ]
+        )
         try await fixture.checkInvariants()
     }
 
@@ -166,7 +170,7 @@ import TransferTestSupport
         #expect(try await fixture.claim()[0].partial == nil)
         // Nor one that arrives after the end.
         try await fixture.store.recordProgress([progress])
-        #expect(try await fixture.store.keptParts([stale.fence]).isEmpty)
+        #expect(try await fixture.store.keptParts([(id, stale.fence)]).isEmpty)
         try await fixture.checkInvariants()
     }
 
@@ -197,7 +201,7 @@ import TransferTestSupport
         let store = fixture.store
         _ = try await store.cancelTask(tenant: fixture.tenant, id: id, producing: token)
         #expect(try await store.hasResumeData(token))
-        #expect(try await store.keptParts([claim.fence]) == [claim.fence])
+        #expect(try await store.keptParts([(id, claim.fence)]) == [claim.fence])
         // A repetition finds nothing to keep.
         let again = ResumeDataID(UUID())
         _ = try await store.cancelTask(tenant: fixture.tenant, id: id, producing: again)
@@ -377,7 +381,7 @@ import TransferTestSupport
         #expect(try await cancelled?.state == .cancelled)
         await other.close()
         #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 1)
-        #expect(try await fixture.store.keptParts([claim.fence]).isEmpty)
+        #expect(try await fixture.store.keptParts([(id, claim.fence)]).isEmpty)
         #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 0)
     }
 }

@@ -30,7 +30,8 @@ struct SearchSnapshot: Equatable {
             FROM partial
             UNION ALL SELECT 7, 'abandoned', fence, NULL, NULL, '', '' FROM abandoned_part
             UNION ALL SELECT 8, 'revocation', fence, NULL, worker, '', '' FROM revocation
-            UNION ALL SELECT 9, 'outcome', NULL, NULL, NULL, state::text, attempt::text FROM outcome
+            UNION ALL SELECT 9, 'outcome', NULL, part_fence, NULL, state::text, attempt::text
+            FROM outcome
             UNION ALL SELECT 10, 'worker', NULL, NULL, incarnation, '', '' FROM worker
             UNION ALL SELECT 11, 'progress', NULL, NULL, NULL,
                 concat_ws('/', outstanding, completed, failed, cancelled), last_sequence::text

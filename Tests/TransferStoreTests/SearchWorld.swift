@@ -69,6 +69,8 @@ struct SearchWorld {
     var workers: [Worker] = []
     /// The part files that are there, by the fence in their names.
     var parts: Set<Fence> = []
+    /// Whether a file that is whole is given another name; else it stays where it is.
+    var hasDestination = false
     /// Which part file has got the final name.
     var result: Fence?
     var allowance = Allowance()
@@ -100,6 +102,7 @@ enum SearchStep: Hashable {
     case crash(Int)
     case checkpoint(Int, Int)
     case publish(Int, Int, isHeard: Bool)
+    case fetch(Int, Int, isHeard: Bool)
     case rename(Int, Int)
     case complete(Int, Int, isHeard: Bool)
     case retry(Int, Int, isHeard: Bool)

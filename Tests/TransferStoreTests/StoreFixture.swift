@@ -163,11 +163,28 @@ struct StoreFixture: Sendable {
         )
     }
 
-    /// Publishes and completes.
+    /// Completes, and publishes before what has a destination.
     @discardableResult
     func complete(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
-        try await publish(claims)
-        return try await conclude(claims, .completed)
+        let named = claims.filter { $0.destination != nil }
+        try await publish(named)
+        return try await fetch(claims.filter { $0.destination == nil })
+            .union(conclude(named, .completed))
+    }
+
+    /// Completes with the file of the attempt, or one that it has gone on with.
+    @discardableResult
+    func fetch(_ claims: [TaskClaim], part: Fence? = nil) async throws -> Set<TaskID> {
+        try await store.conclude(
+            claims.map {
+                Conclusion(
+                    task: $0.task,
+                    fence: $0.fence,
+                    verdict: .fetched(Self.result, part: part ?? $0.fence),
+                    bytesReceived: Self.result.bytesReceived
+                )
+            }
+        )
     }
 
     func task(_ id: TaskID) async throws -> TransferTask {

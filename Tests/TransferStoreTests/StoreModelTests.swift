@@ -123,6 +123,7 @@ private struct StoreModelRun {
             published.contains(claim.task)
             ? [(.completed, .completed), (.failed(StoreFixture.failure), .failed)]
             : [
+                (.fetched(StoreFixture.result, part: claim.fence), .completed),
                 (.failed(StoreFixture.failure), .failed), (.released, .released),
                 (.requeued, .released),
                 (.retry(StoreFixture.failure, after: .seconds(3600)), .retryScheduled),
