@@ -75,6 +75,9 @@ struct Claimer {
     /// Looks for runnable tasks now, also of flows that were not known.
     func look() { signal.added() }
 
+    /// Does so in case that nobody could tell of them.
+    func poll() { signal.polled() }
+
     /// Claims until cancelled.
     func run() async {
         var queue = QueueView()
@@ -101,6 +104,7 @@ struct Claimer {
     /// become free during a claim would else keep it from ever coming to an end.
     private func fill(_ queue: inout QueueView) async throws(StoreError) {
         if signal.takeAdded() { queue.isStale = true }
+        if signal.takePolled() { queue.isPolled = true }
         _ = try await look(at: &queue)
         let end = ContinuousClock.now + Self.fillMax
         while !Task.isCancelled {

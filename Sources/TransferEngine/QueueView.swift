@@ -7,21 +7,28 @@ struct QueueView {
     private static let shareMax = 0.1
     /// However long a look took, for so long at most no other one is made.
     private static let restMax: Duration = .seconds(1)
+    /// The same of looks for which there is no reason but that time has passed; under an old snapshot
+    /// they read what was claimed since, and mostly find nothing.
+    private static let pollShareMax = 0.02
+    private static let pollRestMax: Duration = .seconds(5)
 
     /// The registration whose shards these are; nil before any.
     var incarnation: Int32?
     /// When the shards are looked at next.
     var shardsDueAt = ContinuousClock.now
-    /// Whether there may be flows that were not there before.
+    /// Whether somebody has said that there may be flows that were not there before.
     var isStale = true
+    /// Whether it is time to look though nobody has said so.
+    var isPolled = false
     /// The last flow of a look that did not come to the end.
     private(set) var position: Flow?
     private var restsUntil = ContinuousClock.now
+    private var pollRestsUntil = ContinuousClock.now
     private var isWakePlanned = false
 
     /// Whether there is something to look for, and time for it.
     func mayLook(at now: ContinuousClock.Instant) -> Bool {
-        (isStale || position != nil) && now >= restsUntil
+        (isStale || position != nil) && now >= restsUntil || isPolled && now >= pollRestsUntil
     }
 
     /// For how long there is something to look for and no time for it; once for each rest.
@@ -38,10 +45,15 @@ struct QueueView {
         foundUpTo last: Flow?
     ) {
         // What comes while the rest is looked at is found with the next round.
-        if position == nil { isStale = false }
+        if position == nil {
+            isStale = false
+            isPolled = false
+        }
         position = last
         isWakePlanned = false
         restsUntil = end + min((end - begin).rest(forShare: Self.shareMax), Self.restMax)
+        pollRestsUntil =
+            end + min((end - begin).rest(forShare: Self.pollShareMax), Self.pollRestMax)
     }
 }
 
@@ -49,6 +61,7 @@ struct QueueView {
 final class QueueSignal: Sendable {
     private let signal = WakeSignal()
     private let isNews = Atomic(true)
+    private let isTime = Atomic(false)
 
     /// A slot has become free.
     func freed() { signal.signal() }
@@ -59,9 +72,18 @@ final class QueueSignal: Sendable {
         signal.signal()
     }
 
+    /// It is time to look, whether anybody has said so or not.
+    func polled() {
+        isTime.store(true, ordering: .releasing)
+        signal.signal()
+    }
+
     /// Returns after a signal, or when the task is cancelled.
     func wait() async { await signal.wait() }
 
     /// Whether tasks were added since this was asked last.
     func takeAdded() -> Bool { isNews.exchange(false, ordering: .acquiringAndReleasing) }
+
+    /// Whether it was time to look since this was asked last.
+    func takePolled() -> Bool { isTime.exchange(false, ordering: .acquiringAndReleasing) }
 }

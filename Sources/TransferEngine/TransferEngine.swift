@@ -125,7 +125,12 @@ package struct TransferEngine: Service {
                 loops.addTask { await tidy() }
                 loops.addTask { await promote() }
                 loops.addTask { await watchControls() }
-                loops.addTask { await repeatedly(configuration.pollInterval) { wake() } }
+                loops.addTask {
+                    await repeatedly(configuration.pollInterval) {
+                        claimer.poll()
+                        controls.signal()
+                    }
+                }
                 // However rarely the queue is polled, nobody waits long for a share of the hosts.
                 loops.addTask {
                     await repeatedly(EngineConfiguration.shardsPollInterval) { claimer.wake() }

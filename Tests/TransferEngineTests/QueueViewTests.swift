@@ -22,4 +22,22 @@ import TransferModel
         #expect(!queue.mayLook(at: end + .milliseconds(900)))
         #expect(queue.mayLook(at: end + .seconds(1)))
     }
+
+    /// A look that only time asks for, and that takes long, is made more rarely than one for news.
+    @Test func whatNobodyHasSaidIsLookedForWithAFiftiethOfTheTime() {
+        var queue = QueueView()
+        let end = Self.begin + .milliseconds(40)
+        queue.looked(from: Self.begin, to: end, foundUpTo: nil)
+        queue.isPolled = true
+        #expect(!queue.mayLook(at: end + .milliseconds(1950)))
+        #expect(queue.takeRest(at: end) == nil)
+        #expect(queue.mayLook(at: end + .milliseconds(1960)))
+        queue.isStale = true
+        #expect(queue.mayLook(at: end + .milliseconds(360)))
+        queue.looked(from: end, to: end + .seconds(600), foundUpTo: nil)
+        #expect(!queue.mayLook(at: end + .seconds(700)))
+        queue.isPolled = true
+        #expect(!queue.mayLook(at: end + .seconds(604)))
+        #expect(queue.mayLook(at: end + .seconds(605)))
+    }
 }
