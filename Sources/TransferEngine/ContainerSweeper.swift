@@ -12,6 +12,8 @@ actor ContainerSweeper {
     static let entriesMax = 1000
     /// What was written later is left alone: whoever writes it may not have come to say so.
     static let ageMin: Duration = .seconds(3600)
+    /// Results that are older were asked for by many a search before.
+    static let resultAgeMax: Duration = .seconds(26 * 3600)
 
     /// A file that may be of nobody.
     enum Leftover: Sendable {
@@ -21,6 +23,8 @@ actor ContainerSweeper {
         case result(TaskID, Fence)
         /// What a client brought for an upload.
         case body(TaskID)
+
+        fileprivate var isResult: Bool { if case .result = self { true } else { false } }
     }
 
     /// The files among a batch of entries that may be of nobody.
@@ -56,8 +60,9 @@ actor ContainerSweeper {
         walk = try container.walk(tenant.description)
     }
 
-    /// The next batch of a tenant's files; nil behind the last.
-    func next(of tenant: TenantID) -> Batch? {
+    /// The next batch of a tenant's files, with old results only if it is to be thorough; nil behind
+    /// the last.
+    func next(of tenant: TenantID, isThorough: Bool) -> Batch? {
         guard let walk else { return nil }
         var batch = Batch()
         for _ in 0..<Self.entriesMax {
@@ -67,7 +72,8 @@ actor ContainerSweeper {
             }
             let path = "\(entry.directory)/\(entry.name)".dropFirst(tenant.description.count + 1)
             guard let kind = Leftover(path: path),
-                let age = container.age(of: entry), age > Self.ageMin
+                let age = container.age(of: entry), age > Self.ageMin,
+                isThorough || age < Self.resultAgeMax || !kind.isResult
             else { continue }
             batch.leftovers.append((kind, Container.Place(String(path), tenant: tenant)))
         }

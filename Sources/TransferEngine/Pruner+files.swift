@@ -39,14 +39,17 @@ extension Pruner {
     ///
     /// Only in folders of tenants that the database knows: one that was restored, or is another
     /// one, must not cost anybody files.
-    func sweepFiles() async throws(StoreError) {
+    ///
+    /// Whether a file without a destination is a result the database has to say, so that old ones are
+    /// asked for only if the search is to be thorough.
+    func sweepFiles(isThorough: Bool = true) async throws(StoreError) {
         var removed = 0
         do {
             let folders = try await files.tenants()
             let known = try await store.tenants(among: folders)
             for tenant in folders where known.contains(tenant) {
                 try await files.begin(tenant)
-                while let batch = await files.next(of: tenant) {
+                while let batch = await files.next(of: tenant, isThorough: isThorough) {
                     removed += try await removeLeftovers(of: batch)
                     try await Task.sleep(for: Self.sweepPause)
                 }

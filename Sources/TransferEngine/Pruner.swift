@@ -55,6 +55,7 @@ package struct Pruner: Service {
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
+            var isFirst = true
             while !Task.isCancelled {
                 await tried("old events and attempts not removed") { () throws(StoreError) in
                     try await makePartitions()
@@ -64,7 +65,8 @@ package struct Pruner: Service {
                     try await expireTasks()
                 }
                 await tried("files of nobody not removed") { () throws(StoreError) in
-                    try await sweepFiles()
+                    try await sweepFiles(isThorough: isFirst)
+                    isFirst = false
                 }
                 do { try await Task.sleep(for: Self.interval.jittered) } catch { return }
             }

@@ -15,8 +15,9 @@ import TransferStore
 ///
 /// Two take turns, and each takes at once all that the other has left meanwhile. A flush of the file
 /// system makes new files durable and the names of those that were published; a transaction
-/// publishes the former and concludes the latter. So a file waits for two of each, or one without a
-/// destination, and costs its part of them. Files are flushed and renamed on a thread of its own, because that blocks.
+/// publishes the former and concludes the latter. So a file waits for two of each, or for one when
+/// it has no destination, and costs its part of them. Files are flushed and renamed on a thread of
+/// its own, because that blocks.
 actor Publisher {
     /// Attempts looked after by one flush, or one transaction, at most.
     private static let batchMax = 500
@@ -175,7 +176,7 @@ actor Publisher {
             }
         }
         // Looked for only where there are so few files that each is made durable by itself.
-        let directories = parts.count > Self.singleSyncMax ? [] : directories(parts, published)
+        let directories = parts.count > Self.singleSyncMax ? [] : homes(parts, published)
         var errors: [TaskID: StorageError] = [:]
         var undurable: StorageError?
         if parts.count + directories.count > Self.singleSyncMax {
@@ -221,7 +222,7 @@ actor Publisher {
     }
 
     /// The directories in which files have got the name that they keep.
-    private func directories(
+    private func homes(
         _ parts: [(file: PartFile, publication: Publication)],
         _ published: [Publication]
     ) -> Set<String> {

@@ -51,6 +51,8 @@ extension TransferStore {
                     SELECT * FROM publication p WHERE p.task_id = i.task_id AND p.fence = i.fence
                     LIMIT 1 FOR UPDATE
                 ) p
+                -- Those were never published.
+                WHERE i.verdict NOT IN ('fetched', 'answered')
             ),
             publication_gone AS (
                 DELETE FROM publication p

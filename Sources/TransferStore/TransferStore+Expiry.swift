@@ -89,7 +89,8 @@ extension TransferStore {
             ),
             \(Self.needed),
             chosen AS (
-                SELECT p.*, o.part_fence FROM page p JOIN outcome o ON o.task_id = p.id CROSS JOIN bound b
+                SELECT p.*, o.part_fence
+                FROM page p JOIN outcome o ON o.task_id = p.id CROSS JOIN bound b
                 WHERE o.finished_at < b.cutoff
                     AND (o.generation < b.generation
                         OR o.finished_at < now() - \(holdMax.milliseconds) * interval '1 ms')

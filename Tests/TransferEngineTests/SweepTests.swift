@@ -34,12 +34,16 @@ import TransferTestSupport
 
     /// Makes a file that was written long ago.
     private func place(_ path: String, _ fixture: EngineFixture, isOld: Bool = true) throws {
-        try fixture.place([1], at: path)
-        try age(fixture.directory + "/\(fixture.tenant)/" + path, isOld)
+        try place(path, fixture, hours: isOld ? 2 : 0.5)
     }
 
-    private func age(_ file: String, _ isOld: Bool) throws {
-        let time = Date() - (isOld ? 2 : 0.5) * 3600
+    private func place(_ path: String, _ fixture: EngineFixture, hours: Double) throws {
+        try fixture.place([1], at: path)
+        try age(fixture.directory + "/\(fixture.tenant)/" + path, hours: hours)
+    }
+
+    private func age(_ file: String, hours: Double) throws {
+        let time = Date() - hours * 3600
         try FileManager.default.setAttributes([.modificationDate: time], ofItemAtPath: file)
     }
 
@@ -158,13 +162,13 @@ import TransferTestSupport
             withIntermediateDirectories: true
         )
         try Data([1]).write(to: URL(filePath: file))
-        try age(file, true)
+        try age(file, hours: 2)
         // A link out of the container is not followed.
         let outside = try TestFolder("outside")
         defer { withExtendedLifetime(outside) {} }
         let victim = "\(outside.path)/b.0000010000000000.part"
         try Data([1]).write(to: URL(filePath: victim))
-        try age(victim, true)
+        try age(victim, hours: 2)
         try FileManager.default.createSymbolicLink(
             atPath: "\(fixture.directory)/\(fixture.tenant)/link",
             withDestinationPath: outside.path
@@ -181,6 +185,25 @@ import TransferTestSupport
         for path in doomed { #expect(!left.contains("\(fixture.tenant)/\(path)"), "\(path)") }
         #expect(left.contains(stranger))
         #expect(FileManager.default.fileExists(atPath: victim))
+    }
+
+    @Test func oldResultsAreAskedForByAThoroughSearchOnly() async throws {
+        let fixture = try await EngineFixture()
+        let task = try await fixture.submit(fixture.origin.url("/"))
+        func orphan(_ counter: Int64, _ destination: Destination?) -> String {
+            let fence = Fence(incarnation: 1, counter: counter)
+            return ResultLocation.partPath(of: task, destination: destination, fence: fence)
+        }
+        let (recent, old) = (orphan(1, nil), orphan(2, nil))
+        let named = orphan(3, Destination(path: "a", overwrite: true))
+        for (path, hours) in [(recent, 2.0), (old, 48), (named, 48)] {
+            try place(path, fixture, hours: hours)
+        }
+        let pruner = try pruner(fixture)
+        try await pruner.sweepFiles(isThorough: false)
+        #expect(fixture.files() == [old])
+        try await pruner.sweepFiles()
+        #expect(fixture.files().isEmpty)
     }
 
     @Test func bodiesGoWithTheirTask() async throws {
