@@ -11,7 +11,6 @@ struct HTTPLoad {
     let connections: Int
 
     private static let headBytesMax = 64 * 1024
-    private static let end = Array("\r\n\r\n".utf8)
 
     /// The bytes of a request with a JSON body.
     static func post(_ path: String, to base: String, key: String? = nil, json: String) -> [UInt8] {
@@ -76,7 +75,7 @@ struct HTTPLoad {
         guard isConnected else { throw Program.Failure(description: "no connection to \(port)") }
         var one: Int32 = 1
         setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &one, 4)
-        var unread: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: headBytesMax)
         while let request = next() {
             var rest = request[...]
             while !rest.isEmpty {
@@ -86,43 +85,69 @@ struct HTTPLoad {
                 guard count > 0 else { throw Program.Failure(description: "connection lost") }
                 rest = rest.dropFirst(count)
             }
-            try readAnswer(&unread, from: descriptor)
+            try buffer.withUnsafeMutableBytes { try readAnswer(into: $0, from: descriptor) }
         }
     }
 
-    private static func readAnswer(_ unread: inout [UInt8], from descriptor: Int32) throws {
+    /// Reads the one answer that there is to read; how its body goes on behind the buffer is of no
+    /// interest.
+    private static func readAnswer(
+        into buffer: UnsafeMutableRawBufferPointer,
+        from descriptor: Int32
+    ) throws {
+        var count = 0
         while true {
-            if let range = unread.firstRange(of: end) {
-                let head = String(decoding: unread[..<range.lowerBound], as: UTF8.self)
-                let fields = head.lowercased().split(separator: "\r\n")
-                let length = fields.first { $0.hasPrefix("content-length:") }
-                    .flatMap { Int($0.filter(\.isNumber)) }
-                guard let length else {
-                    throw Program.Failure(description: "an answer without Content-Length: \(head)")
-                }
-                while unread.count < range.upperBound + length { try receive(&unread, descriptor) }
-                guard fields.first?.split(separator: " ").dropFirst().first?.first == "2" else {
-                    throw Program.Failure(
-                        description: String(decoding: unread.prefix(1000), as: UTF8.self)
-                    )
-                }
-                unread.removeSubrange(..<(range.upperBound + length))
-                return
-            }
-            guard unread.count < headBytesMax else {
+            guard count < buffer.count else {
                 throw Program.Failure(description: "an answer with too long a head")
             }
-            try receive(&unread, descriptor)
+            count += try receive(
+                UnsafeMutableRawBufferPointer(rebasing: buffer[count...]),
+                descriptor
+            )
+            let received = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            guard let head = head(of: received) else { continue }
+            // `HTTP/1.1 2xx`
+            guard received.count > 9, received[9] == UInt8(ascii: "2") else {
+                throw Program.Failure(
+                    description: String(decoding: received.prefix(1000), as: UTF8.self)
+                )
+            }
+            var missing = head.end + head.length - count
+            while missing > 0 { missing -= try receive(buffer, descriptor) }
+            guard missing == 0 else {
+                throw Program.Failure(description: "more was answered than was asked")
+            }
+            return
         }
     }
 
-    private static func receive(_ unread: inout [UInt8], _ descriptor: Int32) throws {
-        let before = unread.count
-        unread.append(contentsOf: repeatElement(0, count: 16 * 1024))
-        let count = unread.withUnsafeMutableBytes {
-            recv(descriptor, $0.baseAddress?.advanced(by: before), $0.count - before, 0)
+    /// Where the body begins and how long it is; nil before the whole head is there, or when it
+    /// does not say.
+    private static func head(of bytes: UnsafeRawBufferPointer) -> (end: Int, length: Int)? {
+        let field = "content-length:"
+        var length: Int?
+        var line = bytes[...]
+        while let lineEnd = line.firstIndex(of: UInt8(ascii: "\n")) {
+            let text = UnsafeRawBufferPointer(rebasing: line[..<lineEnd])
+            if text.count <= 1 { return length.map { (lineEnd + 1, $0) } }
+            if text.count > field.utf8.count,
+                zip(text, field.utf8).allSatisfy({ $0.0 | 0x20 == $0.1 | 0x20 })
+            {
+                length = text.dropFirst(field.utf8.count).reduce(0) { sum, byte in
+                    (0x30...0x39).contains(byte) ? sum * 10 + Int(byte - 0x30) : sum
+                }
+            }
+            line = line[(lineEnd + 1)...]
         }
-        unread.removeLast(16 * 1024 - max(0, count))
+        return nil
+    }
+
+    private static func receive(
+        _ buffer: UnsafeMutableRawBufferPointer,
+        _ descriptor: Int32
+    ) throws -> Int {
+        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
         guard count > 0 else { throw Program.Failure(description: "connection closed") }
+        return count
     }
 }

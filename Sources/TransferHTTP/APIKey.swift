@@ -47,13 +47,22 @@ package struct APIKey: Sendable, CustomStringConvertible {
         )
         guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8),
             (1...Self.idLengthMax).contains(parts[1].count),
-            parts[1].allSatisfy(Self.alphabet.contains),
+            parts[1].allSatisfy(Self.isAlphanumeric),
             parts[2].count == 2 * Self.secretByteCount,
-            parts[2].allSatisfy(Self.alphabet.contains)
+            parts[2].allSatisfy(Self.isAlphanumeric)
         else { return nil }
         id = String(decoding: parts[1], as: UTF8.self)
         secret = String(decoding: parts[2], as: UTF8.self)
         guard parts[3].elementsEqual(checksum.utf8) else { return nil }
+    }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: false
+        }
     }
 
     /// The whole key; shown once, when it is made.

@@ -63,9 +63,11 @@ final class Authenticator: Sendable {
 
     /// The token of the `Bearer` scheme, whose name is not case-sensitive (RFC 9110 §11.1).
     private static func bearerToken(_ header: String) -> String? {
-        let parts = header.split(separator: " ", omittingEmptySubsequences: true)
-        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
-        return String(parts[1])
+        let parts = header.utf8.split(separator: UInt8(ascii: " "))
+        guard parts.count == 2, String(Substring(parts[0])).lowercased() == "bearer" else {
+            return nil
+        }
+        return String(Substring(parts[1]))
     }
 
     /// Compares without telling by its duration where the first difference is.

@@ -26,21 +26,27 @@ extension Request {
 
     /// Whether the body is declared as `type`, with whatever parameters.
     func hasMediaType(_ type: String) -> Bool {
-        mediaTypeParts.first.map { $0 == type } ?? false
+        Self.isMediaType(mediaTypeParts, type)
     }
 
     /// The media type and its parameters, in lower case.
     private var mediaTypeParts: [Substring] {
-        (headers[.contentType] ?? "").lowercased().split(separator: ";").map { $0.trimmed }
+        (headers[.contentType] ?? "").lowercased().utf8.split(separator: UInt8(ascii: ";"))
+            .map { Substring($0).trimmed }
+    }
+
+    private static func isMediaType(_ parts: [Substring], _ type: String) -> Bool {
+        parts.first.map { $0 == type } ?? false
     }
 
     /// - Throws: ``Problem`` unless the body is declared as plain `type` in UTF-8.
     func checkMediaType(_ type: String) throws(Problem) {
-        let isUTF8 = mediaTypeParts.dropFirst().allSatisfy {
+        let parts = mediaTypeParts
+        let isUTF8 = parts.dropFirst().allSatisfy {
             $0 == "charset=utf-8" || $0 == "charset=\"utf-8\"" || !$0.hasPrefix("charset")
         }
         let isPlain = headers[.contentEncoding].map { $0.lowercased() == "identity" } ?? true
-        guard hasMediaType(type), isUTF8, isPlain else {
+        guard Self.isMediaType(parts, type), isUTF8, isPlain else {
             throw Problem(.unsupportedMediaType, "Send `\(type)` in UTF-8, not compressed.")
         }
     }
@@ -88,10 +94,9 @@ extension Request {
 extension Substring {
     /// Without the spaces and tabs at both ends.
     var trimmed: Substring {
-        let isSpace = { (character: Character) in character == " " || character == "\t" }
-        var rest = self
-        while let first = rest.first, isSpace(first) { rest.removeFirst() }
+        let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+        var rest = utf8.drop(while: isSpace)
         while let last = rest.last, isSpace(last) { rest.removeLast() }
-        return rest
+        return Substring(rest)
     }
 }
