@@ -123,14 +123,14 @@ struct HeadParser {
 
     private static func trimmingLineEnd(_ line: [UInt8]) -> ArraySlice<UInt8> {
         var text = line[...]
-        if text.last == .lineFeed { text.removeLast() }
-        if text.last == .carriageReturn { text.removeLast() }
+        if text.last == .lineFeed { text = text.dropLast() }
+        if text.last == .carriageReturn { text = text.dropLast() }
         return text
     }
 
     private static func trimmingBlanks(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var text = text.drop { $0 == .space || $0 == .tab }
-        while let last = text.last, last == .space || last == .tab { text.removeLast() }
+        while let last = text.last, last == .space || last == .tab { text = text.dropLast() }
         return text
     }
 

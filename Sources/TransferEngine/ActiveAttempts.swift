@@ -8,24 +8,34 @@ import TransferModel
 /// most for one of them to be closed.
 final class ActiveAttempts: Sendable {
     private struct State {
-        var attempts: [Fence: any TransferAttempt] = [:]
+        var slots: [Fence: Slot] = [:]
         /// How many of them each task has: more than one only while one that was taken away is
         /// ending.
         var countOfTask: [TaskID: Int] = [:]
         var connections = ConnectionSlots()
-        /// Attempts that begin as soon as there is a connection for them, in this order.
-        var waiting: [any TransferAttempt] = []
-        /// Attempts that were abandoned before there was a connection for them, and are just ending.
-        var dismissed: Set<Fence> = []
-        /// What was stored of each attempt's progress, but for those that never lasted.
-        var stored: [Fence: Stored] = [:]
-        /// How fast each attempt is, and what was told of it in events.
-        var paces: [Fence: Pace] = [:]
+        /// Attempts that begin as soon as there is a connection for them.
+        var waiting = WaitingAttempts()
         /// Attempts that wait for an earlier one of their task to let go of its file.
         var postponed: [TaskID: TaskClaim] = [:]
         /// Ended attempts whose files are still being verified.
         var verifying: Set<Fence> = []
         var isClosed = false
+    }
+
+    private struct Slot {
+        enum Phase {
+            case waiting
+            case begun
+            /// Abandoned before there was a connection for it, and just ending.
+            case dismissed
+        }
+
+        let attempt: any TransferAttempt
+        var phase = Phase.waiting
+        /// What was stored of its progress; nil of one that has not lasted.
+        var stored: Stored?
+        /// How fast it is, and what was told of it in events.
+        var pace: Pace?
     }
 
     private struct Pace {
@@ -68,12 +78,12 @@ final class ActiveAttempts: Sendable {
     }
 
     /// How many attempts are running.
-    var count: Int { state.withLock { $0.attempts.count } }
+    var count: Int { state.withLock { $0.slots.count } }
 
     /// The fences of the attempts that are running, of those put off, and of those being verified.
     var fences: Set<Fence> {
         state.withLock { state in
-            state.verifying.union(state.attempts.keys).union(state.postponed.values.map(\.fence))
+            state.verifying.union(state.slots.keys).union(state.postponed.values.map(\.fence))
         }
     }
 
@@ -90,7 +100,7 @@ final class ActiveAttempts: Sendable {
         let claim = attempt.claim
         let moves: Moves? = state.withLock { state in
             guard !state.isClosed else { return nil }
-            state.attempts[claim.fence] = attempt
+            state.slots[claim.fence] = Slot(attempt: attempt)
             state.countOfTask[claim.task, default: 0] += 1
             state.waiting.append(attempt)
             return nextMoves(&state)
@@ -104,17 +114,15 @@ final class ActiveAttempts: Sendable {
     /// - Returns: the attempt of the same task that has waited for that, if any.
     func remove(_ claim: TaskClaim) -> TaskClaim? {
         let (postponed, moves): (TaskClaim?, Moves) = state.withLock { state in
-            guard state.attempts.removeValue(forKey: claim.fence) != nil else {
+            guard let slot = state.slots.removeValue(forKey: claim.fence) else {
                 return (nil, Moves())
             }
             let rest = state.countOfTask[claim.task, default: 0] - 1
             state.countOfTask[claim.task] = rest > 0 ? rest : nil
-            state.stored[claim.fence] = nil
-            state.paces[claim.fence] = nil
-            if let place = state.waiting.firstIndex(where: { $0.claim.fence == claim.fence }) {
-                state.waiting.remove(at: place)
-            } else if state.dismissed.remove(claim.fence) == nil {
-                state.connections.end(claim.fence, claim.flow)
+            switch slot.phase {
+            case .waiting: state.waiting.remove(claim.fence, of: claim.flow)
+            case .begun: state.connections.end(claim.fence, claim.flow)
+            case .dismissed: break
             }
             return (state.postponed.removeValue(forKey: claim.task), nextMoves(&state))
         }
@@ -125,9 +133,9 @@ final class ActiveAttempts: Sendable {
     /// Takes a further connection for an attempt, if nobody else needs it.
     func takeConnection(for fence: Fence) -> Bool {
         state.withLock { state in
-            guard let claim = state.attempts[fence]?.claim,
+            guard let claim = state.slots[fence]?.attempt.claim,
                 // Those that wait at other hosts do not wait for this one's connections.
-                !state.waiting.contains(where: { $0.claim.lane == claim.lane })
+                !state.waiting.contains(where: { $0 == claim.lane })
             else { return false }
             return state.connections.takeExtra(fence, place(claim))
         }
@@ -136,7 +144,7 @@ final class ActiveAttempts: Sendable {
     /// Gives back what ``takeConnection(for:)`` took.
     func returnConnection(of fence: Fence) {
         let moves = state.withLock { state in
-            guard state.attempts[fence] != nil else { return Moves() }
+            guard state.slots[fence] != nil else { return Moves() }
             state.connections.returnExtra(fence)
             return nextMoves(&state)
         }
@@ -161,7 +169,10 @@ final class ActiveAttempts: Sendable {
     func beginWaiting(in shards: Set<Shard>) {
         abandon(
             state.withLock { state in
-                state.waiting.filter { !shards.contains($0.claim.lane.shard) }
+                guard state.waiting.contains(where: { !shards.contains($0.shard) }) else {
+                    return []
+                }
+                return state.waiting.all.filter { !shards.contains($0.claim.lane.shard) }
             }
         )
     }
@@ -169,33 +180,34 @@ final class ActiveAttempts: Sendable {
     /// Stops attempts; those that have not begun end now, without a connection.
     func abandon(_ attempts: [any TransferAttempt]) {
         for attempt in attempts { attempt.abandon() }
-        let moves = state.withLock { state in nextMoves(&state) }
+        let moves = state.withLock { state in
+            var moves = Moves()
+            for attempt in attempts {
+                let claim = attempt.claim
+                guard case .waiting = state.slots[claim.fence]?.phase else { continue }
+                state.waiting.remove(claim.fence, of: claim.flow)
+                state.slots[claim.fence]?.phase = .dismissed
+                // It makes no request, and so needs no connection to end.
+                moves.beginning.append(attempt)
+            }
+            let next = nextMoves(&state)
+            moves.beginning += next.beginning
+            moves.giving = next.giving
+            return moves
+        }
         moves.make()
     }
 
     private func nextMoves(_ state: inout State) -> Moves {
+        guard !state.waiting.isEmpty else { return Moves() }
         var moves = Moves()
-        guard !state.waiting.isEmpty else { return moves }
-        var full: Set<Flow> = []
-        state.waiting.removeAll { attempt in
-            guard !attempt.connections.isAbandoned else {
-                // It makes no request, and so needs no connection to end.
-                state.dismissed.insert(attempt.claim.fence)
-                moves.beginning.append(attempt)
-                return true
-            }
-            let flow = attempt.claim.flow
-            guard !full.contains(flow) else { return false }
-            guard state.connections.begin(place(attempt.claim)) else {
-                full.insert(flow)
-                return false
-            }
-            moves.beginning.append(attempt)
-            return true
+        moves.beginning = state.waiting.take(while: { !state.connections.isFull }) { claim in
+            state.connections.begin(place(claim))
         }
-        guard state.connections.hasExtra else { return moves }
-        moves.giving = state.connections.givers(for: state.waiting.map { place($0.claim) })
-            .compactMap { state.attempts[$0] }
+        for attempt in moves.beginning { state.slots[attempt.claim.fence]?.phase = .begun }
+        guard state.connections.hasExtra, !state.waiting.isEmpty else { return moves }
+        moves.giving = state.connections.givers(for: state.waiting.all.map { place($0.claim) })
+            .compactMap { state.slots[$0]?.attempt }
         return moves
     }
 
@@ -207,8 +219,8 @@ final class ActiveAttempts: Sendable {
             let givers = state.connections.withdraw { shards.contains($0.shard) }
             let isDone =
                 !state.connections.hasExtra { shards.contains($0.shard) }
-                && !state.waiting.contains { shards.contains($0.claim.lane.shard) }
-            return (givers.compactMap { state.attempts[$0] }, isDone)
+                && !state.waiting.contains { shards.contains($0.shard) }
+            return (givers.compactMap { state.slots[$0]?.attempt }, isDone)
         }
         for attempt in giving { attempt.yieldConnection() }
         return isDone
@@ -228,7 +240,7 @@ final class ActiveAttempts: Sendable {
 
     /// The attempts with these fences.
     func attempts(_ fences: [Fence]) -> [any TransferAttempt] {
-        state.withLock { state in fences.compactMap { state.attempts[$0] } }
+        state.withLock { state in fences.compactMap { state.slots[$0]?.attempt } }
     }
 
     /// Forgets attempts that were put off and then taken away.
@@ -244,7 +256,7 @@ final class ActiveAttempts: Sendable {
     func close() -> [any TransferAttempt] {
         state.withLock { state in
             state.isClosed = true
-            return Array(state.attempts.values)
+            return state.slots.values.map(\.attempt)
         }
     }
 
@@ -253,7 +265,7 @@ final class ActiveAttempts: Sendable {
         state.withLock { state in
             let postponed = Array(state.postponed.values)
             state.postponed = [:]
-            return (Array(state.attempts.values), postponed)
+            return (state.slots.values.map(\.attempt), postponed)
         }
     }
 
@@ -281,18 +293,19 @@ final class ActiveAttempts: Sendable {
             var heard: [TaskClaim] = []
             var progress: [AttemptProgress] = []
             var resumptions: [Resumption] = []
-            for (fence, attempt) in state.attempts {
+            for (fence, slot) in state.slots {
+                let attempt = slot.attempt
                 let now = attempt.progress
-                var stored = state.stored[fence] ?? Stored()
+                var stored = slot.stored ?? Stored()
                 let checkpoint = stored.checkpoint == now.checkpoint ? nil : now.checkpoint
                 if let resumption = now.resumption, !stored.isResumptionTold {
                     resumptions.append(resumption)
                     stored.isResumptionTold = true
-                    state.stored[fence] = stored
+                    state.slots[fence]?.stored = stored
                 }
                 let moved = now.received + now.sent
                 var pace =
-                    state.paces[fence]
+                    slot.pace
                     ?? Pace(
                         rate: RecentRate(moved, at: instant),
                         // What earlier attempts have left is no news.
@@ -304,9 +317,9 @@ final class ActiveAttempts: Sendable {
                     attempt.claim.options.progressInterval.map {
                         pace.tells(moved, every: $0, at: instant)
                     } ?? false
-                state.paces[fence] = pace
+                state.slots[fence]?.pace = pace
                 // What was there before it began was not heard.
-                if state.stored[fence] != nil, now.isAtOrigin,
+                if state.slots[fence]?.stored != nil, now.isAtOrigin,
                     now.received != stored.received || now.sent != stored.sent
                 {
                     heard.append(attempt.claim)
@@ -332,7 +345,7 @@ final class ActiveAttempts: Sendable {
                 stored.sent = now.sent
                 stored.bytesPerSecond = pace.rate.value
                 stored.checkpoint = now.checkpoint
-                state.stored[fence] = stored
+                state.slots[fence]?.stored = stored
             }
             return News(progress: progress, resumptions: resumptions, heard: heard)
         }
@@ -340,6 +353,8 @@ final class ActiveAttempts: Sendable {
 
     /// Forgets that something was stored, because it was not.
     func restore() {
-        state.withLock { $0.stored = [:] }
+        state.withLock { state in
+            for fence in state.slots.keys { state.slots[fence]?.stored = nil }
+        }
     }
 }

@@ -112,11 +112,14 @@ struct ConnectionSlots {
         return most.map { ($0.key, $0.value.flow) }
     }
 
+    /// Whether there is none left, to whichever host.
+    var isFull: Bool { open.total >= max }
+
     /// Takes the first connection of an attempt.
     ///
     /// - Returns: false when it has to wait for one to become free.
     mutating func begin(_ place: Place) -> Bool {
-        guard open.total < max, !open.isHostFull(place), !open.isFlowFull(place) else {
+        guard !isFull, !open.isHostFull(place), !open.isFlowFull(place) else {
             return false
         }
         open.add(1, to: place.flow)
@@ -125,7 +128,7 @@ struct ConnectionSlots {
 
     /// Takes a further connection of an attempt; false when there is none.
     mutating func takeExtra(_ fence: Fence, _ place: Place) -> Bool {
-        guard open.total < max, !open.isHostFull(place), !open.isFlowFull(place),
+        guard !isFull, !open.isHostFull(place), !open.isFlowFull(place),
             extras.values.allSatisfy({ $0.wanted == 0 })
         else { return false }
         open.add(1, to: place.flow)

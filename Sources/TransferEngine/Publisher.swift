@@ -16,11 +16,17 @@ import TransferStore
 /// Two take turns, and each takes at once all that the other has left meanwhile. A flush of the file
 /// system makes new files durable and the names of those that were published; a transaction
 /// publishes the former and concludes the latter. So a file waits for two of each, or for one when
-/// it has no destination, and costs its part of them. Files are flushed and renamed on a thread of
+/// it has no destination, and costs its part of them. Where many end, turns are gathered; where few
+/// do, nobody waits. Files are flushed and renamed on a thread of
 /// its own, because that blocks.
 actor Publisher {
     /// Attempts looked after by one flush, or one transaction, at most.
     private static let batchMax = 500
+    /// Attempts of one turn from which on more of them are expected in a moment.
+    private static let busyMin = 8
+    /// How soon a turn follows on a busy one: a flush or a transaction of few costs nearly as much as
+    /// one of many.
+    private static let busyInterval: Duration = .milliseconds(20)
     /// Files and directories up to which each is made durable by itself rather than its whole file
     /// system.
     private static let singleSyncMax = 4
@@ -126,9 +132,11 @@ actor Publisher {
         while true {
             let batch = await entries.next(limit: Self.batchMax)
             if batch.isEmpty { return }
+            let begin = ContinuousClock.now
             let next = await write(batch)
             steps.append(contentsOf: next)
             finished(batch.count - next.count)
+            await rest(after: batch.count, since: begin)
         }
     }
 
@@ -137,12 +145,20 @@ actor Publisher {
         while true {
             let batch = await steps.next(limit: Self.batchMax)
             if batch.isEmpty { return }
+            let begin = ContinuousClock.now
             for group in distinct(batch, by: \.task) {
                 let published = await store(group)
                 entries.append(contentsOf: published.map { .publication($0) })
                 finished(group.count - published.count)
             }
+            await rest(after: batch.count, since: begin)
         }
+    }
+
+    private nonisolated func rest(after count: Int, since begin: ContinuousClock.Instant) async {
+        guard (Self.busyMin..<Self.batchMax).contains(count) else { return }
+        // Cut short when the service stops, and then there is no reason to wait.
+        try? await Task.sleep(until: begin + Self.busyInterval)
     }
 
     /// Makes files durable, renames those that were published and makes their names durable.

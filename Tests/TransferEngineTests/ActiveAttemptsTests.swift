@@ -1,4 +1,3 @@
-import Curl
 import Foundation
 import Synchronization
 import Testing
@@ -76,6 +75,11 @@ import TransferTestSupport
             partial: hasPartial ? partial : nil,
             maxConnectionsPerHost: maxConnectionsPerHost
         )
+    }
+
+    /// Of a task each.
+    private static func attempts(at lanes: [Int64]) -> [Running] {
+        lanes.enumerated().map { Running(claim(Int64($0), of: TaskID(UUID()), lane: $1)) }
     }
 
     private static func waits(_ claim: TaskClaim, in active: ActiveAttempts) -> Bool {
@@ -222,6 +226,36 @@ import TransferTestSupport
         #expect(active.takeConnection(for: attempts[3].claim.fence))
     }
 
+    @Test func whoCameFirstBeginsFirstWhicheverHostItWaitsFor() {
+        let active = Self.active(1, perHost: 1)
+        let attempts = Self.attempts(at: [9, 7, 7, 8, 7, 8, 9])
+        for attempt in attempts { #expect(active.insert(attempt)) }
+        // One of them is gone before its turn comes.
+        active.abandon([attempts[3]])
+        _ = active.remove(attempts[3].claim)
+        for (index, attempt) in attempts.enumerated() where index != 3 {
+            #expect(
+                attempts.suffix(from: index).filter(\.hasBegun).map(\.claim.fence.rawValue)
+                    == (index < 3 ? [Int64(index), 3] : [Int64(index)])
+            )
+            _ = active.remove(attempt.claim)
+        }
+        #expect(active.count == 0)
+    }
+
+    @Test func severalThatBeginAtOnceAreThoseThatCameFirst() {
+        let perHost = Mutex(0)
+        let active = ActiveAttempts(connectionsMax: 4) {
+            ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
+        }
+        let attempts = Self.attempts(at: [9, 7, 7, 8, 7, 8, 9])
+        for attempt in attempts { #expect(active.insert(attempt)) }
+        #expect(attempts.filter(\.hasBegun).isEmpty)
+        perHost.withLock { $0 = 7 }
+        active.beginWaiting(in: Set(Shard.all))
+        #expect(attempts.map(\.hasBegun) == [true, true, true, true, false, false, false])
+    }
+
     @Test func whatHasNotBegunIsGivenBackBeforeAHostChangesHands() {
         let active = Self.active(8, perHost: 1)
         let attempts = (1...2).map { Running(Self.claim(Int64($0), of: TaskID(UUID()), lane: 7)) }
@@ -264,36 +298,6 @@ import TransferTestSupport
         #expect(!attempts[2].hasBegun)
         _ = active.remove(attempts[0].claim)
         #expect(attempts[2].hasBegun)
-    }
-
-    @Test func anAbandonedAttemptMakesNoRequest() async throws {
-        let origin = try LoopbackOrigin()
-        defer { origin.stop() }
-        let loop = try CurlLoop(name: "abandoned")
-        defer { loop.stop() }
-        let connections = Connections()
-        connections.abandon()
-        let request = CurlRequest(url: origin.url("/never"), egress: EgressGuard { _ in true })
-        let result = await withCheckedContinuation { continuation in
-            connections.start(request, on: loop, sink: EndSink(continuation))
-        }
-        #expect(throws: CurlError.self) { try result.get() }
-        #expect(origin.log.now.requests(at: "/never").isEmpty)
-    }
-
-    private final class EndSink: CurlSink {
-        private let continuation: CheckedContinuation<Result<CurlSummary, CurlError>, Never>
-
-        init(_ continuation: CheckedContinuation<Result<CurlSummary, CurlError>, Never>) {
-            self.continuation = continuation
-        }
-
-        func receive(head: ResponseHead) -> SinkVerdict { .proceed }
-        func receive(body: UnsafeRawBufferPointer) -> SinkVerdict { .proceed }
-
-        func finish(_ result: Result<CurlSummary, CurlError>) {
-            continuation.resume(returning: result)
-        }
     }
 
     @Test func connectionsAreGivenUpBeforeAHostChangesHands() {
