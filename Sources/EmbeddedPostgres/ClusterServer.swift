@@ -98,6 +98,10 @@ final class ClusterServer: Sendable {
         _ logger: Logger,
         afterKill wasKilled: Bool
     ) throws(EmbeddedPostgresError) {
+        var settings = settings
+        for (name, value) in ClusterSettings.preferences where try accepts(value, for: name) {
+            settings.prefer(value, for: name)
+        }
         try Directory.write(settings.text, to: layout.settings, owner: account)
         try prepareLog()
         let start = ContinuousClock.now
@@ -118,6 +122,20 @@ final class ClusterServer: Sendable {
             "PostgreSQL has started",
             metadata: ["data": "\(layout.data)", "duration": "\(ContinuousClock.now - start)"]
         )
+    }
+
+    /// Whether the server was built with a value of a setting; it is not started for that.
+    private func accepts(
+        _ value: String,
+        for name: String
+    ) throws(EmbeddedPostgresError) -> Bool {
+        try run(
+            programs.postgres,
+            [
+                "-C", name, "-D", layout.data, "--config-file=/dev/null", "-c", "\(name)=\(value)",
+            ],
+            accepting: [0, 1]
+        ) == 0
     }
 
     private func runStart() throws(EmbeddedPostgresError) {

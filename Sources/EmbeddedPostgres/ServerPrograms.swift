@@ -9,6 +9,7 @@ struct ServerPrograms: Equatable, Sendable {
 
     var initdb: String { "\(directory)/initdb" }
     var pgctl: String { "\(directory)/pg_ctl" }
+    var postgres: String { "\(directory)/postgres" }
 
     private static let names = ["initdb", "pg_ctl", "postgres"]
 

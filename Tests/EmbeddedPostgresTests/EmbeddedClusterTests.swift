@@ -53,6 +53,32 @@ import Testing
         }
     }
 
+    @Test func compressesAsFastAsTheServerCan() async throws {
+        try await withDirectory { directory in
+            let cluster = try await EmbeddedCluster.start(
+                in: directory,
+                settings: fast,
+                logger: logger
+            )
+            let loop = try EventLoop(name: "embedded")
+            defer { loop.stop() }
+            let connection = try await Connection.open(
+                ConnectionConfiguration(url: cluster.url),
+                on: loop
+            )
+            let row = try await connection.execute(
+                """
+                SELECT setting, 'lz4' = ANY (enumvals) AS knows_lz4 FROM pg_settings
+                WHERE name = 'wal_compression'
+                """
+            )[0]
+            await connection.close()
+            await cluster.stop()
+            let setting = try row.decode("setting", as: String.self)
+            #expect(try setting == (row.decode("knows_lz4", as: Bool.self) ? "lz4" : "on"))
+        }
+    }
+
     @Test func lastUserStopsTheServer() async throws {
         try await withDirectory { directory in
             async let first = EmbeddedCluster.start(in: directory, settings: fast, logger: logger)

@@ -77,6 +77,15 @@ import Testing
         #expect(text.contains("note = 'it''s'\n"))
     }
 
+    @Test func whatTheServerAcceptsIsUsedUnlessTheCallerWantsOtherwise() {
+        var settings = ClusterSettings(overrides: ["jit": "on"], socketDirectory: "/run/x")
+        #expect(settings.text.contains("wal_compression = 'on'\n"))
+        settings.prefer("lz4", for: "wal_compression")
+        settings.prefer("off", for: "jit")
+        #expect(settings.text.contains("wal_compression = 'lz4'\n"))
+        #expect(settings.text.contains("jit = 'on'\n"))
+    }
+
     @Test func defaultsAreDurable() {
         let settings = ClusterSettings(overrides: [:], socketDirectory: "/run/x")
         #expect(settings.isDurable)
