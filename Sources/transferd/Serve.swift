@@ -157,7 +157,13 @@ struct Serve: AsyncParsableCommand {
         }
         services.append(DrainService(monitor: monitor))
         var group = ServiceGroupConfiguration(
-            services: services,
+            // By default each is named in the log by all that is in it, settings and all.
+            services: services.map {
+                ServiceGroupConfiguration.ServiceConfiguration(
+                    service: $0,
+                    serviceName: "\(type(of: $0))"
+                )
+            },
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: logger
         )

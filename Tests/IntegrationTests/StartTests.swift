@@ -64,6 +64,17 @@ import TransferTestSupport
         #expect(await service.terminate() == 0)
     }
 
+    @Test func theLogNamesServicesAndNotWhatIsInThem() async throws {
+        let directory = try DataDirectory()
+        let path = try directory.log()
+        let service = try await ServiceProcess(in: directory, ["--log-level", "debug"], log: path)
+        #expect(await service.terminate() == 0)
+        let log = try String(contentsOfFile: path, encoding: .utf8)
+        #expect(log.contains("TransferEngine"))
+        #expect(!log.contains("TransferEngine("))
+        #expect(!log.contains("TransferStore(pool"))
+    }
+
     /// What these tests themselves rest on: the end of the directory is that of its database.
     @Test func aServiceHoldsItsDirectory() async throws {
         weak var directory: DataDirectory?
