@@ -17,8 +17,7 @@ import TransferStore
 /// system makes new files durable and the names of those that were published; a transaction
 /// publishes the former and concludes the latter. So a file waits for two of each, or for one when
 /// it has no destination, and costs its part of them. Where many end, turns are gathered; where few
-/// do, nobody waits. Files are flushed and renamed on a thread of
-/// its own, because that blocks.
+/// do, nobody waits. Files are flushed and renamed on a thread of its own, because that blocks.
 actor Publisher {
     /// Attempts looked after by one flush, or one transaction, at most.
     private static let batchMax = 500
