@@ -5,8 +5,8 @@ struct ClusterSettings: Sendable {
 
     /// What is used where the server was built with it.
     ///
-    /// `lz4` compresses the image of a page in a fifth of the time that `pglz` takes; behind a
-    /// checkpoint a submit to many hosts writes one for each task.
+    /// Behind a checkpoint a submit to many hosts writes the image of a page for each task, and to
+    /// compress them by `pglz` was most of its time.
     static let preferences = ["wal_compression": "lz4"]
 
     /// - Parameters:

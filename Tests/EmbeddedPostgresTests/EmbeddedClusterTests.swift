@@ -21,13 +21,18 @@ import Testing
         try await body(deep)
     }
 
-    private func one(_ url: String) async throws -> Int {
+    private func row(_ query: Query, at url: String) async throws -> Row {
         let loop = try EventLoop(name: "embedded")
         defer { loop.stop() }
         let connection = try await Connection.open(ConnectionConfiguration(url: url), on: loop)
-        let rows = try await connection.execute("SELECT 1 AS one")
+        let rows = try await connection.execute(query)
         await connection.close()
-        return try rows[0].decode("one", as: Int32.self) == 1 ? rows.count : 0
+        #expect(rows.count == 1)
+        return try #require(rows.first)
+    }
+
+    private func one(_ url: String) async throws -> Int32 {
+        try await row("SELECT 1 AS one", at: url).decode("one", as: Int32.self)
     }
 
     private func serverID(_ directory: String) throws -> pid_t {
@@ -60,19 +65,13 @@ import Testing
                 settings: fast,
                 logger: logger
             )
-            let loop = try EventLoop(name: "embedded")
-            defer { loop.stop() }
-            let connection = try await Connection.open(
-                ConnectionConfiguration(url: cluster.url),
-                on: loop
-            )
-            let row = try await connection.execute(
+            let row = try await row(
                 """
                 SELECT setting, 'lz4' = ANY (enumvals) AS knows_lz4 FROM pg_settings
                 WHERE name = 'wal_compression'
-                """
-            )[0]
-            await connection.close()
+                """,
+                at: cluster.url
+            )
             await cluster.stop()
             let setting = try row.decode("setting", as: String.self)
             #expect(try setting == (row.decode("knows_lz4", as: Bool.self) ? "lz4" : "on"))
