@@ -245,7 +245,7 @@ extension Page {
 extension Session {
     fileprivate func configuration(changedBy patch: JSONValue) throws -> SessionConfiguration {
         do {
-            let request = try SessionRequest(
+            let request = try SessionPatchRequest(
                 changing: SessionDocument(self).configuration,
                 by: patch
             )

@@ -195,6 +195,16 @@ extension APIServer {
             "\(method) \(path) \(answer.status): \(answer.text.prefix(500))",
             sourceLocation: location
         )
+        // What is not as the document says must not be done.
+        if (200..<300).contains(answer.status) {
+            let faults = try Self.contract.get().requestViolations(
+                method: method,
+                path: path,
+                fields: fields,
+                body: bytes ?? []
+            )
+            #expect(faults.isEmpty, "\(method) \(path) was answered", sourceLocation: location)
+        }
         for name in ["x-request-id", "x-content-type-options"] {
             #expect(answer.fields[name] != nil, sourceLocation: location)
         }

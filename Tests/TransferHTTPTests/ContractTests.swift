@@ -38,6 +38,13 @@ import TransferWire
         #expect(
             document.enumeration("DeliveryState") == LoggedDelivery.State.allCases.map(\.rawValue)
         )
+        let families = SessionEvent.Kind.allCases.map { kind in
+            "\(kind.rawValue.prefix { $0 != "." }).*"
+        }
+        let terms = document.root["components"]?["schemas"]?["EventFilterTerm"]?["anyOf"]?.array
+        #expect(
+            Set((terms?.last?["enum"]?.array ?? []).compactMap(\.string)) == Set(families)
+        )
         #expect(document.enumeration("DeliveryForm") == DeliveryForm.allCases.map(\.rawValue))
         #expect(
             document.enumeration("ReconnectionError")
