@@ -374,6 +374,9 @@ CREATE TABLE publication (
     started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     resumed_at_offset bigint,
     suggested_file_name text,
+    inode bigint,
+    inode_born_at_ns bigint,
+    CONSTRAINT publication_inode_is_whole CHECK (((inode IS NULL) = (inode_born_at_ns IS NULL))),
     CONSTRAINT publication_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +22,19 @@ int clinux_open_beneath(int directory, const char *path, int flags, mode_t mode)
 int clinux_rename_noreplace(
     int from_directory, const char *from, int to_directory, const char *to) {
     return renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE);
+}
+
+int clinux_identify(int directory, const char *name, struct clinux_identity *identity) {
+    struct statx status;
+    const int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
+    const unsigned int wanted = STATX_INO | STATX_SIZE | STATX_MTIME | STATX_BTIME;
+    if (statx(directory, name, flags, wanted, &status) != 0) return -1;
+    const struct statx_timestamp born =
+        (status.stx_mask & STATX_BTIME) ? status.stx_btime : status.stx_mtime;
+    identity->inode = status.stx_ino;
+    identity->born_ns = (int64_t)born.tv_sec * 1000000000 + born.tv_nsec;
+    identity->size = (int64_t)status.stx_size;
+    return 0;
 }
 
 int clinux_syncfs(int descriptor) { return syncfs(descriptor); }

@@ -126,26 +126,48 @@ package final class Container: Sendable {
 
     /// Gives a durable part file its final name, in one step that no reader sees half of.
     ///
-    /// A repeated call knows its own result by `bytes`, the size of the part.
+    /// A repeated call knows its own result by `identity`, which the part had: a file of the same
+    /// name and size may be another task's. Without one it knows no file for its own.
     package func publish(
         _ part: Place,
         as name: String,
         overwrite: Bool,
+        identity: FileIdentity?,
         bytes: Int64
     ) throws(StorageError) -> Publishing {
-        try withDirectory(part.directory) { directory throws(StorageError) in
-            let code =
-                overwrite
-                ? renameat(directory, part.name, directory, name)
-                : clinux_rename_noreplace(directory, part.name, directory, name)
-            guard code != 0 else { return .published }
-            guard errno == ENOENT else {
-                throw StorageError(operation: "renameat2", errno: errno)
+        do throws(StorageError) {
+            return try withDirectory(part.directory) { directory throws(StorageError) in
+                try rename(part.name, name, overwrite, identity, bytes, in: directory)
             }
-            var status = stat()
-            let isThere = fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0
-            return isThere && status.st_size == bytes ? .published : .partLost
+        } catch  where error.errno == ENOENT {
+            // Somebody has removed the folder with all that was in it.
+            return .partLost
         }
+    }
+
+    private func rename(
+        _ part: String,
+        _ name: String,
+        _ overwrite: Bool,
+        _ identity: FileIdentity?,
+        _ bytes: Int64,
+        in directory: Int32
+    ) throws(StorageError) -> Publishing {
+        let code =
+            overwrite
+            ? renameat(directory, part, directory, name)
+            : clinux_rename_noreplace(directory, part, directory, name)
+        guard code != 0 else { return .published }
+        let error = StorageError(operation: "renameat2", errno: errno)
+        guard [ENOENT, EEXIST].contains(error.errno) else { throw error }
+        var found = clinux_identity()
+        if let identity, clinux_identify(directory, name, &found) == 0,
+            FileIdentity(found) == identity, found.size == bytes
+        {
+            return .published
+        }
+        guard error.errno == ENOENT else { throw error }
+        return .partLost
     }
 
     /// Makes a directory's names durable: a file's own fsync(2) does not cover its name.

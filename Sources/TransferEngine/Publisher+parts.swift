@@ -55,7 +55,7 @@ extension Publisher {
     }
 
     /// Removes parts that nobody will go on with; whoever finds their rows does it otherwise.
-    func discard(_ parts: [PartFile]) async {
+    func discard(_ parts: [(fence: Fence, place: Container.Place)]) async {
         guard !parts.isEmpty else { return }
         let gone = parts.filter { remove($0.place) }
         guard !gone.isEmpty else { return }

@@ -61,10 +61,13 @@ actor Publisher {
         case publish(Publication, PartFile)
         /// With the part file, if there is one, that goes unless somebody needs it.
         case conclude(Conclusion, part: PartFile?)
+        /// A publication whose file cannot have its name; the part goes once that is stored, for
+        /// whoever finds the publication before must find the part too.
+        case refuse(Publication, Conclusion)
 
         var task: TaskID {
             switch self {
-            case .publish(let publication, _): publication.task
+            case .publish(let publication, _), .refuse(let publication, _): publication.task
             case .conclude(let conclusion, _): conclusion.task
             }
         }
@@ -74,7 +77,10 @@ actor Publisher {
         }
 
         var conclusion: Conclusion? {
-            if case .conclude(let conclusion, _) = self { conclusion } else { nil }
+            switch self {
+            case .publish: nil
+            case .conclude(let conclusion, _), .refuse(_, let conclusion): conclusion
+            }
         }
     }
 
@@ -174,8 +180,8 @@ actor Publisher {
                 parts.append((file, publication))
                 if let resumption = publication.resumption { resumptions.append(resumption) }
             case .publication(let publication):
-                if let conclusion = rename(publication) {
-                    next.append(.conclude(conclusion, part: nil))
+                if let step = rename(publication) {
+                    next.append(step)
                 } else {
                     published.append(publication)
                 }
@@ -219,7 +225,7 @@ actor Publisher {
             } else if isStaying {
                 next.append(.conclude(Conclusion(fetched: publication), part: file))
             } else {
-                next.append(.publish(publication, file))
+                next.append(identified(publication, file))
             }
         }
         return next
@@ -255,35 +261,52 @@ actor Publisher {
         }
     }
 
+    /// Publishes a durable file with what it will be known by under its destination.
+    private func identified(_ publication: Publication, _ file: PartFile) -> Step {
+        var publication = publication
+        do throws(StorageError) {
+            publication.file = try file.identity()
+            return .publish(publication, file)
+        } catch {
+            return .conclude(retry(publication, error), part: file)
+        }
+    }
+
     /// Gives a file its final name.
     ///
     /// - Returns: what becomes of the task if that could not be done.
-    private func rename(_ publication: Publication) -> Conclusion? {
-        let part = Container.Place(partOf: publication)
+    private func rename(_ publication: Publication) -> Step? {
         do throws(StorageError) {
             let publishing = try container.publish(
-                part,
+                Container.Place(partOf: publication),
                 as: Container.Place(of: publication).name,
                 overwrite: publication.destination?.overwrite ?? true,
+                identity: publication.file,
                 bytes: publication.result.bytesReceived
             )
             switch publishing {
             case .published: return nil
             case .partLost:
-                return Conclusion(
-                    task: publication.task,
-                    fence: publication.fence,
-                    verdict: .requeued
+                return .conclude(
+                    Conclusion(
+                        task: publication.task,
+                        fence: publication.fence,
+                        verdict: .requeued
+                    ),
+                    part: nil
                 )
             }
         } catch {
-            remove(part)
-            return Conclusion(
-                task: publication.task,
-                fence: publication.fence,
-                verdict: .failed(error.failure),
-                bytesReceived: publication.result.bytesReceived,
-                metrics: publication.metrics
+            return .refuse(
+                publication,
+                Conclusion(
+                    task: publication.task,
+                    fence: publication.fence,
+                    verdict: .failed(error.failure),
+                    bytesReceived: publication.result.bytesReceived,
+                    abandoned: publication.partFence,
+                    metrics: publication.metrics
+                )
             )
         }
     }
@@ -303,7 +326,7 @@ actor Publisher {
         guard let changed else { return [] }
         var published: [Publication] = []
         var stale: [(task: TaskID, part: PartFile)] = []
-        var unwanted: [PartFile] = []
+        var unwanted: [(fence: Fence, place: Container.Place)] = []
         var conclusions: [Conclusion] = []
         var staleCount = 0
         for step in steps {
@@ -322,8 +345,13 @@ actor Publisher {
                 if !isChanged {
                     stale.append((step.task, part))
                 } else if conclusion.abandoned != nil {
-                    unwanted.append(part)
+                    unwanted.append((part.fence, part.place))
                 }
+            case .refuse(let publication, let conclusion):
+                conclusions.append(conclusion)
+                // Whoever has taken the publication over needs the part.
+                guard isChanged else { continue }
+                unwanted.append((publication.partFence, Container.Place(partOf: publication)))
             }
         }
         if staleCount > 0 {

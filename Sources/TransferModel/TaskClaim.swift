@@ -111,6 +111,8 @@ package struct Publication: Sendable {
     package let number: Int
     package let destination: Destination?
     package let result: TransferResult
+    /// By which the file is known again under its destination; nil until it is durable.
+    package var file: FileIdentity?
     /// Nil when the worker that transferred the file is gone.
     package let metrics: AttemptMetrics?
     /// Stored before the publication, unless it was already.
@@ -125,11 +127,13 @@ package struct Publication: Sendable {
         number: Int,
         destination: Destination?,
         result: TransferResult,
+        file: FileIdentity? = nil,
         metrics: AttemptMetrics? = nil,
         resumption: Resumption? = nil
     ) {
         self.task = task
         self.fence = fence
+        self.file = file
         self.resumption = resumption
         self.partFence = partFence
         self.tenant = tenant

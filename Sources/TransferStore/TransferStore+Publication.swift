@@ -36,6 +36,7 @@ extension TransferStore {
         let fences = publications.map(\.fence.rawValue)
         let partFences = publications.map(\.partFence.rawValue)
         let results = publications.map(\.result)
+        let files = publications.map(\.file)
         return [
             """
             WITH item AS (
@@ -44,9 +45,10 @@ extension TransferStore {
                     \(results.map { Int16(clamping: $0.httpStatus) }),
                     \(results.map(\.bytesReceived)), \(results.map(\.contentType)),
                     \(results.map(\.etag)), \(results.map(\.isLengthVerified)),
-                    \(results.map(\.suggestedFileName))
+                    \(results.map(\.suggestedFileName)), \(files.map { $0?.inode }),
+                    \(files.map { $0?.bornAtNanoseconds })
                 ) AS i (task_id, fence, part_fence, http_status, bytes_received, content_type,
-                    etag, is_length_verified, suggested_file_name)
+                    etag, is_length_verified, suggested_file_name, inode, inode_born_at_ns)
             ),
             moved AS MATERIALIZED (
                 SELECT i.*, a.worker, a.number, a.session_id, a.started_at, a.resumed_at_offset
@@ -58,10 +60,10 @@ extension TransferStore {
             INSERT INTO publication (
                 task_id, fence, part_fence, worker, number, session_id, http_status,
                 bytes_received, content_type, etag, is_length_verified, started_at,
-                resumed_at_offset, suggested_file_name)
+                resumed_at_offset, suggested_file_name, inode, inode_born_at_ns)
             SELECT task_id, fence, part_fence, worker, number, session_id, http_status,
                 bytes_received, content_type, etag, is_length_verified, started_at,
-                resumed_at_offset, suggested_file_name
+                resumed_at_offset, suggested_file_name, inode, inode_born_at_ns
             FROM moved
             """,
             """

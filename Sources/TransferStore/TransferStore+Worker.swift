@@ -219,7 +219,7 @@ extension TransferStore {
     private static let selectPublication: Query = """
         SELECT p.task_id, p.fence, p.part_fence, p.number, p.session_id, p.http_status,
             p.bytes_received, p.content_type, p.etag, p.is_length_verified,
-            p.suggested_file_name, t.tenant_id,
+            p.suggested_file_name, p.inode, p.inode_born_at_ns, t.tenant_id,
             t.destination_path, t.destination_overwrite
         """
 
@@ -248,7 +248,16 @@ extension Publication {
                 etag: try row.decodeIfPresent("etag"),
                 isLengthVerified: try row.decode("is_length_verified"),
                 suggestedFileName: try row.decodeIfPresent("suggested_file_name")
-            )
+            ),
+            file: try FileIdentity(row)
         )
+    }
+}
+
+extension FileIdentity {
+    /// Nil of a publication of versions before.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let inode = try row.decodeIfPresent("inode", as: Int64.self) else { return nil }
+        self.init(inode: inode, bornAtNanoseconds: try row.decode("inode_born_at_ns"))
     }
 }

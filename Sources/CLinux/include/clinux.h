@@ -15,6 +15,19 @@ int clinux_open_beneath(int directory, const char *path, int flags, mode_t mode)
 int clinux_rename_noreplace(
     int from_directory, const char *from, int to_directory, const char *to);
 
+/// Which file of its file system a file is, whatever its name.
+struct clinux_identity {
+    uint64_t inode;
+    /// When the inode was made, in nanoseconds since 1970; where the file system does not know, when
+    /// the file was last written.
+    int64_t born_ns;
+    int64_t size;
+};
+
+/// Tells which file `name` in `directory` is, without following a link, or with "" which one
+/// `directory` itself is. Returns 0, or -1 with errno set. statx(2).
+int clinux_identify(int directory, const char *name, struct clinux_identity *identity);
+
 /// Writes the whole file system of `descriptor` to stable storage. syncfs(2).
 int clinux_syncfs(int descriptor);
 
