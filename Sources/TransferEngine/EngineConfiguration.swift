@@ -42,8 +42,8 @@ package struct EngineConfiguration: Sendable {
     static let segmentsMaxDefault = 8
     /// Redirects followed by one attempt.
     static let redirectsMax = 10
-    /// Claims of a task before it is given up as one that kills its workers.
-    static let claimsMax = 5
+    /// Deaths in a row, without progress, before a task is given up as one that kills its workers.
+    static let deathsMax = 5
     /// How often progress is stored and revocations are looked for, at the latest.
     static let tickInterval: Duration = .milliseconds(500)
     /// How often a worker sees to its share of the hosts.

@@ -33,7 +33,8 @@ extension TransferEngine {
             publisher.submit(.publication(publication))
         }
         for claim in takeover.attempts {
-            publisher.submit(.conclusion(Self.conclusion(ofOrphan: claim), part: nil))
+            let conclusion = Self.conclusion(ofOrphan: claim, takeover.deaths[claim.task])
+            publisher.submit(.conclusion(conclusion, part: nil))
         }
         guard takeover.workers > 0 else { return }
         logger.notice(
@@ -98,8 +99,11 @@ extension TransferEngine {
         }
     }
 
-    /// A task that was running in every worker that died is not given to another one.
-    static func conclusion(ofOrphan claim: TaskClaim) -> Conclusion {
+    /// A task with which one worker after the other died is not given to another one.
+    static func conclusion(
+        ofOrphan claim: TaskClaim,
+        _ deaths: DeathStreak?
+    ) -> Conclusion {
         guard claim.isIdempotent else {
             let failure = TransferFailure(
                 .unknownOutcome,
@@ -107,12 +111,12 @@ extension TransferEngine {
             )
             return Conclusion(task: claim.task, fence: claim.fence, verdict: .failed(failure))
         }
-        guard claim.number >= EngineConfiguration.claimsMax else {
+        guard let deaths, deaths.count >= EngineConfiguration.deathsMax else {
             return Conclusion(task: claim.task, fence: claim.fence, verdict: .requeued)
         }
         let failure = TransferFailure(
             .poison,
-            "Its worker died in each of \(claim.number) attempts."
+            "Its worker died in \(deaths.count) attempts in a row, none of which got further."
         )
         return Conclusion(task: claim.task, fence: claim.fence, verdict: .failed(failure))
     }

@@ -34,7 +34,12 @@ extension TransferStore {
             -- 1. Each row tells of its own end, matched by fence: a batch may hold a stale end of
             -- the same task.
             from_attempt AS MATERIALIZED (
-                SELECT i.*, a.number, a.started_at, a.began_at, a.resumed_at_offset
+                SELECT i.place, i.task_id, i.fence, i.verdict,
+                    -- Of one whose worker died only its row knows.
+                    CASE i.verdict WHEN 'requeued' THEN a.bytes_received ELSE i.bytes_received END
+                        AS bytes_received,
+                    i.bytes_sent, i.failure, i.delay_ms, i.abandoned, a.number, a.started_at,
+                    a.began_at, a.resumed_at_offset
                 FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
                 WHERE i.verdict <> 'completed'
             ),

@@ -7,6 +7,8 @@ package struct Takeover: Sendable {
     package let workers: Int
     /// Their attempts, now this worker's, to be run again or given up.
     package let attempts: [TaskClaim]
+    /// How many workers in a row have died with each of their tasks.
+    package let deaths: [TaskID: DeathStreak]
     /// Their publications, now this worker's, to be finished.
     package let publications: [Publication]
 }
@@ -20,6 +22,8 @@ package struct Holdings: Sendable {
 extension TransferStore {
     /// Fences set aside for one takeover; more attempts than that wait for the next.
     private static let takeoverMax = 10_000
+    /// Ended attempts of a task that are looked at to count deaths.
+    package static let predecessorsMax = 10
 
     /// Registers a running instance, durably, before it may claim anything; one that `leasesShards`
     /// will take its share of the hosts, and so leaves less to others.
@@ -76,7 +80,7 @@ extension TransferStore {
         identity: WorkerIdentity
     ) async throws(StoreError) -> Takeover {
         guard try await isAnyOrphaned(silentFor: lease, beside: identity.incarnation) else {
-            return Takeover(workers: 0, attempts: [], publications: [])
+            return Takeover(workers: 0, attempts: [], deaths: [:], publications: [])
         }
         let fences = identity.reserve(2 * Self.takeoverMax)
         let me = fences.incarnation
@@ -100,14 +104,16 @@ extension TransferStore {
                 UPDATE attempt x SET worker = \(me), fence = \(first) + o.number
                 FROM orphan o WHERE x.task_id = o.task_id AND NOT EXISTS (
                     SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
-                RETURNING x.task_id, x.fence, x.number, x.began_at, o.fence AS part_fence
+                RETURNING x.task_id, x.fence, x.number, x.began_at, x.bytes_received,
+                    o.fence AS part_fence
             ),
             abandoned_row AS (
                 INSERT INTO abandoned_part (fence, task_id)
                 SELECT a.part_fence, a.task_id FROM a WHERE NOT EXISTS (
                     SELECT 1 FROM partial x WHERE x.part_fence = a.part_fence)
             )
-            \(Self.selectClaim) FROM a \(Self.joinClaim)
+            \(Self.selectClaim), a.bytes_received, d.are_lost, d.bytes_reached
+            FROM a CROSS JOIN LATERAL (\(Self.selectPredecessors)) d \(Self.joinClaim)
             """,
             """
             WITH orphan AS (
@@ -150,12 +156,29 @@ extension TransferStore {
             Takeover(
                 workers: rows[0].affectedCount,
                 attempts: try rows[1].map { row throws(PostgresError) in try TaskClaim(row) },
+                deaths: Dictionary(
+                    uniqueKeysWithValues: try rows[1].map { row throws(PostgresError) in
+                        (try row.task("task_id"), try DeathStreak(row))
+                    }
+                ),
                 publications: try rows[2].map { row throws(PostgresError) in
                     try Publication(row)
                 }
             )
         }
     }
+
+    /// How the attempts before an attempt `a` ended, the newest first.
+    private static let selectPredecessors: Query = """
+        SELECT coalesce(array_agg(l.outcome = 'lost' ORDER BY l.place), '{}') AS are_lost,
+            coalesce(array_agg(l.bytes_reached ORDER BY l.place), '{}') AS bytes_reached
+        FROM (
+            SELECT outcome, bytes_received + coalesce(resumed_at_offset, 0) AS bytes_reached,
+                row_number() OVER (ORDER BY started_at DESC, fence DESC) AS place
+            FROM attempt_log WHERE task_id = a.task_id
+            ORDER BY started_at DESC, fence DESC LIMIT \(Self.predecessorsMax)
+        ) l
+        """
 
     /// Whether a worker is dead, or something is of one that was.
     ///
@@ -227,6 +250,19 @@ extension TransferStore {
     package func removeRevocations(_ fences: [Fence]) async throws(StoreError) {
         _ = try await run(
             "DELETE FROM revocation WHERE fence = ANY(\(fences.map(\.rawValue)))"
+        )
+    }
+}
+
+extension DeathStreak {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let predecessors = zip(
+            try row.decode("are_lost", as: [Bool].self),
+            try row.decode("bytes_reached", as: [Int64].self)
+        )
+        self.init(
+            bytesReached: try row.decode("bytes_received"),
+            after: predecessors.map { Predecessor(isLost: $0, bytesReached: $1) }
         )
     }
 }

@@ -241,6 +241,58 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.isEmpty)
     }
 
+    /// Attempts that the origin refused kill nobody.
+    @Test func aDeathAfterFailuresIsOneDeath() async throws {
+        let task = try await afterADeath { claim, _ in
+            .retry(TransferFailure(.httpStatus, "503", httpStatus: 503), after: .zero)
+        }
+        #expect(task.state == .completed)
+        #expect(task.attempt == 6)
+    }
+
+    @Test func progressStartsTheCountOfDeathsAnew() async throws {
+        let task = try await afterADeath { claim, fixture in
+            let progress = AttemptProgress(
+                task: claim.task,
+                fence: claim.fence,
+                bytesReceived: Int64(1000 * claim.number),
+                bytesExpected: Int64(Self.body.count)
+            )
+            _ = try await fixture.store.recordProgress([progress])
+            return claim.number < 5 ? .requeued : nil
+        }
+        #expect(task.state == .completed)
+    }
+
+    /// What becomes of a task whose fifth attempt's worker dies, and whose first four end as `end`
+    /// says.
+    private func afterADeath(
+        _ end: (TaskClaim, EngineFixture) async throws -> Conclusion.Verdict?
+    ) async throws -> TransferTask {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        for round in 1...5 {
+            let victim = WorkerIdentity(
+                incarnation: try await fixture.store.registerWorker(name: "victim")
+            )
+            let claim = try #require(try await fixture.store.claimAny(1, by: victim).first)
+            #expect(claim.number == round)
+            guard let verdict = try await end(claim, fixture), round < 5 else { break }
+            _ = try await fixture.store.conclude([
+                Conclusion(task: id, fence: claim.fence, verdict: verdict)
+            ])
+            _ = try await fixture.store.promoteDue()
+            try await fixture.store.retireWorker(incarnation: victim.incarnation)
+        }
+        return try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+            $0.lease = .milliseconds(500)
+        } _: { _ in
+            try await fixture.ended(id)
+        }
+    }
+
     @Test func aWorkerThatWasDeclaredDeadGoesOnWithANewLife() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()
