@@ -4,7 +4,7 @@ import TransferStore
 
 extension Publisher {
     /// Between two tries to reach the database.
-    private static let retryInterval: Duration = .milliseconds(500)
+    static let retryInterval: Duration = .milliseconds(500)
 
     /// Stores a group, and repeats that until the database has answered; each change is safe to
     /// repeat, because the fence lets it happen once.

@@ -137,6 +137,7 @@ extension TransferStore {
     package func recordDurable(
         _ parts: [(partFence: Fence, bytes: Int64, ranges: ByteRangeSet?)]
     ) async throws(StoreError) {
+        guard !parts.isEmpty else { return }
         let fences = parts.map(\.partFence.rawValue)
         let item: Query = """
             unnest(\(fences), \(parts.map(\.bytes)), \(parts.map(\.ranges?.text)))
@@ -158,6 +159,22 @@ extension TransferStore {
             WHERE x.part_fence = ANY (\(fences)) AND x.part_fence = i.fence
             """,
         ])
+    }
+
+    /// Has part files removed later, which nobody needs and which cannot be removed now.
+    package func recordAbandoned(
+        _ parts: [(task: TaskID, fence: Fence)]
+    ) async throws(StoreError) {
+        guard !parts.isEmpty else { return }
+        _ = try await run(
+            """
+            INSERT INTO abandoned_part (fence, task_id)
+            SELECT i.fence, t.id
+            FROM unnest(\(parts.map(\.fence.rawValue)), \(parts.map(\.task.uuid)))
+                AS i (fence, task_id) JOIN task t ON t.id = i.task_id
+            ON CONFLICT (fence) DO NOTHING
+            """
+        )
     }
 
     /// Some of the part files that nobody will go on with.

@@ -136,21 +136,11 @@ extension TransferStore {
             WHERE worker IS NOT NULL AND NOT EXISTS (
                 SELECT 1 FROM worker w WHERE w.incarnation = delivery.worker)
             """,
-            """
-            WITH gone AS (
-                DELETE FROM revocation WHERE NOT EXISTS (
-                    SELECT 1 FROM worker w WHERE w.incarnation = revocation.worker)
-                RETURNING task_id, fence
-            )
-            INSERT INTO abandoned_part (fence, task_id)
-            SELECT g.fence, g.task_id FROM gone g
-            WHERE NOT EXISTS (SELECT 1 FROM partial x WHERE x.part_fence = g.fence)
-                AND NOT EXISTS (SELECT 1 FROM resume_data r WHERE r.part_fence = g.fence)
-                AND NOT EXISTS (
-                    SELECT 1 FROM outcome o
-                    WHERE o.task_id = g.task_id AND o.part_fence = g.fence)
-            ON CONFLICT (fence) DO NOTHING
-            """,
+            Self.removal(
+                ofRevocations: """
+                    NOT EXISTS (SELECT 1 FROM worker w WHERE w.incarnation = revocation.worker)
+                    """
+            ),
         ])
         return try decoding { () throws(PostgresError) in
             Takeover(
@@ -246,11 +236,29 @@ extension TransferStore {
             t.destination_path, t.destination_overwrite
         """
 
-    /// Forgets revocations whose attempts have ended, with their part files.
+    /// Forgets revocations whose attempts have ended; whoever has ended them may be killed before the
+    /// part files are gone.
     package func removeRevocations(_ fences: [Fence]) async throws(StoreError) {
         _ = try await run(
-            "DELETE FROM revocation WHERE fence = ANY(\(fences.map(\.rawValue)))"
+            Self.removal(ofRevocations: "fence = ANY(\(fences.map(\.rawValue)))")
         )
+    }
+
+    /// Removes revocations that meet `condition`, and has the files removed that nobody needs.
+    private static func removal(ofRevocations condition: Query) -> Query {
+        """
+        WITH gone AS (
+            DELETE FROM revocation WHERE \(condition) RETURNING task_id, fence
+        )
+        INSERT INTO abandoned_part (fence, task_id)
+        SELECT g.fence, g.task_id FROM gone g JOIN task t ON t.id = g.task_id
+        WHERE NOT EXISTS (SELECT 1 FROM partial x WHERE x.part_fence = g.fence)
+            AND NOT EXISTS (SELECT 1 FROM resume_data r WHERE r.part_fence = g.fence)
+            AND NOT EXISTS (
+                SELECT 1 FROM outcome o
+                WHERE o.task_id = g.task_id AND o.part_fence = g.fence)
+        ON CONFLICT (fence) DO NOTHING
+        """
     }
 }
 
