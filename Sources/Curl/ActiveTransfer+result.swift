@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 extension ActiveTransfer {
     /// What has happened, in the words of ``CurlSink``; ask before the handle is reset.
@@ -17,9 +18,14 @@ extension ActiveTransfer {
             code = reason
         } else if let result, result != CURLE_OK {
             let isConnected = summary.primaryAddress != nil
-            code =
-                result == CURLE_COULDNT_CONNECT && isEgressDenied
-                ? .egressDenied : CurlError.Code(result, isConnected: isConnected)
+            switch result {
+            case CURLE_COULDNT_CONNECT where isEgressDenied: code = .egressDenied
+            case CURLE_COULDNT_CONNECT where [EMFILE, ENFILE].contains(socketError):
+                code = .outOfDescriptors
+            case CURLE_COULDNT_CONNECT where [ENOMEM, ENOBUFS].contains(socketError):
+                code = .outOfMemory
+            default: code = CurlError.Code(result, isConnected: isConnected)
+            }
         } else if let head {
             guard hasWholeBody(head) else {
                 return .failure(CurlError(.truncated, summary: summary))

@@ -92,6 +92,9 @@ final class ActiveTransfer {
     /// Whether no address was allowed at all, which is another failure than a refused connection.
     var isEgressDenied: Bool { addressesDenied > 0 && addressesAllowed == 0 }
 
+    /// Why the last socket could not be made, by `errno`; 0 when none was refused.
+    var socketError: Int32 = 0
+
     // MARK: What the callbacks do
 
     func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {

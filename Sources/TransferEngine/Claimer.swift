@@ -17,6 +17,7 @@ struct Claimer {
     let verifier: Verifier
     let credentials: CredentialKeeper
     let configuration: EngineConfiguration
+    let shortages: Shortages
     let logger: Logger
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
@@ -46,6 +47,7 @@ struct Claimer {
         verifier: Verifier,
         credentials: CredentialKeeper,
         configuration: EngineConfiguration,
+        shortages: Shortages,
         logger: Logger,
         signal: QueueSignal,
         onCheckpoint: @escaping @Sendable () -> Void
@@ -61,6 +63,7 @@ struct Claimer {
         self.verifier = verifier
         self.credentials = credentials
         self.configuration = configuration
+        self.shortages = shortages
         self.logger = logger
         self.onCheckpoint = onCheckpoint
         self.signal = signal
@@ -107,7 +110,8 @@ struct Claimer {
         if signal.takePolled() { queue.isPolled = true }
         _ = try await look(at: &queue)
         let end = ContinuousClock.now + Self.fillMax
-        while !Task.isCancelled {
+        // Once there is enough again, somebody says so.
+        while !Task.isCancelled, shortages.isNone {
             guard publisher.backlog < EngineConfiguration.backlogMax else {
                 return wake(after: Self.backlogPause)
             }
@@ -217,7 +221,8 @@ struct Claimer {
             }
         } catch {
             reachability.forget(claim)
-            end(claim, .failed(error))
+            let remaining = claim.timeoutForResource - claim.elapsed
+            end(claim, decision(after: error, claim, remaining: remaining))
         }
     }
 

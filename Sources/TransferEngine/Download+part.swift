@@ -109,7 +109,8 @@ extension Download {
             state.part = try PartFile(place, fence: claim.fence, in: container)
             return true
         } catch {
-            state.machine.failed(error.failure)
+            let isChosen = claim.destination != nil
+            state.machine.failed(container.failure(of: error, isChosen: isChosen))
             return false
         }
     }

@@ -268,7 +268,7 @@ final class Download: CurlSink, TransferAttempt {
     /// What a failing file system has taken is not to be relied on.
     func fail(_ error: StorageError, _ state: inout State) {
         state.identity = nil
-        state.machine.failed(error.failure)
+        state.machine.failed(container.failure(of: error, isChosen: false))
         guard state.segments != nil else { return }
         state.segments?.stop()
         connections.cancelAll()

@@ -1,4 +1,5 @@
 import Curl
+import Glibc
 import Synchronization
 import TransferContainer
 import TransferModel
@@ -114,6 +115,9 @@ final class Exchange: CurlSink, TransferAttempt {
         do throws(StorageError) {
             return try UploadFile(Container.Place(path, tenant: claim.tenant), in: container)
         } catch {
+            // What this machine is short of says nothing of the file.
+            guard [ENOENT, ENXIO, ENODEV].contains(error.errno) || error.failure.shortage == nil
+            else { throw error.failure }
             throw TransferFailure(.sourceMissing, "The file to upload cannot be read.")
         }
     }

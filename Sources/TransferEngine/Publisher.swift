@@ -26,15 +26,13 @@ actor Publisher {
     /// How soon a turn follows on a busy one: a flush or a transaction of few costs nearly as much as
     /// one of many.
     private static let busyInterval: Duration = .milliseconds(20)
-    /// Files and directories up to which each is made durable by itself rather than its whole file
-    /// system.
-    private static let singleSyncMax = 4
 
     private nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let store: TransferStore
     let container: Container
+    let shortages: Shortages
     let logger: Logger
     private let onConcluded: @Sendable (_ isAnyBackInQueue: Bool) -> Void
     /// What waits for the file system.
@@ -42,6 +40,8 @@ actor Publisher {
     /// What waits for the database.
     private nonisolated let steps = Inbox<Step>()
     private nonisolated let unfinished = Atomic(0)
+    /// Publications that wait because this machine is short of something.
+    private nonisolated let postponed = PostponedPublications()
 
     /// What is to be ended.
     enum Entry: Sendable {
@@ -57,7 +57,7 @@ actor Publisher {
     }
 
     /// What the database is to be told.
-    private enum Step: Sendable {
+    enum Step: Sendable {
         case publish(Publication, PartFile)
         /// With the part file, if there is one, that goes unless somebody needs it.
         case conclude(Conclusion, part: PartFile?)
@@ -88,12 +88,14 @@ actor Publisher {
         loop: EventLoop,
         store: TransferStore,
         container: Container,
+        shortages: Shortages = Shortages(),
         logger: Logger,
         onConcluded: @escaping @Sendable (_ isAnyBackInQueue: Bool) -> Void
     ) {
         self.loop = loop
         self.store = store
         self.container = container
+        self.shortages = shortages
         self.logger = logger
         self.onConcluded = onConcluded
     }
@@ -127,20 +129,33 @@ actor Publisher {
         repeat {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.storeAll() }
+                group.addTask { await self.submitPostponed() }
                 await self.writeAll()
             }
             // One may have left something to the other after that was cancelled.
         } while !entries.isEmpty || !steps.isEmpty
     }
 
+    private nonisolated func submitPostponed() async {
+        while let publications = await postponed.next() {
+            entries.append(contentsOf: publications.map { .publication($0) })
+        }
+    }
+
+    /// From now on publications that cannot be finished are left to whoever takes them over.
+    nonisolated func stopPostponing() { finished(postponed.stop()) }
+
+    /// Whether there is enough again of what there was too little of.
+    func probe(_ shortage: Shortage) -> Bool { container.isOver(shortage) }
+
     private nonisolated func writeAll() async {
         while true {
             let batch = await entries.next(limit: Self.batchMax)
             if batch.isEmpty { return }
             let begin = ContinuousClock.now
-            let next = await write(batch)
+            let (next, waiting) = await write(batch)
             steps.append(contentsOf: next)
-            finished(batch.count - next.count)
+            finished(batch.count - next.count - postponed.add(waiting))
             await rest(after: batch.count, since: begin)
         }
     }
@@ -164,151 +179,6 @@ actor Publisher {
         guard (Self.busyMin..<Self.batchMax).contains(count) else { return }
         // Cut short when the service stops, and then there is no reason to wait.
         try? await Task.sleep(until: begin + Self.busyInterval)
-    }
-
-    /// Makes files durable, renames those that were published and makes their names durable.
-    ///
-    /// - Returns: what the database is to be told of them.
-    private func write(_ batch: [Entry]) async -> [Step] {
-        var next: [Step] = []
-        var parts: [(file: PartFile, publication: Publication)] = []
-        var published: [Publication] = []
-        var resumptions: [Resumption] = []
-        for entry in batch {
-            switch entry {
-            case .part(let file, let publication):
-                parts.append((file, publication))
-                if let resumption = publication.resumption { resumptions.append(resumption) }
-            case .publication(let publication):
-                if let step = rename(publication) {
-                    next.append(step)
-                } else {
-                    published.append(publication)
-                }
-            case .conclusion(let conclusion, let part):
-                next.append(.conclude(keeping(part, conclusion), part: part))
-                if let resumption = conclusion.resumption { resumptions.append(resumption) }
-            case .abandoned(let part): remove(part)
-            }
-        }
-        if !resumptions.isEmpty {
-            _ = await stored("resumption", resumptions) { resumptions throws(StoreError) in
-                try await self.store.recordResumptions(resumptions)
-            }
-        }
-        // Looked for only where there are so few files that each is made durable by itself.
-        let directories = parts.count > Self.singleSyncMax ? [] : homes(parts, published)
-        var errors: [TaskID: StorageError] = [:]
-        var undurable: StorageError?
-        if parts.count + directories.count > Self.singleSyncMax {
-            do throws(StorageError) {
-                try container.syncAll()
-            } catch {
-                // The error may belong to any of them, so none may be trusted.
-                for part in parts { errors[part.publication.task] = error }
-                undurable = error
-            }
-        } else {
-            for part in parts {
-                do throws(StorageError) {
-                    try part.file.sync()
-                } catch {
-                    errors[part.publication.task] = error
-                }
-            }
-            undurable = syncNames(directories)
-        }
-        for (file, publication) in parts {
-            let isStaying = publication.destination == nil
-            if let error = errors[publication.task] ?? (isStaying ? undurable : nil) {
-                next.append(.conclude(retry(publication, error), part: file))
-            } else if isStaying {
-                next.append(.conclude(Conclusion(fetched: publication), part: file))
-            } else {
-                next.append(identified(publication, file))
-            }
-        }
-        return next
-            + published.map { publication in
-                .conclude(
-                    Conclusion(
-                        task: publication.task,
-                        fence: publication.fence,
-                        verdict: undurable.map { .failed($0.failure) } ?? .completed,
-                        metrics: publication.metrics
-                    ),
-                    part: nil
-                )
-            }
-    }
-
-    /// The directories in which files have got the name that they keep.
-    private func homes(
-        _ parts: [(file: PartFile, publication: Publication)],
-        _ published: [Publication]
-    ) -> Set<String> {
-        let staying = parts.filter { $0.publication.destination == nil }
-        return Set(published.map { Container.Place(partOf: $0).directory })
-            .union(staying.map(\.file.place.directory))
-    }
-
-    private func syncNames(_ directories: Set<String>) -> StorageError? {
-        do throws(StorageError) {
-            for directory in directories { try container.syncDirectory(directory) }
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    /// Publishes a durable file with what it will be known by under its destination.
-    private func identified(_ publication: Publication, _ file: PartFile) -> Step {
-        var publication = publication
-        do throws(StorageError) {
-            publication.file = try file.identity()
-            return .publish(publication, file)
-        } catch {
-            return .conclude(retry(publication, error), part: file)
-        }
-    }
-
-    /// Gives a file its final name.
-    ///
-    /// - Returns: what becomes of the task if that could not be done.
-    private func rename(_ publication: Publication) -> Step? {
-        do throws(StorageError) {
-            let publishing = try container.publish(
-                Container.Place(partOf: publication),
-                as: Container.Place(of: publication).name,
-                overwrite: publication.destination?.overwrite ?? true,
-                identity: publication.file,
-                bytes: publication.result.bytesReceived
-            )
-            switch publishing {
-            case .published: return nil
-            case .partLost:
-                return .conclude(
-                    Conclusion(
-                        task: publication.task,
-                        fence: publication.fence,
-                        verdict: .requeued
-                    ),
-                    part: nil
-                )
-            }
-        } catch {
-            return .refuse(
-                publication,
-                Conclusion(
-                    task: publication.task,
-                    fence: publication.fence,
-                    verdict: .failed(error.failure),
-                    bytesReceived: publication.result.bytesReceived,
-                    abandoned: publication.partFence,
-                    metrics: publication.metrics
-                )
-            )
-        }
     }
 
     /// Moves attempts past the point of no return, and ends others.
@@ -361,28 +231,5 @@ actor Publisher {
         await settle(stale)
         await discard(unwanted)
         return published
-    }
-
-    private func retry(_ publication: Publication, _ error: StorageError) -> Conclusion {
-        Conclusion(
-            task: publication.task,
-            fence: publication.fence,
-            verdict: .retry(error.failure, after: RetryPolicy.delayBaseDefault.jittered),
-            abandoned: publication.partFence,
-            metrics: publication.metrics
-        )
-    }
-}
-
-extension Conclusion {
-    /// The end of an attempt whose durable file is the result as it is.
-    fileprivate init(fetched publication: Publication) {
-        self.init(
-            task: publication.task,
-            fence: publication.fence,
-            verdict: .fetched(publication.result, part: publication.partFence),
-            bytesReceived: publication.result.bytesReceived,
-            metrics: publication.metrics
-        )
     }
 }

@@ -19,6 +19,8 @@ package struct TransferEngine: Service {
     let publisher: Publisher
     let logger: Logger
     let active: ActiveAttempts
+    /// What this instance is short of, for those who watch it.
+    package let shortages = Shortages()
     private let scheduler: Scheduler
     private let bandwidth: Bandwidth
     let onEvents: @Sendable () -> Void
@@ -60,6 +62,7 @@ package struct TransferEngine: Service {
             loop: try EventLoop(name: "publisher"),
             store: store,
             container: container,
+            shortages: shortages,
             logger: logger,
             onConcluded: { isAnyBackInQueue in
                 if scheduler.with({ $0.stored() }) { queue.freed() }
@@ -91,6 +94,7 @@ package struct TransferEngine: Service {
                 logger: logger
             ),
             configuration: configuration,
+            shortages: shortages,
             logger: logger,
             signal: queue,
             onCheckpoint: { controls.signal() }
@@ -125,6 +129,7 @@ package struct TransferEngine: Service {
                 loops.addTask { await tidy() }
                 loops.addTask { await promote() }
                 loops.addTask { await watchControls() }
+                loops.addTask { await watchShortages() }
                 loops.addTask {
                     await repeatedly(configuration.pollInterval) {
                         claimer.poll()
@@ -156,6 +161,7 @@ package struct TransferEngine: Service {
     /// Stops the running attempts and waits until each is back in the queue or published.
     private func giveBack() async {
         active.abandon(active.close())
+        publisher.stopPostponing()
         while active.count > 0 || publisher.backlog > 0 {
             do {
                 try await Task.sleep(for: .milliseconds(10))

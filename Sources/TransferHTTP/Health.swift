@@ -26,6 +26,8 @@ package struct HealthReport: Sendable {
     package let roles: Set<InstanceRole>
     package let isDatabaseUp: Bool
     package let signals: SignalStatus
+    /// What the instance is short of, so that it claims no task.
+    package let shortages: [Shortage]
     /// Registered and alive; nil while the database does not tell.
     package let workers: Int?
     package let uptime: Duration
@@ -36,6 +38,7 @@ package struct HealthReport: Sendable {
         roles: Set<InstanceRole>,
         isDatabaseUp: Bool,
         signals: SignalStatus,
+        shortages: [Shortage] = [],
         workers: Int?,
         uptime: Duration
     ) {
@@ -44,6 +47,7 @@ package struct HealthReport: Sendable {
         self.roles = roles
         self.isDatabaseUp = isDatabaseUp
         self.signals = signals
+        self.shortages = shortages
         self.workers = workers
         self.uptime = uptime
     }

@@ -37,13 +37,15 @@ struct OperationRoutes: Sendable {
     func report() async throws -> Answer {
         let report = await health.report()
         let status = report.isDatabaseUp ? "pass" : "fail"
+        let isShort = report.isDatabaseUp && !report.shortages.isEmpty
         let document = HealthDocument(
-            status: status,
+            status: isShort ? "warn" : status,
             version: report.version,
             libcurl: report.libcurl,
             roles: InstanceRole.allCases.filter(report.roles.contains).map(\.rawValue),
             database: HealthDocument.Component(status: status),
             signals: HealthDocument.Component(status: report.signals.rawValue),
+            shortages: report.shortages.map(\.rawValue),
             workers: report.workers,
             uptimeSeconds: Int(report.uptime.components.seconds)
         )

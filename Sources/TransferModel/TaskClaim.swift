@@ -223,6 +223,9 @@ package struct Conclusion: Sendable {
         /// The host cannot be reached; another attempt follows after the delay, or as soon as it is
         /// reached, and this one does not count.
         case waitForConnectivity(TransferFailure, after: Duration)
+        /// This machine is short of something; another attempt follows after the delay, and this one
+        /// does not count.
+        case waitOut(TransferFailure, after: Duration)
         /// The origin wants a credential; another attempt follows the client's answer, which has to
         /// come within the time, and this one does not count. The named credential is the one that
         /// was not good.
@@ -237,7 +240,7 @@ package struct Conclusion: Sendable {
             switch self {
             case .released, .requeued: true
             case .completed, .fetched, .answered, .failed, .retry, .waitForConnectivity,
-                .askForCredential:
+                .waitOut, .askForCredential:
                 false
             }
         }
@@ -245,7 +248,7 @@ package struct Conclusion: Sendable {
         /// Whether another attempt goes on where this one ended.
         package var isFollowedByAnother: Bool {
             switch self {
-            case .retry, .waitForConnectivity, .askForCredential, .released: true
+            case .retry, .waitForConnectivity, .waitOut, .askForCredential, .released: true
             case .completed, .fetched, .answered, .failed, .requeued: false
             }
         }

@@ -53,7 +53,8 @@ final class HealthMonitor: Service {
         version: String,
         libcurl: HealthDocument.Library,
         roles: Set<InstanceRole>,
-        signals: SignalStatus
+        signals: SignalStatus,
+        shortages: [Shortage]
     ) -> HealthReport {
         state.withLock { state in
             let isDatabaseUp = Self.isFresh(state)
@@ -63,6 +64,7 @@ final class HealthMonitor: Service {
                 roles: roles,
                 isDatabaseUp: isDatabaseUp,
                 signals: signals,
+                shortages: shortages,
                 workers: isDatabaseUp ? state.workers : nil,
                 uptime: .now - startedAt
             )

@@ -15,6 +15,8 @@ struct Instance: Sendable {
     let services: [any Service]
     /// Sends messages that tell of no event; origins and subscribers never share connections.
     let sender: WebhookSender
+    /// What it is short of; nil where it runs no tasks.
+    let shortages: Shortages?
 
     /// Puts the parts together, and registers the instance if it is to hold tasks or deliveries.
     ///
@@ -36,6 +38,7 @@ struct Instance: Sendable {
         let roles = configuration.roles
         guard roles.contains(.worker) || roles.contains(.webhooks) else {
             services = []
+            shortages = nil
             return
         }
         let settings = EngineConfiguration(configuration, egress: egress)
@@ -89,6 +92,7 @@ struct Instance: Sendable {
             onDeclaredDead: { [engine] in engine?.dropAttempts() }
         )
         services = [leaseKeeper] + parts
+        shortages = engine?.shortages
     }
 }
 

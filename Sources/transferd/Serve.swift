@@ -110,7 +110,8 @@ struct Serve: AsyncParsableCommand {
                     version: Version.current,
                     libcurl: HealthDocument.Library(CurlLoop.libraryVersion),
                     roles: roles,
-                    signals: relay.map { $0.isConnected ? .heard : .away } ?? .off
+                    signals: relay.map { $0.isConnected ? .heard : .away } ?? .off,
+                    shortages: instance.shortages?.current ?? []
                 )
             }
         )

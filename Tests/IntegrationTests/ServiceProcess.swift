@@ -59,6 +59,33 @@ final class ServiceProcess: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
     }
 
+    /// Lets it open no more than `count` files and sockets beside those that it has open now; with
+    /// nil as many as it may.
+    func limitDescriptors(toFurther count: Int?) async throws {
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/fd")
+        let hard = try hardDescriptorLimit()
+        let soft = count.map { "\(open.count + $0)" } ?? hard
+        let program = try ChildProcess(
+            "/usr/bin/prlimit",
+            ["--pid", "\(process.pid)", "--nofile=\(soft):\(hard)"],
+            environment: Program.environment,
+            log: "/dev/null"
+        )
+        guard await program.status() == 0 else {
+            throw NotStarted(description: "prlimit cannot change the limit")
+        }
+    }
+
+    private func hardDescriptorLimit() throws -> String {
+        let limits = try String(contentsOfFile: "/proc/\(process.pid)/limits", encoding: .utf8)
+        let line = limits.split(separator: "\n").first { $0.hasPrefix("Max open files") }
+        // The last word is the unit.
+        guard let hard = line?.split(separator: " ").dropLast().last else {
+            throw NotStarted(description: "the limits cannot be read")
+        }
+        return String(hard)
+    }
+
     /// Has it do nothing at all, as on a machine that was suspended, until ``resume()``.
     func pause() { process.signal(SIGSTOP) }
 
