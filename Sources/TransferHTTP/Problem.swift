@@ -1,4 +1,5 @@
 import HTTPTypes
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferWire
@@ -97,6 +98,19 @@ extension Problem {
         case .quotaExceeded(let quota): self.init(quota)
         case .defect:
             self.init(.internalError)
+        }
+    }
+
+    /// What a client is told of storage that cannot be used now, at a place that no client has
+    /// chosen.
+    init(_ error: StorageError, in container: Container) {
+        switch container.failure(of: error, isChosen: false).shortage {
+        case .storageFull: self.init(.storageFull)
+        case .storageUnwritable: self.init(.storageUnwritable)
+        case .descriptorsExhausted:
+            self.init(.unavailable, "The service is out of descriptors.")
+        case .memoryExhausted: self.init(.unavailable, "The service is out of memory or threads.")
+        case .storageFailure, nil: self.init(.storageFailure)
         }
     }
 

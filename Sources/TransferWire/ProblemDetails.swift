@@ -140,6 +140,10 @@ extension ProblemDetails {
         case credentialsNotConfigured = "credentials_not_configured"
         /// The container has no space left.
         case storageFull = "storage_full"
+        /// The container as a whole cannot be written.
+        case storageUnwritable = "storage_unwritable"
+        /// The container's file system answers with errors.
+        case storageFailure = "storage_failure"
         /// Too many tasks wait already, of all tenants; repeat the request after `Retry-After`.
         case queueFull = "queue_full"
         /// The service cannot answer now; repeat the request after `Retry-After`.
@@ -170,7 +174,7 @@ extension ProblemDetails {
             case .internalError: 500
             case .credentialsNotConfigured: 501
             case .unavailable, .queueFull: 503
-            case .storageFull: 507
+            case .storageFull, .storageUnwritable, .storageFailure: 507
             }
         }
 
@@ -202,6 +206,8 @@ extension ProblemDetails {
             case .wrongOffset: "The offset is not where the body ends"
             case .digestMismatch: "The body is not what its digest says"
             case .storageFull: "There is no space left"
+            case .storageUnwritable: "The storage cannot be written"
+            case .storageFailure: "The storage failed"
             case .taskNotAsked: "The task waits for no such answer"
             case .taskEnded: "The task has ended"
             case .taskNotCompleted: "The task is not completed"
