@@ -16,10 +16,7 @@ extension ActiveTransfer {
         if let reason = reason ?? cause {
             code = reason
         } else if let result, result != CURLE_OK {
-            let isConnected = summary.primaryAddress != nil
-            code =
-                result == CURLE_COULDNT_CONNECT && isEgressDenied
-                ? .egressDenied : CurlError.Code(result, isConnected: isConnected)
+            code = self.code(of: result, isConnected: summary.primaryAddress != nil)
         } else if let head {
             guard hasWholeBody(head) else {
                 return .failure(CurlError(.truncated, summary: summary))
@@ -31,6 +28,14 @@ extension ActiveTransfer {
         }
         let curlCode = Int32(bitPattern: result?.rawValue ?? 0)
         return .failure(CurlError(code, curlCode: curlCode, summary: summary))
+    }
+
+    private func code(of result: CURLcode, isConnected: Bool) -> CurlError.Code {
+        if result == CURLE_COULDNT_CONNECT {
+            if isBeginRefused { return .cancelled }
+            if isEgressDenied { return .egressDenied }
+        }
+        return CurlError.Code(result, isConnected: isConnected)
     }
 
     private func hasBody(_ head: ResponseHead) -> Bool {

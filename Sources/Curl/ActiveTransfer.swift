@@ -10,6 +10,7 @@ final class ActiveTransfer {
     let sink: any CurlSink
     let bounds: Bounds
     private let egress: EgressGuard
+    private let mayBegin: @Sendable () -> Bool
     private let bodySource: (any CurlBodySource)?
 
     /// Why we end the transfer, when it is not libcurl that does.
@@ -20,6 +21,8 @@ final class ActiveTransfer {
     private var headParser: HeadParser
     private var addressesAllowed = 0
     private var addressesDenied = 0
+    /// Whether a connection was not opened because the transfer may not begin any more.
+    private(set) var isBeginRefused = false
     /// How long the origin takes to answer.
     private(set) var firstByte: FirstByteWatch
     /// What holds each direction to its rate, and which of them it has paused.
@@ -54,6 +57,7 @@ final class ActiveTransfer {
         self.easy = easy
         self.sink = sink
         egress = request.egress
+        mayBegin = request.mayBegin
         bodySource = request.bodySource
         let now = ContinuousClock.now
         lastActivity = now
@@ -164,6 +168,10 @@ final class ActiveTransfer {
     }
 
     func allowsConnection(to address: SocketAddress?) -> Bool {
+        guard mayBegin() else {
+            isBeginRefused = true
+            return false
+        }
         guard let address, egress.allows(address) else {
             addressesDenied += 1
             return false
@@ -174,6 +182,7 @@ final class ActiveTransfer {
 
     /// Judges the connection that the request is about to use, new or kept.
     func allowsRequest(to address: SocketAddress?) -> Bool {
+        guard mayBegin() else { return end(.cancelled) }
         guard let address, egress.allows(address) else { return end(.egressDenied) }
         // The same request may begin anew when a kept connection turns out to be dead.
         upload.restart()

@@ -64,6 +64,11 @@ package struct CurlRequest: Sendable {
     package var resolvesAnew = false
     /// Decides which addresses the transfer may reach.
     package var egress: EgressGuard
+    /// Whether the transfer may still open a connection or send its request; else it is cancelled.
+    ///
+    /// Asked on the loop's thread, before each connection and each time that the request is sent:
+    /// also when libcurl repeats it by itself.
+    package var mayBegin: @Sendable () -> Bool = { true }
 
     /// Ten seconds, as URL clients commonly allow.
     package static let connectTimeoutDefault: Duration = .seconds(10)
