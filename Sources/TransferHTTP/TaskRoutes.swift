@@ -171,9 +171,17 @@ struct TaskRoutes: Sendable {
     }
 
     func suspend(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        let answer = try Self.answer(try await store.suspendTask(tenant: tenant, id: id))
-        wake()
-        return answer
+        switch try await store.suspendTask(tenant: tenant, id: id) {
+        case .answered(let task):
+            wake()
+            return try .json(TaskDocument(task))
+        case .inFlight:
+            throw Problem(
+                .requestInFlight,
+                "The origin may have the request already; the task can be cancelled."
+            )
+        case .unknownTask: throw Problem(.unknownTask)
+        }
     }
 
     func attempts(_ id: TaskID, tenant: TenantID) async throws -> Answer {

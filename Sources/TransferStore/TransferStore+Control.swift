@@ -1,6 +1,24 @@
 import Postgres
 package import TransferModel
 
+/// What became of a request to suspend a task.
+package enum SuspendTaskResult: Sendable {
+    /// The task as it then is: suspended, unless it was in no state for it.
+    case answered(TransferTask)
+    /// It goes on, for its request is running and must not be sent twice.
+    case inFlight(TransferTask)
+    /// The tenant has no such task.
+    case unknownTask
+
+    /// The task as it then is; nil when the tenant has none.
+    package var task: TransferTask? {
+        switch self {
+        case .answered(let task), .inFlight(let task): task
+        case .unknownTask: nil
+        }
+    }
+}
+
 extension TransferStore {
     /// Tries of a change that keeps meeting the task on its way between two tables.
     private static let triesMax = 20
@@ -40,22 +58,23 @@ extension TransferStore {
     /// Takes a task out of the queue or off its worker until it is resumed; what there is of its
     /// bytes is kept.
     ///
-    /// Linearizable against completion as ``cancelTask(tenant:id:producing:)`` is.
-    ///
-    /// - Returns: the task as it then is, or nil when the tenant has no such task.
+    /// Linearizable against completion as ``cancelTask(tenant:id:producing:)`` is. A request that is
+    /// running and must not be sent twice goes on: resumed, the task would send it again.
     package func suspendTask(
         tenant: TenantID,
         id: TaskID
-    ) async throws(StoreError) -> TransferTask? {
-        try await change(
+    ) async throws(StoreError) -> SuspendTaskResult {
+        let task = try await change(
             tenant: tenant,
             id: id,
             where: { $0.state.after(.suspended) != nil }
         ) {
             """
             WITH target AS (
-                SELECT id, session_id, lane, priority_rank FROM task
-                WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
+                SELECT t.id, t.session_id, t.lane, t.priority_rank,
+                    \(Self.isIdempotent) AS is_idempotent
+                FROM task t JOIN session s ON s.id = t.session_id
+                WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
             ),
             from_delayed AS (
                 DELETE FROM delayed x USING target t WHERE x.task_id = t.id
@@ -71,7 +90,7 @@ extension TransferStore {
                 DELETE FROM asked x USING target t WHERE x.task_id = t.id
                 RETURNING x.task_id, x.attempt, \(Self.state(ofAsked: "x")) AS state
             ),
-            \(Self.revokeTargets("suspended")),
+            \(Self.revokeTargets("suspended", if: "t.is_idempotent")),
             gone AS (
                 SELECT task_id, attempt, 0::bigint AS bytes_received, state FROM from_delayed
                 UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
@@ -92,7 +111,38 @@ extension TransferStore {
             \(Self.recordHappenings),
             \(Self.wake)
             SELECT task_id FROM gone
+            UNION ALL
+            SELECT x.task_id FROM attempt x JOIN target t ON t.id = x.task_id
+            WHERE NOT t.is_idempotent
             """
+        }
+        guard let task else { return .unknownTask }
+        return try await isInFlight(task) ? .inFlight(task) : .answered(task)
+    }
+
+    /// Whether a task has an attempt whose request must not be sent twice.
+    private func isInFlight(_ task: TransferTask) async throws(StoreError) -> Bool {
+        guard task.state == .running else { return false }
+        let rows = try await run(
+            """
+            SELECT 1 FROM attempt x JOIN task t ON t.id = x.task_id
+            JOIN session s ON s.id = t.session_id
+            WHERE x.task_id = \(task.id.uuid) AND NOT \(Self.isIdempotent)
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// Those of the tasks whose requests an origin may see twice.
+    package func idempotentTasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+        let rows = try await run(
+            """
+            SELECT t.id FROM task t JOIN session s ON s.id = t.session_id
+            WHERE t.id = ANY (\(tasks.map(\.uuid))) AND \(Self.isIdempotent)
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.task("id") })
         }
     }
 
@@ -235,12 +285,12 @@ extension TransferStore {
         }
     }
 
-    /// Takes the attempts of `target` from their workers, which are told to stop; offers
-    /// `from_attempt`.
-    private static func revokeTargets(_ outcome: String) -> Query {
+    /// Takes the attempts of `target` from their workers, which are told to stop, as far as
+    /// `condition` says; offers `from_attempt`.
+    private static func revokeTargets(_ outcome: String, if condition: Query = "true") -> Query {
         """
         from_attempt AS (
-            DELETE FROM attempt x USING target t WHERE x.task_id = t.id
+            DELETE FROM attempt x USING target t WHERE x.task_id = t.id AND \(condition)
             RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
                 x.resumed_at_offset, x.bytes_sent
         ),

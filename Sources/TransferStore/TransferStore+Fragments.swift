@@ -1,4 +1,5 @@
 import Postgres
+import TransferModel
 
 /// Parts that several statements share; each names the CTEs it expects.
 extension TransferStore {
@@ -9,6 +10,13 @@ extension TransferStore {
             (\(session)->>'asks_to_begin')::boolean, false)
         """
     }
+
+    /// Whether the origin may see the request of a task `t` in its session `s` twice, as
+    /// `TaskClaim.isIdempotent` says it.
+    static let isIdempotent: Query = """
+        coalesce((t.options->>'is_idempotent')::boolean, (s.options->>'is_idempotent')::boolean,
+            t.method IS NULL OR t.method = ANY (\(TransferRequest.idempotentMethods)))
+        """
 
     /// Makes the deliveries of sessions due whose events a statement writes.
     ///

@@ -102,6 +102,8 @@ extension ProblemDetails {
         case wrongOffset = "wrong_offset"
         /// The task waits for no such answer of its client.
         case taskNotAsked = "task_not_asked"
+        /// The task's request is running and must not be sent twice, so that it cannot be suspended.
+        case requestInFlight = "request_in_flight"
         /// The task has ended and cannot be changed any more.
         case taskEnded = "task_ended"
         /// The task has no content yet, or never will.
@@ -157,7 +159,7 @@ extension ProblemDetails {
             case .methodNotAllowed: 405
             case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .sessionFinishing,
                 .taskNotCompleted,
-                .taskNotAsked, .taskEnded,
+                .taskNotAsked, .requestInFlight, .taskEnded,
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
                 .staleAckToken, .idempotencyKeyInUse:
                 409
@@ -203,6 +205,7 @@ extension ProblemDetails {
             case .digestMismatch: "The body is not what its digest says"
             case .storageFull: "There is no space left"
             case .taskNotAsked: "The task waits for no such answer"
+            case .requestInFlight: "The request is running and must not be sent twice"
             case .taskEnded: "The task has ended"
             case .taskNotCompleted: "The task is not completed"
             case .tooManySecrets: "Too many secrets are in use"

@@ -156,7 +156,7 @@ import TransferTestSupport
         let task =
             isCancelled
             ? try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
-            : try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+            : try await fixture.store.suspendTask(tenant: fixture.tenant, id: id).task
         #expect(task?.state == (isCancelled ? .cancelled : .suspended))
         #expect(try await fixture.count("SELECT count(*) AS count FROM asked") == 0)
         try await fixture.checkInvariants()
