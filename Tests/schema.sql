@@ -619,6 +619,8 @@ CREATE TABLE worker (
     started_at timestamp with time zone NOT NULL DEFAULT now(),
     heartbeat_at timestamp with time zone NOT NULL DEFAULT now(),
     leases_shards boolean NOT NULL DEFAULT false,
+    alive_since timestamp with time zone NOT NULL DEFAULT now(),
+    instance_lock text,
     CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
 ) WITH (fillfactor=30, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 

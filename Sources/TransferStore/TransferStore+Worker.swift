@@ -23,13 +23,21 @@ extension TransferStore {
 
     /// Registers a running instance, durably, before it may claim anything; one that `leasesShards`
     /// will take its share of the hosts, and so leaves less to others.
+    ///
+    /// `instanceLock` names a lock that only the caller holds: whoever is registered under it is
+    /// dead, and removed at once.
     package func registerWorker(
         name: String,
-        leasesShards: Bool = false
+        leasesShards: Bool = false,
+        instanceLock: String? = nil
     ) async throws(StoreError) -> Int32 {
         let rows = try await run(
             """
-            INSERT INTO worker (name, leases_shards) VALUES (\(name), \(leasesShards))
+            WITH predecessor AS (
+                DELETE FROM worker WHERE instance_lock = \(instanceLock)
+            )
+            INSERT INTO worker (name, leases_shards, instance_lock)
+            VALUES (\(name), \(leasesShards), \(instanceLock))
             RETURNING incarnation
             """
         )
@@ -41,16 +49,44 @@ extension TransferStore {
 
     /// Tells the others that the worker lives.
     ///
+    /// After a gap of half a `lease`, or a jump of the database's clock, it counts as alive only from
+    /// now on: nobody was heard meanwhile, so that the silence of others proves nothing.
+    ///
     /// - Returns: false when it was declared dead: its attempts belong to others now.
-    package func heartbeat(incarnation: Int32) async throws(StoreError) -> Bool {
+    package func heartbeat(incarnation: Int32, lease: Duration) async throws(StoreError) -> Bool {
         // Lost only together with the database's uptime, and followed by another one.
         let rows = try await run(
             [.unsynced],
             """
-            UPDATE worker SET heartbeat_at = clock_timestamp() WHERE incarnation = \(incarnation)
+            WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
+            UPDATE worker w SET heartbeat_at = clock.now, alive_since = CASE
+                WHEN w.heartbeat_at BETWEEN clock.now - \(Self.interval(lease / 2)) AND clock.now
+                    THEN w.alive_since ELSE clock.now END
+            FROM clock WHERE w.incarnation = \(incarnation)
             """
         )
         return rows.affectedCount == 1
+    }
+
+    private static func interval(_ duration: Duration) -> Query {
+        "\(duration.milliseconds) * interval '1 ms'"
+    }
+
+    /// The workers `v` that `incarnation` may declare dead.
+    ///
+    /// It must have been heard without a gap for a lease: then the database was there for all of them,
+    /// and whoever lives was heard too. A sign of life that is ahead of the clock was given before the
+    /// clock was set back, which is as long ago.
+    private static func silentWorkers(for lease: Duration, heardBy incarnation: Int32) -> Query {
+        """
+        SELECT v.incarnation FROM worker v JOIN worker me ON me.incarnation = \(incarnation)
+        WHERE v.incarnation <> me.incarnation
+            AND me.alive_since <= clock_timestamp() - \(interval(lease))
+            AND me.heartbeat_at
+                BETWEEN clock_timestamp() - \(interval(lease / 2)) AND clock_timestamp()
+            AND v.heartbeat_at NOT BETWEEN clock_timestamp() - \(interval(lease))
+                AND clock_timestamp() + \(interval(lease))
+        """
     }
 
     /// How many workers are registered; also the sign of life that health is judged by.
@@ -66,7 +102,8 @@ extension TransferStore {
         _ = try await run("DELETE FROM worker WHERE incarnation = \(incarnation)")
     }
 
-    /// Takes the work of all workers that have been silent for `lease`.
+    /// Takes the work of all workers that have been silent for `lease`, while the caller was not, and
+    /// of those whose registration is gone.
     ///
     /// The attempts get new fences, so that a worker that was only asleep can conclude nothing;
     /// publications keep the name of their part file. Part files that nobody will go on with are
@@ -81,18 +118,18 @@ extension TransferStore {
         let fences = identity.reserve(2 * Self.takeoverMax)
         let me = fences.incarnation
         let first = fences.first.rawValue
+        // What a worker takes over that was declared dead itself is nobody's again.
+        let isRegistered: Query = "EXISTS (SELECT 1 FROM worker WHERE incarnation = \(me))"
         let rows = try await run([
             """
             DELETE FROM worker WHERE incarnation IN (
-                SELECT incarnation FROM worker
-                WHERE incarnation <> \(me) AND heartbeat_at
-                    < clock_timestamp() - \(lease.milliseconds) * interval '1 ms'
-                ORDER BY incarnation FOR UPDATE SKIP LOCKED)
+                \(Self.silentWorkers(for: lease, heardBy: me))
+                ORDER BY v.incarnation FOR UPDATE OF v SKIP LOCKED)
             """,
             """
             WITH orphan AS (
                 SELECT task_id, fence, row_number() OVER (ORDER BY task_id) - 1 AS number
-                FROM attempt WHERE NOT EXISTS (
+                FROM attempt WHERE \(isRegistered) AND NOT EXISTS (
                     SELECT 1 FROM worker w WHERE w.incarnation = attempt.worker)
                 ORDER BY task_id LIMIT \(Self.takeoverMax)
             ),
@@ -112,7 +149,7 @@ extension TransferStore {
             """
             WITH orphan AS (
                 SELECT task_id, row_number() OVER (ORDER BY task_id) - 1 AS number
-                FROM publication WHERE NOT EXISTS (
+                FROM publication WHERE \(isRegistered) AND NOT EXISTS (
                     SELECT 1 FROM worker w WHERE w.incarnation = publication.worker)
                 ORDER BY task_id LIMIT \(Self.takeoverMax)
             ),
@@ -181,10 +218,7 @@ extension TransferStore {
                 FROM worker
                 UNION ALL SELECT coalesce(max(incarnation), -1), \(Int32.max) FROM worker
             )
-            SELECT EXISTS (
-                    SELECT 1 FROM worker
-                    WHERE incarnation <> \(incarnation) AND heartbeat_at
-                        < clock_timestamp() - \(lease.milliseconds) * interval '1 ms')
+            SELECT EXISTS (\(Self.silentWorkers(for: lease, heardBy: incarnation)))
                 OR \(isAny(of: "attempt")) OR \(isAny(of: "publication"))
                 OR \(isAny(of: "delivery")) OR \(isAny(of: "revocation")) AS is_orphaned
             """

@@ -39,10 +39,12 @@ struct Instance: Sendable {
             return
         }
         let settings = EngineConfiguration(configuration, egress: egress)
+        let lock = InstanceLock(in: configuration.database.dataDirectory)
         let identity = WorkerIdentity(
             incarnation: try await store.registerWorker(
                 name: settings.workerName,
-                leasesShards: roles.contains(.worker)
+                leasesShards: roles.contains(.worker),
+                instanceLock: lock?.name
             )
         )
         var parts: [any Service] = []
@@ -85,8 +87,9 @@ struct Instance: Sendable {
             identity: identity,
             configuration: settings,
             leasesShards: roles.contains(.worker),
+            instanceLock: lock?.name,
             logger: logger,
-            onDeclaredDead: { [engine] in engine?.dropAttempts() }
+            onLost: { [engine] in engine?.dropAttempts() }
         )
         services = [leaseKeeper] + parts
     }

@@ -195,6 +195,32 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
+    /// The same of a request that must not be sent twice, of which nobody knows whether it was.
+    @Test func aForgottenRequestIsSentAgainOnlyIfThatDoesNoHarm() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/in", .response(200))
+        var ids: [TaskID] = []
+        for method in ["POST", "PUT"] {
+            ids.append(
+                try await fixture.submit(fixture.origin.url("/in")) {
+                    $0.request = TransferRequest(method: method, upload: .data([1]))
+                }
+            )
+        }
+        let all = ids
+        try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+        } prepare: { identity in
+            let claims = try await fixture.store.claimAny(2, by: identity)
+            #expect(claims.count == 2)
+        } _: { _ in
+            let unrepeatable = try await fixture.ended(all[0])
+            #expect(unrepeatable.failure?.code == .unknownOutcome)
+            try await fixture.expectCompletion([all[1]])
+        }
+        #expect(fixture.origin.log.now.requests.map(\.method) == ["PUT"])
+    }
+
     /// A file of five bytes, whole and durable.
     private static func publication(of claim: TaskClaim) -> Publication {
         Publication(
@@ -246,22 +272,23 @@ import TransferTestSupport
         let gate = OriginGate()
         fixture.origin.when("/file", .gated(Self.body, after: 50_000, gate))
         let id = try await fixture.submit(fixture.origin.url("/file"))
+        let incarnation = Mutex<Int32?>(nil)
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
+        } prepare: { identity in
+            incarnation.withLock { $0 = identity.incarnation }
         } _: { _ in
             await fixture.origin.log.sent(50_000, at: "/file")
             // Another instance takes over and gives the task back to the queue.
             let rescuer = WorkerIdentity(
                 incarnation: try await fixture.store.registerWorker(name: "rescuer")
             )
-            var attempts: [TaskClaim] = []
-            while attempts.isEmpty {
-                try Task.checkCancellation()
-                attempts = try await fixture.store.takeOver(
-                    silentFor: .milliseconds(1),
-                    identity: rescuer
-                ).attempts
-            }
+            let victim = try #require(incarnation.withLock { $0 })
+            try await fixture.store.retireWorker(incarnation: victim)
+            let attempts = try await fixture.store.takeOver(
+                silentFor: .seconds(600),
+                identity: rescuer
+            ).attempts
             gate.open()
             _ = try await fixture.store.conclude(
                 attempts.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) }

@@ -107,7 +107,7 @@ final class EngineFixture: Sendable {
             configuration: configuration,
             leasesShards: true,
             logger: Self.logger,
-            onDeclaredDead: { engine.dropAttempts() }
+            onLost: { engine.dropAttempts() }
         )
         let group = ServiceGroup(services: [keeper, engine], logger: Self.logger)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in

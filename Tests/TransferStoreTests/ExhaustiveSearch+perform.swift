@@ -99,20 +99,23 @@ extension ExhaustiveSearch {
 
     /// A worker that was declared dead registers anew; what it was at work on ends by itself.
     private func beat(_ worker: Int, _ world: inout SearchWorld) async throws {
-        guard try await !store.heartbeat(incarnation: world.workers[worker].incarnation) else {
-            return
-        }
+        let isAlive = try await store.heartbeat(
+            incarnation: world.workers[worker].incarnation,
+            lease: Self.lease
+        )
+        guard !isAlive else { return }
         world.workers[worker].incarnation = try await store.registerWorker(name: "again")
     }
 
-    /// All others have been silent for too long.
+    /// All others have been silent for too long, and it was not.
     private mutating func takeOver(_ worker: Int, _ world: inout SearchWorld) async throws {
         world.allowance.takeovers -= 1
         let incarnation = world.workers[worker].incarnation
         _ = try await pool.execute(
             """
-            UPDATE worker SET heartbeat_at = clock_timestamp() - interval '1 hour'
-            WHERE incarnation <> \(incarnation)
+            UPDATE worker SET alive_since = clock_timestamp() - interval '1 hour',
+                heartbeat_at = CASE WHEN incarnation = \(incarnation) THEN clock_timestamp()
+                    ELSE clock_timestamp() - interval '1 hour' END
             """
         )
         let takeover = try await store.takeOver(
