@@ -22,6 +22,8 @@ struct Claimer {
     let onCheckpoint: @Sendable () -> Void
     let scheduler: Scheduler
     let reachability: Reachability
+    /// What may have been claimed and was never heard of.
+    let unanswered = UnansweredClaims()
     private let signal: QueueSignal
 
     /// How long freed slots are gathered, so that a claim is worth its transaction; meanwhile those begin
@@ -112,6 +114,8 @@ struct Claimer {
                 return wake(after: Self.backlogPause)
             }
             guard .now < end else { return wake() }
+            // What cannot be begun is not claimed; a poll comes back when it can.
+            guard identity.isTrusted(at: .now) else { return }
             let (grants, bound) = scheduler.with { schedule in
                 let grants = schedule.grants(
                     Self.claimMax,
@@ -124,7 +128,8 @@ struct Claimer {
                 guard try await look(at: &queue) else { return }
                 continue
             }
-            let fences = identity.reserve(grants.reduce(0) { $0 + $1.count })
+            let count = grants.reduce(0) { $0 + $1.count }
+            let fences = identity.reserve(count)
             let claims: [TaskClaim]
             do throws(StoreError) {
                 // Another registration than the one that has the shards claims nothing.
@@ -132,6 +137,7 @@ struct Claimer {
                     fences.incarnation == queue.incarnation
                     ? try await store.claim(grants, boundTenants: bound, fences: fences) : []
             } catch {
+                unanswered.note(fences, count: count)
                 scheduler.with { $0.took([], of: grants) }
                 queue.isStale = true
                 throw error
@@ -186,6 +192,10 @@ struct Claimer {
         if let wait = reachability.wait(before: claim) {
             return putOff(claim, while: wait)
         }
+        // Another worker may have the task as soon as this one cannot be sure to be taken for alive.
+        let mayBegin: @Sendable () -> Bool = { [identity] in
+            identity.isTrusted(claim.fence, at: .now)
+        }
         do throws(TransferFailure) {
             let url = try claim.parsedURL()
             switch claim.request.kind {
@@ -198,6 +208,7 @@ struct Claimer {
                     configuration: configuration,
                     active: active,
                     verifier: verifier,
+                    mayBegin: mayBegin,
                     onReached: { reachability.reached([claim]) },
                     onCheckpoint: onCheckpoint,
                     onEnd: { ended($0) }
@@ -210,6 +221,7 @@ struct Claimer {
                     loop: curl,
                     container: container,
                     configuration: configuration,
+                    mayBegin: mayBegin,
                     onReached: { reachability.reached([claim]) },
                     onEnd: { ended($0) }
                 )

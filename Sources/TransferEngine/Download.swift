@@ -49,7 +49,7 @@ final class Download: CurlSink, TransferAttempt {
     private let onReached: @Sendable () -> Void
     private let onCheckpoint: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
-    let connections = Connections()
+    let connections: Connections
     let state: Mutex<State>
 
     struct State {
@@ -91,6 +91,7 @@ final class Download: CurlSink, TransferAttempt {
         configuration: EngineConfiguration,
         active: ActiveAttempts,
         verifier: Verifier,
+        mayBegin: @escaping @Sendable () -> Bool = { true },
         onReached: @escaping @Sendable () -> Void,
         onCheckpoint: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (Ending) -> Void
@@ -101,6 +102,7 @@ final class Download: CurlSink, TransferAttempt {
         self.configuration = configuration
         self.active = active
         self.verifier = verifier
+        connections = Connections(mayBegin: mayBegin)
         self.onReached = onReached
         self.onCheckpoint = onCheckpoint
         self.onEnd = onEnd
@@ -124,8 +126,9 @@ final class Download: CurlSink, TransferAttempt {
         )
     }
 
-    /// Sends the request.
+    /// Sends the request, or gives the task back when none may be made any more.
     func begin() {
+        if !connections.isOpen { abandon() }
         let request = state.withLock { state in
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
@@ -284,6 +287,7 @@ final class Download: CurlSink, TransferAttempt {
     /// Ends the attempt, or makes its next request, when nothing more comes of the last one.
     func settle(_ result: Result<CurlSummary, CurlError>) {
         let (action, ending) = state.withLock { state in
+            if connections.isRefusal(result) { state.machine.abandoned() }
             let action = state.machine.finished(result, bytesWritten: state.bytesReceived)
             switch action {
             case .follow(_, let dropsSecrets):

@@ -37,7 +37,7 @@ final class Exchange: CurlSink, TransferAttempt {
     private let bytesToSend: Int64
     /// What is kept of an answer, in bytes.
     private let answerBytesMax: Int
-    let connections = Connections()
+    let connections: Connections
     private let state: Mutex<Confined>
 
     private struct Confined {
@@ -68,12 +68,14 @@ final class Exchange: CurlSink, TransferAttempt {
         loop: CurlLoop,
         container: Container,
         configuration: EngineConfiguration,
+        mayBegin: @escaping @Sendable () -> Bool = { true },
         onReached: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (Ending) -> Void
     ) throws(TransferFailure) {
         self.claim = claim
         self.loop = loop
         self.configuration = configuration
+        connections = Connections(mayBegin: mayBegin)
         self.onReached = onReached
         self.onEnd = onEnd
         let kind = claim.request.kind
@@ -118,8 +120,9 @@ final class Exchange: CurlSink, TransferAttempt {
         }
     }
 
-    /// Sends the request.
+    /// Sends the request, or gives the task back when none may be made any more.
     func begin() {
+        if !connections.isOpen { abandon() }
         var (request, remaining, isAtOrigin) = state.withLock { state in
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
@@ -214,6 +217,7 @@ final class Exchange: CurlSink, TransferAttempt {
         let (goesOn, ending) = state.withLock { state in
             state.metrics.note(result)
             state.mayHaveArrived = state.mayHaveArrived || state.metrics.remoteAddress != nil
+            if connections.isRefusal(result) { state.machine.abandoned() }
             switch state.machine.finished(wholeEnough(result, state), bytesWritten: 0) {
             case .follow(_, let dropsSecrets):
                 if dropsSecrets {

@@ -83,18 +83,30 @@ extension TransferEngine {
             from: start,
             at: .now
         )
-        for attempt in attempts where gone.contains(attempt.fence) {
-            logger.notice("gave back an attempt", metadata: ["task": "\(attempt.task)"])
-            publisher.submit(
-                .conclusion(
-                    Conclusion(task: attempt.task, fence: attempt.fence, verdict: .released),
-                    part: nil
-                )
-            )
-        }
+        try await giveUp(attempts.filter { gone.contains($0.fence) })
         for publication in holdings.publications where gone.contains(publication.fence) {
             logger.notice("finishes a publication", metadata: ["task": "\(publication.task)"])
             publisher.submit(.publication(publication))
+        }
+    }
+
+    /// Gives back attempts that nobody runs; one whose request may have been sent, and must not be
+    /// again, ends.
+    private func giveUp(_ attempts: [(task: TaskID, fence: Fence)]) async throws(StoreError) {
+        let doubtful = attempts.filter { !claimer.unanswered.contains($0.fence) }.map(\.task)
+        let repeatable =
+            doubtful.isEmpty ? [] : try await store.idempotentTasks(among: doubtful)
+        let final = Set(doubtful).subtracting(repeatable)
+        for (task, fence) in attempts {
+            logger.notice("gave up a forgotten attempt", metadata: ["task": "\(task)"])
+            let failure = TransferFailure(
+                .unknownOutcome,
+                "Its worker lost sight of it while the server may have had the request."
+            )
+            let verdict: Conclusion.Verdict = final.contains(task) ? .failed(failure) : .released
+            publisher.submit(
+                .conclusion(Conclusion(task: task, fence: fence, verdict: verdict), part: nil)
+            )
         }
     }
 

@@ -87,6 +87,7 @@ package struct TransferEngine: Service {
                 store: store,
                 box: secrets,
                 curl: curl,
+                identity: identity,
                 egress: configuration.egress,
                 logger: logger
             ),
@@ -108,7 +109,7 @@ package struct TransferEngine: Service {
         if signals.contains(.control) { controls.signal() }
     }
 
-    /// Drops every running attempt, because they belong to others now.
+    /// Drops every running attempt, because they may belong to others now.
     package func dropAttempts() {
         let (running, postponed) = active.takeAll()
         active.abandon(running)

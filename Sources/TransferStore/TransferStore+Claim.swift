@@ -93,7 +93,8 @@ extension TransferStore {
             \(Self.selectClaim) FROM begun a \(Self.joinClaim)
             """
         // A claim that is lost leaves its tasks in the queue, and the fences given out with it are
-        // refused later; a claim that counts is flushed with the publication that rests on it.
+        // refused later; a claim that counts is flushed with the publication that rests on it, or
+        // before a request that must not be sent twice.
         var queries = [TransactionSetting.unsynced.query]
         if !bound.isEmpty {
             // One claim after the other, each with all that the one before has begun.
@@ -107,6 +108,15 @@ extension TransferStore {
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try TaskClaim(row) }
         }
+    }
+
+    /// Waits until all that was committed before has reached the disk: also claims, which do not wait
+    /// for that themselves.
+    ///
+    /// What must not be sent twice is sent after that. Costs a commit that is flushed.
+    package func makeClaimsDurable() async throws(StoreError) {
+        // A commit waits for the disk only when its transaction has written to the log.
+        _ = try await run("SELECT pg_logical_emit_message(true, 'transferd', ''::text)")
     }
 
     /// The columns of a claim, of an attempt `a`, its task `t` and its session `s`.

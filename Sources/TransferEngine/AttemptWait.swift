@@ -1,8 +1,8 @@
 import TransferModel
 
-/// The place of an attempt whose credential is just being looked up: it has a slot, and can be
-/// stopped.
-final class CredentialWait: TransferAttempt {
+/// The place of an attempt that waits for the database before it begins, for its credential or until
+/// its claim is durable: it has a slot, and can be stopped.
+final class AttemptWait: TransferAttempt {
     let claim: TaskClaim
     let connections = Connections()
 
