@@ -86,7 +86,10 @@ final class APIClient: Sendable {
         return (ids, ids.enumerated().map { $0 % 2 == 0 ? $1 : "d\($0)" })
     }
 
-    private func submit(tasks: [String], to session: String) async throws -> [String] {
+    /// Submits tasks as they are written.
+    ///
+    /// - Returns: their identifiers.
+    func submit(tasks: [String], to session: String) async throws -> [String] {
         let answer = try await send(
             "POST",
             "/v1/sessions/\(session)/tasks",

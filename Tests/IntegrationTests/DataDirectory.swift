@@ -46,6 +46,24 @@ final class DataDirectory: Sendable {
         return place == "\(path)/postgres"
     }
 
+    /// Has the cluster's processes do nothing at all, as when the database cannot be reached, or go on.
+    func signalDatabase(_ signal: Int32) throws {
+        guard let server = databaseServer else { return }
+        let all = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap {
+            pid_t($0)
+        }
+        for process in all where process == server || Self.parent(of: process) == server {
+            kill(process, signal)
+        }
+    }
+
+    /// As in proc_pid_stat(5): behind the name, which may hold anything.
+    private static func parent(of process: pid_t) -> pid_t? {
+        let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+        let fields = text?.split(separator: ")").last?.split(separator: " ")
+        return fields.flatMap { $0.count > 1 ? pid_t($0[1]) : nil }
+    }
+
     /// The key that the first start makes.
     func apiKey() throws -> String {
         try String(contentsOfFile: "\(path)/api-key", encoding: .utf8)
