@@ -181,10 +181,18 @@ package struct TransferEngine: Service {
     /// Moves due tasks to the queue, as close to their time as the next one's is known.
     private func promote() async {
         var wait = Duration.zero
+        var clock = DatabaseClock(patience: configuration.lease)
         while !Task.isCancelled {
             do {
                 try await Task.sleep(for: wait)
-                let promotion = try await store.promoteDue()
+                let asked = ContinuousClock.now
+                let promotion = try await store.promoteDue(notAfter: clock.latest(at: asked))
+                if let jump = clock.note(promotion.date, asked: asked, answered: .now) {
+                    logger.warning(
+                        "the database's clock was set",
+                        metadata: ["seconds": "\(jump)"]
+                    )
+                }
                 if promotion.promoted > 0 {
                     claimer.look()
                     onWork()

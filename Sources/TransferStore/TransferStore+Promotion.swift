@@ -1,3 +1,4 @@
+package import Foundation
 import Postgres
 package import TransferModel
 
@@ -16,11 +17,12 @@ extension TransferStore {
     package static let promotionMax = 1000
 
     /// Makes runnable what has become due, never a moment early by the database's clock, and asks
-    /// the clients of those tasks that want it.
+    /// the clients of those tasks that want it; with a `latest`, nothing that is due after that,
+    /// however far ahead that clock is.
     ///
     /// - Returns: how many tasks were promoted, how many asked about, and how long until the next
     ///   one is due.
-    package func promoteDue() async throws(StoreError) -> Promotion {
+    package func promoteDue(notAfter latest: Date? = nil) async throws(StoreError) -> Promotion {
         let unanswered = try StoredJSON.text(
             of: TransferFailure(.timedOut, "Its client did not answer `task.will_begin` in time.")
                 .final
@@ -28,7 +30,7 @@ extension TransferStore {
         let rows = try await run([
             """
             WITH due AS (
-                SELECT ctid AS row FROM delayed WHERE NOT asks_to_begin AND due_at <= now()
+                SELECT ctid AS row FROM delayed WHERE NOT asks_to_begin AND due_at <= least(now(), \(latest))
                 ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
             ),
             gone AS (
@@ -46,7 +48,7 @@ extension TransferStore {
             """,
             """
             WITH due AS (
-                SELECT ctid AS row FROM delayed WHERE asks_to_begin AND due_at <= now()
+                SELECT ctid AS row FROM delayed WHERE asks_to_begin AND due_at <= least(now(), \(latest))
                 ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
             ),
             gone AS (
@@ -74,8 +76,9 @@ extension TransferStore {
             SELECT task_id FROM asked_row
             """,
             """
-            SELECT ceil(extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::bigint
-                AS wait_ms
+            SELECT ceil(extract(
+                    epoch FROM min(due_at) - least(clock_timestamp(), \(latest))) * 1000)::bigint
+                AS wait_ms, clock_timestamp() AS date
             FROM (
                 (SELECT due_at FROM delayed WHERE NOT asks_to_begin ORDER BY due_at LIMIT 1)
                 UNION ALL
@@ -84,11 +87,13 @@ extension TransferStore {
             """,
         ])
         return try decoding { () throws(PostgresError) in
-            let wait = try rows[2].first?.decodeIfPresent("wait_ms", as: Int64.self)
+            guard let row = rows[2].first else { throw PostgresError(decoding: "no clock") }
+            let wait = try row.decodeIfPresent("wait_ms", as: Int64.self)
             return Promotion(
                 promoted: rows[0].affectedCount,
                 asked: rows[1].count,
-                next: wait.map { max(.milliseconds($0), .zero) }
+                next: wait.map { max(.milliseconds($0), .zero) },
+                date: try row.decode("date")
             )
         }
     }
@@ -101,5 +106,7 @@ extension TransferStore {
         package let asked: Int
         /// How long until the next one is due; nil when none waits.
         package let next: Duration?
+        /// What the database's clock shows.
+        package let date: Date
     }
 }
