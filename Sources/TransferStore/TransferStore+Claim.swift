@@ -32,7 +32,8 @@ extension TransferStore {
             : """
             room AS (
                 SELECT n.id, n.running_tasks_max - (
-                    SELECT count(*) FROM attempt a JOIN session s ON s.id = a.session_id
+                    SELECT count(*)
+                    FROM attempt a JOIN session s ON s.id = ANY (ARRAY[a.session_id])
                     WHERE s.tenant_id = n.id) AS free
                 FROM tenant n WHERE n.id = ANY (\(bound))
             ),
@@ -42,7 +43,8 @@ extension TransferStore {
                         PARTITION BY r.id ORDER BY g.place) + g.count))::bigint END AS count
                 FROM unnest(\(lanes), \(sessions), \(counts), \(ranks), \(tasks))
                     WITH ORDINALITY AS g (lane, session_id, count, rank, task_id, place)
-                JOIN session s ON s.id = g.session_id LEFT JOIN room r ON r.id = s.tenant_id
+                JOIN session s ON s.id = ANY (ARRAY[g.session_id])
+                LEFT JOIN room r ON r.id = s.tenant_id
             )
             """
         let claim: Query = """
@@ -71,18 +73,17 @@ extension TransferStore {
                 -- the queue was when its statistics were taken, which is mostly empty.
                 DELETE FROM ready r USING alive
                 WHERE r.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
-                RETURNING r.task_id, r.attempt, r.began_at
+                RETURNING r.task_id, r.session_id, r.lane, r.attempt, r.began_at
             ),
             begun AS (
                 INSERT INTO attempt (
                     task_id, fence, worker, number, session_id, lane, began_at, bytes_received,
                     bytes_expected)
-                SELECT t.id, \(fences.first.rawValue) + row_number() OVER () - 1,
-                    \(fences.incarnation), k.attempt + 1, t.session_id, t.lane,
+                SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER () - 1,
+                    \(fences.incarnation), k.attempt + 1, k.session_id, k.lane,
                     coalesce(k.began_at, clock_timestamp()), coalesce(x.bytes_durable, 0),
                     x.bytes_total
-                FROM taken k JOIN task t ON t.id = k.task_id
-                LEFT JOIN partial x ON x.task_id = k.task_id
+                FROM taken k LEFT JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
                 RETURNING task_id, fence, number, session_id, began_at
             ),
             move_row AS (\(Self.recordMoves("""
@@ -125,10 +126,13 @@ extension TransferStore {
             \(selectLimits)
         """
 
+    /// Each a look-up by key, whatever the statistics say (docs/decisions/0023).
     static let joinClaim: Query = """
-        JOIN task t ON t.id = a.task_id JOIN session s ON s.id = t.session_id
-        JOIN tenant n ON n.id = t.tenant_id
-        LEFT JOIN partial x ON x.task_id = a.task_id LEFT JOIN task y ON y.id = x.source_task_id
+        JOIN task t ON t.id = ANY (ARRAY[a.task_id])
+        JOIN session s ON s.id = ANY (ARRAY[t.session_id])
+        JOIN tenant n ON n.id = ANY (ARRAY[t.tenant_id])
+        LEFT JOIN partial x ON x.task_id = ANY (ARRAY[a.task_id])
+        LEFT JOIN task y ON y.id = ANY (ARRAY[x.source_task_id])
         ORDER BY t.lane, t.priority_rank, t.id
         """
 }

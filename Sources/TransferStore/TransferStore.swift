@@ -19,8 +19,11 @@ package struct TransferStore: Sendable {
     /// date, though, and a plan made while a table was almost empty would read all of it later.
     /// For the same reason a plan is made once for each connection and not for each set of values,
     /// which for a claim costs as much as running it.
+    ///
+    /// Where no plan does without what is switched off, its cost has ten digits: a server that
+    /// compiles what is dear, as it does unless told otherwise, would compile each execution.
     package static let serverSettings = [
-        "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
     ]
 
     package init(pool: ConnectionPool, settings: StoreSettings = StoreSettings()) {

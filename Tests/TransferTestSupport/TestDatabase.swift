@@ -42,8 +42,11 @@ package final class TestDatabase: Sendable {
         connectionsMax: Int = 4,
         waitersMax: Int = ConnectionPool.waitersMaxDefault,
         waitTimeout: Duration = ConnectionPool.waitTimeoutDefault,
-        depthMax: Int = ConnectionPool.depthMaxDefault
+        depthMax: Int = ConnectionPool.depthMaxDefault,
+        _ change: (inout ConnectionConfiguration) -> Void = { _ in }
     ) -> ConnectionPool {
+        var configuration = configuration
+        change(&configuration)
         let pool = ConnectionPool(
             configuration: configuration,
             connectionsMax: connectionsMax,
@@ -65,6 +68,12 @@ package final class TestDatabase: Sendable {
         let connection = try await Connection.open(configuration, on: loop)
         connections.withLock { $0.append(connection) }
         return connection
+    }
+
+    /// Opens a connection to another server, which the caller closes.
+    package static func connection(to url: String) async throws -> Connection {
+        let loop = try TestDatabaseCluster.shared.loop.get()
+        return try await Connection.open(ConnectionConfiguration(url: url), on: loop)
     }
 
     /// Has the test fail when somebody holds `object` on after its end, such as the object itself.
