@@ -58,17 +58,18 @@ extension TransferStore {
                 WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
             ),
             from_delayed AS (
-                DELETE FROM delayed x USING target t WHERE x.task_id = t.id
+                DELETE FROM delayed x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
                 RETURNING x.task_id, x.attempt, \(Self.state(ofDelayed: "x")) AS state
             ),
             from_ready AS (
                 DELETE FROM ready x USING target t
-                WHERE x.lane = t.lane AND x.session_id = t.session_id
-                    AND x.priority_rank = t.priority_rank AND x.task_id = t.id
+                WHERE x.lane = ANY (ARRAY[t.lane]) AND x.session_id = ANY (ARRAY[t.session_id])
+                    AND x.priority_rank = ANY (ARRAY[t.priority_rank])
+                    AND x.task_id = ANY (ARRAY[t.id])
                 RETURNING x.task_id, x.attempt
             ),
             from_asked AS (
-                DELETE FROM asked x USING target t WHERE x.task_id = t.id
+                DELETE FROM asked x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
                 RETURNING x.task_id, x.attempt, \(Self.state(ofAsked: "x")) AS state
             ),
             \(Self.revokeTargets("suspended")),
@@ -140,11 +141,11 @@ extension TransferStore {
                 WHEN t.earliest_begin_at > now() THEN 'scheduled'::task_state
                 ELSE 'queued'::task_state END AS state,
                 \(asksToBegin(task: "t.options", session: "s.options")) AS asks_to_begin
-            FROM task t JOIN session s ON s.id = t.session_id
+            FROM task t JOIN session s ON s.id = ANY (ARRAY[t.session_id])
             WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
         ),
         gone AS (
-            DELETE FROM held h USING target t WHERE h.task_id = t.id AND \(condition)
+            DELETE FROM held h USING target t WHERE h.task_id = ANY (ARRAY[t.id]) AND \(condition)
             RETURNING t.*, h.attempt
         ),
         delayed_row AS (
@@ -240,7 +241,7 @@ extension TransferStore {
     private static func revokeTargets(_ outcome: String) -> Query {
         """
         from_attempt AS (
-            DELETE FROM attempt x USING target t WHERE x.task_id = t.id
+            DELETE FROM attempt x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
             RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
                 x.resumed_at_offset, x.bytes_sent
         ),
@@ -270,21 +271,22 @@ extension TransferStore {
     ) -> Query {
         """
         from_held AS (
-            DELETE FROM held x USING target t WHERE x.task_id = t.id
+            DELETE FROM held x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
             RETURNING x.task_id, x.attempt
         ),
         from_delayed AS (
-            DELETE FROM delayed x USING target t WHERE x.task_id = t.id
+            DELETE FROM delayed x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
             RETURNING x.task_id, x.attempt, \(state(ofDelayed: "x")) AS state
         ),
         from_ready AS (
             DELETE FROM ready x USING target t
-            WHERE x.lane = t.lane AND x.session_id = t.session_id
-                AND x.priority_rank = t.priority_rank AND x.task_id = t.id
+            WHERE x.lane = ANY (ARRAY[t.lane]) AND x.session_id = ANY (ARRAY[t.session_id])
+                AND x.priority_rank = ANY (ARRAY[t.priority_rank])
+                AND x.task_id = ANY (ARRAY[t.id])
             RETURNING x.task_id, x.attempt
         ),
         from_asked AS (
-            DELETE FROM asked x USING target t WHERE x.task_id = t.id
+            DELETE FROM asked x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
             RETURNING x.task_id, x.attempt, \(state(ofAsked: "x")) AS state
         ),
         \(revokeTargets("cancelled")),
@@ -297,7 +299,8 @@ extension TransferStore {
             UNION ALL SELECT task_id, number, bytes_received, 'running' FROM from_attempt
         ),
         from_partial AS (
-            DELETE FROM partial x USING gone g WHERE x.task_id = g.task_id RETURNING x.*
+            DELETE FROM partial x USING gone g WHERE x.task_id = ANY (ARRAY[g.task_id])
+            RETURNING x.*
         ),
         resume_data_row AS (
             INSERT INTO resume_data (

@@ -46,7 +46,7 @@ extension TransferStore {
             CROSS JOIN LATERAL (
                 SELECT x.tenant_id, x.max_connections_per_host, x.is_discretionary,
                     n.running_tasks_max
-                FROM session x JOIN tenant n ON n.id = x.tenant_id
+                FROM session x JOIN tenant n ON n.id = ANY (ARRAY[x.tenant_id])
                 WHERE x.id = w.session_id LIMIT 1
             ) s
             LIMIT \(limit)

@@ -58,7 +58,8 @@ extension TransferStore {
                 SELECT g.task_id, t.session_id, 'begin', g.attempt, clock_timestamp() + coalesce(
                     (t.options->>'timeout_for_resource_ms')::bigint, s.timeout_for_resource_ms)
                     * interval '1 ms', \(unanswered)::jsonb
-                FROM gone g JOIN task t ON t.id = g.task_id JOIN session s ON s.id = t.session_id
+                FROM gone g JOIN task t ON t.id = ANY (ARRAY[g.task_id])
+                JOIN session s ON s.id = ANY (ARRAY[t.session_id])
                 RETURNING task_id, session_id, attempt
             ),
             happening AS (

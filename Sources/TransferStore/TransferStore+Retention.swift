@@ -32,8 +32,8 @@ extension TransferStore {
                         WHERE e.session_id = coalesce(t.session_id, x.session_id)
                             AND e.sequence <= c.through_sequence
                         LIMIT 1) IS NULL AS is_told_by_none
-                FROM client_string_change c LEFT JOIN task t ON t.id = c.task_id
-                LEFT JOIN expired_task x ON x.task_id = c.task_id
+                FROM client_string_change c LEFT JOIN task t ON t.id = ANY (ARRAY[c.task_id])
+                LEFT JOIN expired_task x ON x.task_id = ANY (ARRAY[c.task_id])
                 WHERE (\(position?.task.uuid)::uuid IS NULL OR (c.task_id, c.through_sequence)
                         > (\(position?.task.uuid), \(position?.sequence)))
                     AND \(Self.isElected)
@@ -41,7 +41,8 @@ extension TransferStore {
             ),
             removed AS (
                 DELETE FROM client_string_change c USING page p
-                WHERE c.task_id = p.task_id AND c.through_sequence = p.through_sequence
+                WHERE c.task_id = ANY (ARRAY[p.task_id])
+                    AND c.through_sequence = ANY (ARRAY[p.through_sequence])
                     AND p.is_told_by_none
                 RETURNING 1
             )
@@ -81,11 +82,13 @@ extension TransferStore {
                 ORDER BY l.id LIMIT \(Self.sweepMax)
             ),
             removed AS (
-                DELETE FROM delivery_log l USING page p WHERE l.id = p.id AND p.is_of_none
+                DELETE FROM delivery_log l USING page p
+                WHERE l.id = ANY (ARRAY[p.id]) AND p.is_of_none
                 RETURNING l.id
             ),
             attempt_row AS (
-                DELETE FROM delivery_attempt a USING removed r WHERE a.delivery_id = r.id
+                DELETE FROM delivery_attempt a USING removed r
+                WHERE a.delivery_id = ANY (ARRAY[r.id])
             )
             SELECT p.id, (SELECT count(*) FROM removed) AS removed,
                 (SELECT count(*) FROM page) AS looked_at

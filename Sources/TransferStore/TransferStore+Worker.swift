@@ -98,7 +98,7 @@ extension TransferStore {
             ),
             a AS (
                 UPDATE attempt x SET worker = \(me), fence = \(first) + o.number
-                FROM orphan o WHERE x.task_id = o.task_id AND NOT EXISTS (
+                FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND NOT EXISTS (
                     SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
                 RETURNING x.task_id, x.fence, x.number, x.began_at, o.fence AS part_fence
             ),
@@ -119,11 +119,11 @@ extension TransferStore {
             p AS (
                 UPDATE publication x
                 SET worker = \(me), fence = \(first + Int64(Self.takeoverMax)) + o.number
-                FROM orphan o WHERE x.task_id = o.task_id AND NOT EXISTS (
+                FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND NOT EXISTS (
                     SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
                 RETURNING x.*
             )
-            \(Self.selectPublication) FROM p JOIN task t ON t.id = p.task_id
+            \(Self.selectPublication) FROM p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
             """,
             """
             UPDATE delivery SET due_at = now(), worker = NULL, fence = NULL
@@ -199,7 +199,8 @@ extension TransferStore {
         let rows = try await run([
             "SELECT task_id, fence FROM attempt WHERE worker = \(incarnation)",
             """
-            \(Self.selectPublication) FROM publication p JOIN task t ON t.id = p.task_id
+            \(Self.selectPublication)
+            FROM publication p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
             WHERE p.worker = \(incarnation)
             """,
         ])
