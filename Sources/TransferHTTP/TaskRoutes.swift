@@ -97,17 +97,20 @@ struct TaskRoutes: Sendable {
             guard case .task(let id) = cursor else { throw QueryParameters.foreignCursor }
             after = id
         }
-        let tasks = try await store.tasks(
+        let page = try await store.tasks(
             tenant: session.tenant,
             client: session.client,
             sessionIdentifier: session.identifier,
             state: state,
             after: after,
-            limit: limit + 1
+            limit: limit
         )
-        guard let tasks else { throw try await store.noSession(at: session) }
+        guard let page else { throw try await store.noSession(at: session) }
         return try .json(
-            Page(tasks, limit: limit, document: TaskDocument.init) { .task($0.id) }
+            Page(
+                items: page.tasks.map(TaskDocument.init),
+                nextCursor: page.next.map { Cursor.task($0).serialized }
+            )
         )
     }
 

@@ -41,17 +41,17 @@ extension TransferStore {
             """
             WITH \(Self.lockSessions(of: id, tenant, where: "NOT p.is_force_quit"))
             UPDATE session_progress p SET is_force_quit = true
-            FROM locked l WHERE p.session_id = l.session_id
+            FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
             """,
             // Whoever is delivering finds its claim gone; what is to be told waits for the launch.
             """
             UPDATE delivery d SET
                 worker = NULL, fence = NULL,
                 due_at = clock_timestamp() + \(Self.awayPause.milliseconds) * interval '1 ms'
-            FROM session s, subscription b
+            FROM session s CROSS JOIN LATERAL (\(Self.selectSubscriptions("b.id"))) b
             WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(id.name)
-                AND b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-                AND d.subscription_id = b.id AND d.session_id = s.id AND d.due_at IS NOT NULL
+                AND d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
+                AND d.due_at IS NOT NULL
             """,
         ])
         guard let client = try first(rows[0]) else { return nil }
@@ -98,7 +98,7 @@ extension TransferStore {
             """
             WITH \(Self.lockSessions(of: id, tenant, where: "p.is_force_quit AND \(Self.isActive)"))
             UPDATE session_progress p SET is_force_quit = false
-            FROM locked l WHERE p.session_id = l.session_id
+            FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
             """,
             before.lifecycle.isRunning ? "SELECT 1" : Self.tellPending(of: id, tenant),
             // What waits for another reason keeps to its schedule, however often a client launches.
@@ -118,10 +118,9 @@ extension TransferStore {
     private static func makeDue(of client: ClientID, _ tenant: TenantID) -> Query {
         """
         UPDATE delivery d SET due_at = clock_timestamp()
-        FROM session s, subscription b
+        FROM session s CROSS JOIN LATERAL (\(selectSubscriptions("b.id"))) b
         WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(isActive)
-            AND b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-            AND d.subscription_id = b.id AND d.session_id = s.id
+            AND d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
             AND d.due_at IS NOT NULL AND d.fence IS NULL
         """
     }
@@ -141,9 +140,10 @@ extension TransferStore {
     ) -> Query {
         """
         locked AS MATERIALIZED (
-            SELECT p.session_id FROM session s JOIN session_progress p ON p.session_id = s.id
+            SELECT p.session_id
+            FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
             WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(condition)
-            ORDER BY p.session_id FOR UPDATE OF p
+            ORDER BY s.id FOR UPDATE OF p
         )
         """
     }
@@ -176,7 +176,8 @@ extension TransferStore {
         while true {
             let rows = try await run(
                 """
-                SELECT s.id FROM session s JOIN session_progress p ON p.session_id = s.id
+                SELECT s.id
+                FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
                 WHERE s.tenant_id = \(pending.tenant.uuid) AND s.client = \(pending.client.name)
                     AND p.outstanding > 0 AND p.is_force_quit
                     AND (\(after?.uuid)::uuid IS NULL OR s.id > \(after?.uuid))
@@ -195,7 +196,8 @@ extension TransferStore {
             DELETE FROM force_quit f
             WHERE f.tenant_id = \(pending.tenant.uuid) AND f.client = \(pending.client.name)
                 AND NOT EXISTS (
-                    SELECT 1 FROM session s JOIN session_progress p ON p.session_id = s.id
+                    SELECT 1
+                    FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
                     WHERE s.tenant_id = f.tenant_id AND s.client = f.client AND p.is_force_quit
                         AND p.outstanding > 0)
             """
@@ -219,7 +221,8 @@ extension TransferStore {
                         FROM session_progress p JOIN task t ON t.session_id = p.session_id
                         WHERE p.session_id = \(session.uuid) AND p.is_force_quit
                             AND t.id > \(after) AND t.id <= \(last)
-                            AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
+                            AND NOT EXISTS (
+                                SELECT 1 FROM outcome o WHERE o.task_id = ANY (ARRAY[t.id]))
                     ),
                     \(Self.cancelTargets(producing: nil, because: cause))
                     """
@@ -243,10 +246,11 @@ extension TransferStore {
     ) async throws(StoreError) -> UUID? {
         let rows = try await run(
             """
-            SELECT id FROM (
-                SELECT id FROM task WHERE session_id = \(session.uuid) AND id > \(after)
-                ORDER BY id LIMIT \(Self.forceQuitTasksMax)
-            ) page
+            SELECT id FROM (\(Self.selectTasks(
+                of: session,
+                after: after,
+                limit: Self.forceQuitTasksMax
+            ))) page
             ORDER BY id DESC LIMIT 1
             """
         )

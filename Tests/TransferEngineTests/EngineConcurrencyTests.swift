@@ -25,7 +25,7 @@ import TransferTestSupport
                 state: state,
                 after: nil,
                 limit: 1000
-            )
+            )?.tasks
         )
     }
 

@@ -159,7 +159,7 @@ import TransferTestSupport
                     after: nil,
                     limit: 10
                 )
-                let task = try #require(page?.first)
+                let task = try #require(page?.tasks.first)
                 _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task.id)
             }
             let kinds = try await kinds(fixture, of: session.id)

@@ -236,7 +236,7 @@ import TransferTestSupport
                 state: state,
                 after: nil,
                 limit: 10
-            )?.map(\.id)
+            )?.tasks.map(\.id)
         }
         #expect(try await listed(.waitingToBegin) == [id])
         #expect(try await listed(.waitingForAuthentication) == [])
