@@ -638,12 +638,14 @@ CREATE INDEX delayed_due ON delayed USING btree (due_at) WHERE (NOT asks_to_begi
 CREATE INDEX delayed_due_asking ON delayed USING btree (due_at) WHERE asks_to_begin;
 CREATE INDEX delivery_by_worker ON delivery USING btree (worker) WHERE (worker IS NOT NULL);
 CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX delivery_log_by_state ON delivery_log USING btree (subscription_id, state, id);
 CREATE INDEX delivery_log_by_subscription ON delivery_log USING btree (subscription_id, id);
 CREATE INDEX delivery_log_replay_due ON delivery_log USING btree (replay_due_at) WHERE (replay_due_at IS NOT NULL);
 CREATE INDEX expired_task_by_generation ON expired_task USING btree (session_id, generation);
 CREATE INDEX expired_task_failed ON expired_task USING btree (session_id, generation, task_id) WHERE (failure_code IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
 CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id);
+CREATE INDEX outcome_failed ON outcome USING btree (session_id, generation, task_id) WHERE ((state = 'failed'::task_state) IS TRUE);
 CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX partial_by_source ON partial USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);
 CREATE INDEX publication_by_worker ON publication USING btree (worker);
