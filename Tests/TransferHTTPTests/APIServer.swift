@@ -45,6 +45,7 @@ struct APIServer: Sendable {
         readers: EventReaderBounds = EventReaderBounds(),
         settings: StoreSettings = StoreSettings(),
         bodyBytesMax: Int = 256 * 1024 * 1024,
+        store otherStore: TransferStore? = nil,
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -54,10 +55,12 @@ struct APIServer: Sendable {
         }
         try await Migrator(folder: "\(root)/migrations", logger: logger).migrate(connection)
         // Longer than in service: what is tested is not how busy this machine is.
-        let store = TransferStore(
-            pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
-            settings: settings
-        )
+        let store =
+            otherStore
+            ?? TransferStore(
+                pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
+                settings: settings
+            )
         let folder = try TestFolder("http")
         defer { withExtendedLifetime(folder) {} }
         let wakes = WakeCounter()
