@@ -29,7 +29,7 @@ extension StoreVerb {
             try await store.pruneExpiredTasks(after: nil).removed
         },
         // All of it is looked through.
-        StoreVerb("expireResumeData", pages: 60_000) { store, _ in
+        StoreVerb("expireResumeData", pages: 100_000) { store, _ in
             try await store.expireResumeData()
         },
         StoreVerb("pruneClientStringChanges", pages: 40_000) { store, _ in
