@@ -91,6 +91,12 @@ CREATE TABLE attempt_log (
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence, ended_at)
 ) PARTITION BY RANGE (ended_at);
 
+CREATE TABLE cancellation (
+    session_id uuid NOT NULL,
+    cancelled_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'::uuid,
+    CONSTRAINT cancellation_pkey PRIMARY KEY (session_id)
+);
+
 CREATE TABLE client (
     tenant_id uuid NOT NULL,
     identifier text NOT NULL,
@@ -246,12 +252,6 @@ CREATE TABLE failure_streak (
     CONSTRAINT failure_streak_pkey PRIMARY KEY (subscription_id)
 ) WITH (fillfactor=50);
 
-CREATE TABLE force_quit (
-    tenant_id uuid NOT NULL,
-    client text NOT NULL,
-    CONSTRAINT force_quit_pkey PRIMARY KEY (tenant_id, client)
-);
-
 CREATE TABLE held (
     task_id uuid NOT NULL,
     attempt smallint NOT NULL DEFAULT 0,
@@ -301,11 +301,6 @@ CREATE TABLE idempotency_key (
     CONSTRAINT idempotency_key_pkey PRIMARY KEY (tenant_id, key),
     CONSTRAINT idempotency_key_request_sha256_check CHECK ((octet_length(request_sha256) = 32))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
-
-CREATE TABLE invalidation (
-    session_id uuid NOT NULL,
-    CONSTRAINT invalidation_pkey PRIMARY KEY (session_id)
-);
 
 CREATE TABLE limit_change (
     is_only boolean NOT NULL DEFAULT true,
@@ -654,6 +649,7 @@ CREATE INDEX session_living ON session USING btree (tenant_id, id) WHERE (invali
 CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, client, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
 CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscription_id) WHERE (expires_at IS NULL);
 CREATE INDEX subscription_by_scope ON subscription USING btree (tenant_id, client, session_identifier COLLATE "C", id) WHERE is_living;
+CREATE INDEX subscription_deleted ON subscription USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);
 CREATE INDEX task_move_by_session ON task_move USING btree (tenant_id, session_id);

@@ -87,8 +87,6 @@ struct Claimer {
                 do { try await Task.sleep(for: Self.gatherInterval) } catch { return }
             }
             do throws(StoreError) {
-                let opened = reachability.takeOpened()
-                if !opened.isEmpty { try await store.release(lanes: opened) }
                 try await tendShards(&queue)
                 active.beginWaiting(in: scheduler.with { $0.shards })
                 try await fill(&queue)
@@ -163,7 +161,7 @@ struct Claimer {
         let begin = ContinuousClock.now
         guard !lanes.isEmpty, queue.mayLook(at: begin) else { return false }
         let flows = try await store.waitingFlows(in: lanes, after: queue.position)
-        let isComplete = scheduler.with { $0.note(flows) }
+        let isComplete = scheduler.with { $0.note(flows.filter(\.mayBegin)) }
         queue.looked(
             from: begin,
             to: .now,

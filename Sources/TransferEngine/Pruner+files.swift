@@ -12,16 +12,12 @@ extension Pruner {
     ///
     /// The files go first: whoever is stopped in between finds the tasks again.
     func expireTasks() async throws(StoreError) {
-        while try await store.expireResumeData() > 0 {}
         var place: SessionID?
         repeat {
             let page = try await store.sessionsToExpire(after: place)
             for session in page.sessions { try await expireTasks(of: session) }
             place = page.position
         } while place != nil
-        try await sweep { position throws(StoreError) in
-            try await store.pruneExpiredTasks(after: position)
-        }
     }
 
     private func expireTasks(of session: SessionID) async throws(StoreError) {

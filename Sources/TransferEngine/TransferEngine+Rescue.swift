@@ -3,28 +3,8 @@ import TransferModel
 import TransferStore
 
 extension TransferEngine {
-    /// Takes over what dead workers left, and removes what has outlived its use.
-    func rescue() async {
-        var forgotten = ForgottenAttempts()
-        await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
-            try await rescueOnce()
-            try await removeAbandonedParts()
-            try await heedForgotten(&forgotten)
-            try await store.continueInvalidations()
-            try await store.continueForceQuits()
-            if try await store.failUnanswered() > 0 { onEvents() }
-        }
-    }
-
-    /// Removes what may be much, so that no rescue waits for it.
-    func tidy() async {
-        await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
-            try await eraseEphemeral()
-            while try await store.pruneIdempotencyKeys() > 0 {}
-        }
-    }
-
-    private func rescueOnce() async throws(StoreError) {
+    /// Takes over what dead workers left.
+    func rescueOnce() async throws(StoreError) {
         let takeover = try await store.takeOver(
             silentFor: configuration.lease,
             identity: identity
@@ -47,28 +27,26 @@ extension TransferEngine {
     }
 
     /// Removes part files that nobody will go on with, whoever began them.
-    private func removeAbandonedParts() async throws(StoreError) {
+    func removeAbandonedParts() async throws(StoreError) {
         let parts = try await store.abandonedParts()
         guard !parts.isEmpty else { return }
         let removed = await publisher.remove(parts)
         try await store.forgetAbandonedParts(removed)
     }
 
-    /// Removes what invalidated ephemeral sessions have left.
-    private func eraseEphemeral() async throws(StoreError) {
-        var isMore: Bool
-        repeat {
-            let removed = await publisher.remove(try await store.tasksToErase())
-            // Also without any: a session may have had none.
-            isMore =
-                try await store.erase(removed)
-                || removed.count == TransferStore.erasureTasksMax
-        } while isMore && !Task.isCancelled
+    /// Removes a part of what invalidated ephemeral sessions have left.
+    ///
+    /// - Returns: whether there is more.
+    func eraseEphemeral() async throws(StoreError) -> Bool {
+        let removed = await publisher.remove(try await store.tasksToErase())
+        // Also without any: a session may have had none.
+        let isMore = try await store.erase(removed)
+        return isMore || removed.count == TransferStore.erasureTasksMax
     }
 
     /// Looks after what is this worker's in the database and unknown here, because the answer that
     /// told of it was lost with its connection.
-    private func heedForgotten(_ forgotten: inout ForgottenAttempts) async throws(StoreError) {
+    func heedForgotten(_ forgotten: inout ForgottenAttempts) async throws(StoreError) {
         let start = ContinuousClock.now
         if let dueAt = forgotten.dueAt, start < dueAt { return }
         // Asked before, so that what ends meanwhile counts as being stored.

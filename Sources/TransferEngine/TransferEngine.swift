@@ -10,7 +10,8 @@ package import TransferStore
 /// Runs the tasks of the queue: claims them, transfers them, publishes their files.
 ///
 /// A group of loops around shared values: ``Claimer`` fills the slots, ``Publisher`` empties them,
-/// rescue looks after workers that died. ``LeaseKeeper`` keeps this one alive to others.
+/// ``Maintenance`` does the rest, as looking after workers that died. ``LeaseKeeper`` keeps this one
+/// alive to others.
 package struct TransferEngine: Service {
     let store: TransferStore
     let identity: WorkerIdentity
@@ -22,7 +23,7 @@ package struct TransferEngine: Service {
     private let scheduler: Scheduler
     private let bandwidth: Bandwidth
     let onEvents: @Sendable () -> Void
-    private let onWork: @Sendable () -> Void
+    let onWork: @Sendable () -> Void
     private let controls: WakeSignal
 
     /// Puts the parts together; nothing runs yet.
@@ -121,9 +122,7 @@ package struct TransferEngine: Service {
             group.addTask { await publisher.run() }
             await withDiscardingTaskGroup { loops in
                 loops.addTask { await claimer.run() }
-                loops.addTask { await rescue() }
-                loops.addTask { await tidy() }
-                loops.addTask { await promote() }
+                loops.addTask { await maintain() }
                 loops.addTask { await watchControls() }
                 loops.addTask {
                     await repeatedly(configuration.pollInterval) {
@@ -177,27 +176,12 @@ package struct TransferEngine: Service {
         }
     }
 
-    /// Moves due tasks to the queue, as close to their time as the next one's is known.
-    private func promote() async {
-        var wait = Duration.zero
-        while !Task.isCancelled {
-            do {
-                try await Task.sleep(for: wait)
-                let promotion = try await store.promoteDue()
-                if promotion.promoted > 0 {
-                    claimer.look()
-                    onWork()
-                }
-                if promotion.asked > 0 { onEvents() }
-                wait = min(
-                    promotion.next ?? EngineConfiguration.tickInterval,
-                    EngineConfiguration.tickInterval
-                )
-            } catch is CancellationError {
-                return
-            } catch {
-                wait = EngineConfiguration.pollIntervalDefault
-            }
+    private func maintain() async {
+        do {
+            try await Maintenance(chores: chores, logger: logger).run()
+        } catch {
+            // It ends with the group, and then there is nothing to tell of it.
+            logger.debug("maintenance has ended", metadata: ["error": "\(error)"])
         }
     }
 
@@ -208,37 +192,49 @@ package struct TransferEngine: Service {
                 await repeatedly(EngineConfiguration.tickInterval) { controls.signal() }
             }
             var revocations = RevocationView()
+            var hosts = FailureLog("hosts", logger: logger)
+            var controlling = FailureLog("controls", logger: logger)
+            var progress = FailureLog("progress", logger: logger)
             while !Task.isCancelled {
                 await controls.wait()
-                let changes = scheduler.takeChanges()
-                do throws(StoreError) {
-                    try await store.record(changes)
-                } catch {
-                    // What the database refuses once it refuses for ever, with all that came with
-                    // it.
-                    if case .unavailable = error { scheduler.putBack(changes) }
-                    logger.debug("hosts not stored", metadata: ["error": "\(error)"])
-                }
-                do throws(StoreError) {
+                _ = await hosts.watch(recordHosts)
+                _ = await controlling.watch { () throws(StoreError) in
                     try await heedControls(&revocations)
-                    let news = active.takeProgress()
-                    // As long as bytes flow, no host counts as away.
-                    claimer.reachability.reached(news.heard)
-                    scheduler.with { schedule in
-                        for attempt in news.progress {
-                            let bytes = attempt.bytesReceived + attempt.bytesSent
-                            schedule.moved(attempt.fence, bytes: bytes)
-                        }
-                    }
-                    if !(try await store.recordResumptions(news.resumptions)).isEmpty { onEvents() }
-                    if !news.progress.isEmpty, try await store.recordProgress(news.progress) {
-                        onEvents()
-                    }
-                } catch {
-                    active.restore()
-                    logger.debug("controls not read", metadata: ["error": "\(error)"])
                 }
+                _ = await progress.watch(recordProgress)
             }
+        }
+    }
+
+    private func recordHosts() async throws(StoreError) {
+        let changes = scheduler.takeChanges()
+        do throws(StoreError) {
+            try await store.record(changes)
+        } catch {
+            // What the database refuses once it refuses for ever, with all that came with it.
+            if case .unavailable = error { scheduler.putBack(changes) }
+            throw error
+        }
+    }
+
+    private func recordProgress() async throws(StoreError) {
+        let news = active.takeProgress()
+        // As long as bytes flow, no host counts as away.
+        claimer.reachability.reached(news.heard)
+        scheduler.with { schedule in
+            for attempt in news.progress {
+                let bytes = attempt.bytesReceived + attempt.bytesSent
+                schedule.moved(attempt.fence, bytes: bytes)
+            }
+        }
+        do throws(StoreError) {
+            if !(try await store.recordResumptions(news.resumptions)).isEmpty { onEvents() }
+            if !news.progress.isEmpty, try await store.recordProgress(news.progress) {
+                onEvents()
+            }
+        } catch {
+            active.restore()
+            throw error
         }
     }
 
@@ -268,17 +264,10 @@ package struct TransferEngine: Service {
         if !ended.isEmpty { try await store.removeRevocations(ended) }
     }
 
-    /// Runs `body` at jittered intervals until cancelled; an unavailable database is waited out.
-    func repeatedly(
-        _ interval: Duration,
-        _ body: () async throws(StoreError) -> Void
-    ) async {
+    /// Runs `body` at jittered intervals until cancelled.
+    private func repeatedly(_ interval: Duration, _ body: () -> Void) async {
         while !Task.isCancelled {
-            do throws(StoreError) {
-                try await body()
-            } catch {
-                logger.debug("periodic work failed", metadata: ["error": "\(error)"])
-            }
+            body()
             do { try await Task.sleep(for: interval.jittered) } catch { return }
         }
     }

@@ -121,11 +121,13 @@ extension TransferStore {
         """
     }
 
-    /// Removes what clients gave for a session that has ended.
+    /// Removes what clients gave for a session, if it has ended.
     static func forgetCredentials(ofEndedSession session: SessionID) -> Query {
         """
         WITH gone AS (
-            DELETE FROM session_credential WHERE session_id = \(session.uuid)
+            DELETE FROM session_credential WHERE session_id = (
+                SELECT id FROM session
+                WHERE id = \(session.uuid) AND invalidated_at IS NOT NULL)
             RETURNING credential_id
         )
         DELETE FROM credential c USING gone g WHERE c.id = g.credential_id AND c.name IS NULL

@@ -59,6 +59,7 @@ extension TransferStore {
                     LIMIT g.count
                     FOR UPDATE SKIP LOCKED
                 ) p
+                WHERE \(Self.mayBegin(session: "g.session_id"))
             ),
             -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps
             -- a rescue from missing the attempts made below.

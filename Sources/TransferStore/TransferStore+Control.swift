@@ -4,8 +4,6 @@ package import TransferModel
 extension TransferStore {
     /// Tries of a change that keeps meeting the task on its way between two tables.
     private static let triesMax = 20
-    /// Invalidated sessions looked after by one call.
-    private static let invalidationsMax = 100
 
     /// Cancels a task that is not terminal and not being published.
     ///
@@ -192,55 +190,12 @@ extension TransferStore {
         return !rows.isEmpty
     }
 
-    /// Goes on with invalidations that were begun, by whichever instance.
-    package func continueInvalidations() async throws(StoreError) {
-        let rows = try await run(
-            "SELECT session_id FROM invalidation ORDER BY session_id LIMIT \(Self.invalidationsMax)"
-        )
-        let sessions = try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try row.session("session_id") }
-        }
-        for session in sessions { try await cancelAll(of: session) }
-    }
-
-    /// Cancels what is outstanding of an invalidated session.
-    ///
-    /// What is being published is left for the next call; when nothing is left, the invalidation
-    /// is forgotten.
-    func cancelAll(of session: SessionID) async throws(StoreError) {
-        for _ in 0..<Self.triesMax {
-            let rows = try await run([
-                """
-                WITH target AS (
-                    SELECT t.id, t.tenant_id, t.session_id, t.generation, t.lane, t.priority_rank
-                    FROM task t
-                    WHERE t.session_id = \(session.uuid)
-                        AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
-                ),
-                \(Self.cancelTargets(producing: nil))
-                """,
-                """
-                DELETE FROM invalidation i USING session_progress p
-                WHERE i.session_id = \(session.uuid) AND p.session_id = i.session_id
-                    AND p.outstanding = 0
-                """,
-                """
-                SELECT 1 FROM session_progress p
-                WHERE p.session_id = \(session.uuid) AND p.outstanding > (
-                    SELECT count(*) FROM publication b WHERE b.session_id = p.session_id)
-                """,
-                Self.forgetCredentials(ofEndedSession: session),
-            ])
-            if rows[2].isEmpty { return }
-        }
-    }
-
     /// Takes the attempts of `target` from their workers, which are told to stop; offers
     /// `from_attempt`.
     private static func revokeTargets(_ outcome: String) -> Query {
         """
         from_attempt AS (
-            DELETE FROM attempt x USING target t WHERE x.task_id = t.id
+            DELETE FROM attempt x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
             RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
                 x.resumed_at_offset, x.bytes_sent
         ),
@@ -260,31 +215,36 @@ extension TransferStore {
         """
     }
 
-    /// Ends the tasks of `target` wherever their hot row is, with a stored failure as the cause
+    /// Ends the tasks of `target` wherever their hot row is, with `cause`, a stored failure, as the reason
     /// unless their client wanted it.
     ///
-    /// Their parts are abandoned, or kept for another task under the name `resumeData`.
+    /// Their parts are abandoned, or kept for another task under the name `resumeData`. Hot rows are
+    /// looked up one by one: a join would be planned by how full the queue was when its statistics
+    /// were taken, and might read all of it for each page of a large session.
     static func cancelTargets(
         producing resumeData: ResumeDataID?,
-        because cause: String? = nil
+        because cause: Query = "NULL"
     ) -> Query {
         """
         from_held AS (
-            DELETE FROM held x USING target t WHERE x.task_id = t.id
+            DELETE FROM held x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
             RETURNING x.task_id, x.attempt
         ),
         from_delayed AS (
-            DELETE FROM delayed x USING target t WHERE x.task_id = t.id
+            DELETE FROM delayed x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
             RETURNING x.task_id, x.attempt, \(state(ofDelayed: "x")) AS state
         ),
         from_ready AS (
-            DELETE FROM ready x USING target t
-            WHERE x.lane = t.lane AND x.session_id = t.session_id
-                AND x.priority_rank = t.priority_rank AND x.task_id = t.id
+            DELETE FROM ready x WHERE x.ctid = ANY (ARRAY(
+                SELECT r.row FROM target t CROSS JOIN LATERAL (
+                    SELECT y.ctid AS row FROM ready y
+                    WHERE y.lane = t.lane AND y.session_id = t.session_id
+                        AND y.priority_rank = t.priority_rank AND y.task_id = t.id
+                    LIMIT 1) r))
             RETURNING x.task_id, x.attempt
         ),
         from_asked AS (
-            DELETE FROM asked x USING target t WHERE x.task_id = t.id
+            DELETE FROM asked x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
             RETURNING x.task_id, x.attempt, \(state(ofAsked: "x")) AS state
         ),
         \(revokeTargets("cancelled")),
@@ -297,7 +257,8 @@ extension TransferStore {
             UNION ALL SELECT task_id, number, bytes_received, 'running' FROM from_attempt
         ),
         from_partial AS (
-            DELETE FROM partial x USING gone g WHERE x.task_id = g.task_id RETURNING x.*
+            DELETE FROM partial x WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+            RETURNING x.*
         ),
         resume_data_row AS (
             INSERT INTO resume_data (

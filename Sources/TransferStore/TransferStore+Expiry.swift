@@ -26,7 +26,7 @@ extension TransferStore {
             """
             WITH page AS MATERIALIZED (
                 SELECT s.id, \(cutoff) AS cutoff FROM session s
-                WHERE s.id > \(position?.uuid ?? UUID.zero) AND \(Self.isElected)
+                WHERE s.id > \(position?.uuid ?? UUID.zero) AND \(Self.isElected(for: .tasks))
                 ORDER BY s.id LIMIT \(Self.expirySessionsMax)
             )
             SELECT p.id, EXISTS (
@@ -157,7 +157,7 @@ extension TransferStore {
             """
             WITH owner AS MATERIALIZED (
                 SELECT x.session_id FROM expired_task x
-                WHERE x.session_id > \(position?.uuid ?? UUID.zero) AND \(Self.isElected)
+                WHERE x.session_id > \(position?.uuid ?? UUID.zero) AND \(Self.isElected(for: .expiredTasks))
                 ORDER BY x.session_id LIMIT 1
             ),
             -- Numbers and generations rise together, so that the oldest event bounds the rest.
@@ -204,7 +204,7 @@ extension TransferStore {
                 DELETE FROM resume_data WHERE id = ANY (ARRAY(
                     SELECT r.id FROM resume_data r
                     JOIN task t ON t.id = r.source_task_id JOIN session s ON s.id = t.session_id
-                    WHERE r.created_at < \(cutoff) AND \(Self.isElected)
+                    WHERE r.created_at < \(cutoff) AND \(Self.isElected(for: .resumeData))
                     LIMIT \(Self.expiryTasksMax)))
                 RETURNING part_fence, source_task_id
             )

@@ -69,8 +69,10 @@ extension TransferStore {
             WHERE c.is_ended AND s.id = c.session_id AND s.invalidated_at IS NULL
             RETURNING s.id, s.kind
         ),
-        invalidation_row AS (
-            INSERT INTO invalidation (session_id) SELECT id FROM ended
+        -- One is there already when the client was force-quit before, and serves for both.
+        cancellation_row AS (
+            INSERT INTO cancellation (session_id) SELECT id FROM ended
+            ON CONFLICT (session_id) DO NOTHING
         ),
         erasure_row AS (
             INSERT INTO erasure (session_id) SELECT id FROM ended WHERE kind = 'ephemeral'

@@ -2,16 +2,28 @@ import Postgres
 package import TransferModel
 
 extension TransferStore {
-    /// Makes due what waits for hosts that have been reached again.
-    package func release(lanes: [Lane]) async throws(StoreError) {
-        _ = try await run(
+    /// Makes runnable a page of what waits for hosts that have been reached again.
+    ///
+    /// - Returns: how many there were; more may wait.
+    package func release(lanes: [Lane]) async throws(StoreError) -> Int {
+        try await run(
             """
-            UPDATE delayed SET due_at = now()
-            WHERE awaits_host AND lane = ANY (\(lanes.map(\.key))) AND due_at > now()
+            WITH waiting AS (
+                SELECT ctid AS row FROM delayed
+                WHERE awaits_host AND lane = ANY (\(lanes.map(\.key)))
+                LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
+            ),
+            gone AS (
+                DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT w.row FROM waiting w))
+                \(Self.returningPromoted)
+            ),
+            \(Self.queuePromoted)
             """
-        )
+        ).affectedCount
     }
 
+    /// After which a task that its session's end will cancel is looked at again.
+    private static let stoppedPause: Duration = .seconds(3600)
     /// Tasks promoted by one call at most.
     package static let promotionMax = 1000
 
@@ -28,29 +40,27 @@ extension TransferStore {
         let rows = try await run([
             """
             WITH due AS (
-                SELECT ctid AS row FROM delayed WHERE NOT asks_to_begin AND due_at <= now()
+                SELECT ctid AS row, session_id FROM delayed
+                WHERE NOT asks_to_begin AND due_at <= now()
                 ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
             ),
+            \(Self.putOffStopped),
             gone AS (
-                DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT due.row FROM due))
-                RETURNING d.task_id, d.lane, d.session_id, d.priority_rank, d.attempt, d.began_at,
-                    \(Self.state(ofDelayed: "d")) AS state
+                DELETE FROM delayed d
+                WHERE d.ctid = ANY (ARRAY(SELECT o.row FROM open o WHERE o.may_begin))
+                \(Self.returningPromoted)
             ),
-            move_row AS (\(Self.recordMoves("""
-                SELECT session_id, state AS from_state, 'queued'::task_state AS to_state,
-                    0 AS bytes_received, 0 AS bytes_sent
-                FROM gone
-                """)))
-            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
-            SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM gone
+            \(Self.queuePromoted)
             """,
             """
             WITH due AS (
-                SELECT ctid AS row FROM delayed WHERE asks_to_begin AND due_at <= now()
+                SELECT ctid AS row, session_id FROM delayed WHERE asks_to_begin AND due_at <= now()
                 ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
             ),
+            \(Self.putOffStopped),
             gone AS (
-                DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT due.row FROM due))
+                DELETE FROM delayed d
+                WHERE d.ctid = ANY (ARRAY(SELECT o.row FROM open o WHERE o.may_begin))
                 RETURNING d.task_id, d.attempt
             ),
             asked_row AS (
@@ -92,6 +102,36 @@ extension TransferStore {
             )
         }
     }
+
+    /// Puts what is due of sessions that have ended behind all else until it is cancelled; expects
+    /// `due(row, session_id)`, offers `open(row, may_begin)`.
+    private static let putOffStopped: Query = """
+        open AS MATERIALIZED (
+            SELECT due.row, coalesce(\(mayBegin(session: "due.session_id")), false) AS may_begin
+            FROM due
+        ),
+        put_off AS (
+            UPDATE delayed d SET due_at = now() + \(stoppedPause.milliseconds) * interval '1 ms'
+            WHERE d.ctid = ANY (ARRAY(SELECT o.row FROM open o WHERE NOT o.may_begin))
+        )
+        """
+
+    /// Of rows `d` of `delayed` that are removed.
+    private static let returningPromoted: Query = """
+        RETURNING d.task_id, d.lane, d.session_id, d.priority_rank, d.attempt, d.began_at,
+            \(state(ofDelayed: "d")) AS state
+        """
+
+    /// Puts into the queue what `gone` tells of.
+    private static let queuePromoted: Query = """
+        move_row AS (\(recordMoves("""
+            SELECT session_id, state AS from_state, 'queued'::task_state AS to_state,
+                0 AS bytes_received, 0 AS bytes_sent
+            FROM gone
+            """)))
+        INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
+        SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM gone
+        """
 
     /// What became of the tasks that were due.
     package struct Promotion: Sendable {

@@ -24,7 +24,7 @@ package struct NewRequest: Sendable {
 
 extension TransferStore {
     /// Tasks failed by one call for want of an answer.
-    private static let unansweredMax = 1000
+    package static let unansweredMax = 1000
 
     /// Lets a task begin whose client was asked, as it was submitted or with another request.
     package func beginTask(

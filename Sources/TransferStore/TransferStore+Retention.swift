@@ -36,7 +36,7 @@ extension TransferStore {
                 LEFT JOIN expired_task x ON x.task_id = c.task_id
                 WHERE (\(position?.task.uuid)::uuid IS NULL OR (c.task_id, c.through_sequence)
                         > (\(position?.task.uuid), \(position?.sequence)))
-                    AND \(Self.isElected)
+                    AND \(Self.isElected(for: .clientStrings))
                 ORDER BY c.task_id, c.through_sequence LIMIT \(Self.sweepMax)
             ),
             removed AS (
@@ -77,7 +77,7 @@ extension TransferStore {
                         LIMIT 1) IS NULL AS is_of_none
                 FROM delivery_log l
                 WHERE (\(position?.uuid)::uuid IS NULL OR l.id > \(position?.uuid))
-                    AND l.id < \(end) AND \(Self.isElected)
+                    AND l.id < \(end) AND \(Self.isElected(for: .deliveryLog))
                 ORDER BY l.id LIMIT \(Self.sweepMax)
             ),
             removed AS (
@@ -102,15 +102,16 @@ extension TransferStore {
 
 extension Sweep {
     /// From the columns `removed` and `looked_at`, and those of the last row looked at.
-    fileprivate init(
+    init(
         _ rows: Rows,
+        limit: Int = TransferStore.sweepMax,
         _ position: (Row) throws(PostgresError) -> Position
     ) throws(PostgresError) {
         guard let row = rows.first else {
             self.init(position: nil, removed: 0)
             return
         }
-        let isFull = try row.decode("looked_at", as: Int64.self) == Int64(TransferStore.sweepMax)
+        let isFull = try row.decode("looked_at", as: Int64.self) == Int64(limit)
         self.init(
             position: isFull ? try position(row) : nil,
             removed: Int(try row.decode("removed", as: Int64.self))

@@ -239,9 +239,10 @@ extension TransferStore {
 
     /// Ends a session.
     ///
-    /// No further task is accepted, what is outstanding is cancelled and its identifier may be
-    /// used anew. Its events are still delivered. Of an ephemeral session nothing else is to be
-    /// found from now on, and soon nothing is there.
+    /// From the commit on no task of it is accepted or begins, and its identifier may be used anew.
+    /// What is outstanding is cancelled: a page at once, the rest by ``continueCancellations()``.
+    /// Its events are still delivered. Of an ephemeral session nothing else is to be found from now
+    /// on, and soon nothing is there.
     ///
     /// - Returns: false when the tenant has no such living session.
     package func invalidateSession(
@@ -269,7 +270,7 @@ extension TransferStore {
         )
         guard let row = rows.first else { return false }
         let session = try decoding { () throws(PostgresError) in try row.session("session_id") }
-        try await cancelAll(of: session)
+        await beginCancellation(of: session)
         return true
     }
 }

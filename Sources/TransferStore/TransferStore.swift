@@ -18,9 +18,10 @@ package struct TransferStore: Sendable {
     /// Every statement on a hot path reads by an index. The statistics of a queue are always out of
     /// date, though, and a plan made while a table was almost empty would read all of it later.
     /// For the same reason a plan is made once for each connection and not for each set of values,
-    /// which for a claim costs as much as running it.
+    /// which for a claim costs as much as running it. A plan that has to walk through a table all the
+    /// same looks so dear then that the server would compile it, for a third of a second.
     package static let serverSettings = [
-        "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan", "jit": "off",
     ]
 
     package init(pool: ConnectionPool, settings: StoreSettings = StoreSettings()) {
@@ -52,10 +53,14 @@ package struct TransferStore: Sendable {
         /// Its statement is planned for its very values: for batches joined with a table, whose size
         /// a plan for any values guesses at ten.
         case plannedAnew
+        /// It waits for a lock no longer than others can wait for it; the rest of its work is found
+        /// again or divided.
+        case briefLocks
 
         var query: Query {
             switch self {
             case .unsynced: "SELECT set_config('synchronous_commit', 'off', true)"
+            case .briefLocks: "SELECT set_config('lock_timeout', '1s', true)"
             case .plannedAnew: "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
             }
         }

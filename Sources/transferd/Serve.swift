@@ -79,7 +79,8 @@ struct Serve: AsyncParsableCommand {
                 container: container,
                 retention: Pruner.Retention(
                     events: configuration.eventsRetention,
-                    attempts: configuration.attemptsRetention
+                    attempts: configuration.attemptsRetention,
+                    sessions: configuration.sessionsRetention
                 ),
                 logger: logger
             )

@@ -11,6 +11,8 @@ struct ServerConfiguration: Sendable {
     static let portDefault = 8080
     static let resultsRetentionDefaultInDays = 7
     static let resultsRetentionRangeInDays = 1...3650
+    static let sessionsRetentionDefaultInDays = 30
+    static let sessionsRetentionRangeInDays = 1...3650
     /// How long a stopping service waits for what is on its way.
     static let shutdownGrace: Duration = .seconds(15)
 
@@ -37,6 +39,8 @@ struct ServerConfiguration: Sendable {
     let attemptsRetention: Duration
     /// How long ended tasks are kept whose session does not say.
     let resultsRetention: Duration
+    /// How long ended sessions and deleted subscriptions are kept at least.
+    let sessionsRetention: Duration
     /// Waiting tasks beyond which none is taken.
     let queueMax: Int64
     let egress: EgressPolicy
@@ -127,6 +131,13 @@ struct ServerConfiguration: Sendable {
             default: Self.resultsRetentionDefaultInDays
         )
         resultsRetention = .seconds(resultDays * 24 * 3600)
+        let sessionDays = reader.number(
+            service.sessionsRetention,
+            "TRANSFERD_SESSIONS_RETENTION",
+            in: Self.sessionsRetentionRangeInDays,
+            default: Self.sessionsRetentionDefaultInDays
+        )
+        sessionsRetention = .seconds(sessionDays * 24 * 3600)
         queueMax = reader.number(
             service.queueMax,
             "TRANSFERD_QUEUE_MAX",

@@ -134,6 +134,15 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: """
+            How many days ended sessions and deleted subscriptions are kept at least, 1 to 3,650; \
+            30. A session stays for as long as a task or event of it does. \
+            [TRANSFERD_SESSIONS_RETENTION]
+            """
+    )
+    var sessionsRetention: Int?
+
+    @Option(
+        help: """
             How many tasks of all tenants together may wait; 20,000,000. Beyond it submissions are \
             answered 503. [TRANSFERD_QUEUE_MAX]
             """

@@ -71,9 +71,9 @@ import TransferTestSupport
         )
         #expect(try await fixture.state(tasks[0]) == .completed)
         // The rest of it is done by whoever passes.
-        let pending: Query = "SELECT count(*) AS count FROM invalidation"
+        let pending: Query = "SELECT count(*) AS count FROM cancellation"
         #expect(try await fixture.count(pending) == 1)
-        try await fixture.store.continueInvalidations()
+        try await fixture.store.continueCancellations()
         #expect(try await fixture.count(pending) == 0)
         #expect(try await fixture.claimDeliveries().map(\.session) == [id])
         try await fixture.checkInvariants()

@@ -219,8 +219,12 @@ import TransferTestSupport
                 AS count
             """
         #expect(try await fixture.count(kept) == 2)
-        _ = try await fixture.aside.execute("INSERT INTO invalidation SELECT id FROM session")
-        try await fixture.store.continueInvalidations()
+        _ = try await fixture.aside.execute([
+            "UPDATE session SET invalidated_at = now()",
+            "UPDATE session_progress SET is_invalidated = true",
+            "INSERT INTO cancellation SELECT id FROM session",
+        ])
+        try await fixture.store.continueCancellations()
         #expect(try await fixture.count(kept) == 0)
         #expect(try await fixture.state(id) == .cancelled)
         try await fixture.checkInvariants()
