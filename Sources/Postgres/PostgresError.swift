@@ -71,6 +71,12 @@ package struct PostgresError: Error, Equatable, Sendable {
         }
     }
 
+    /// Whether the server has given up on these statements alone: because of a lock or their own
+    /// length (`lock_timeout`, `statement_timeout`), or of others that wait for each other.
+    package var isContended: Bool {
+        code == .server && ["55P03", "57014", "40P01", "40001"].contains(sqlState)
+    }
+
     private static func isRetryable(sqlState: String) -> Bool {
         switch sqlState {
         // Serialization failure and deadlock: the standard asks to run the transaction again.

@@ -41,6 +41,8 @@ actor Publisher {
     private nonisolated let entries = Inbox<Entry>()
     /// What waits for the database.
     private nonisolated let steps = Inbox<Step>()
+    /// What waits for sessions that others hold.
+    nonisolated let heldUp = HeldUpSteps<Step>()
     private nonisolated let unfinished = Atomic(0)
 
     /// What is to be ended.
@@ -57,7 +59,7 @@ actor Publisher {
     }
 
     /// What the database is to be told.
-    private enum Step: Sendable {
+    enum Step: Sendable {
         case publish(Publication, PartFile)
         /// With the part file, if there is one, that goes unless somebody needs it.
         case conclude(Conclusion, part: PartFile?)
@@ -101,7 +103,7 @@ actor Publisher {
     /// An attempt that was expected has been submitted.
     nonisolated func arrived() { finished(1) }
 
-    private nonisolated func finished(_ count: Int) {
+    nonisolated func finished(_ count: Int) {
         unfinished.subtract(count, ordering: .relaxed)
     }
 
@@ -121,6 +123,7 @@ actor Publisher {
         repeat {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.storeAll() }
+                group.addTask { await self.storeHeldUp() }
                 await self.writeAll()
             }
             // One may have left something to the other after that was cancelled.
@@ -145,11 +148,7 @@ actor Publisher {
             let batch = await steps.next(limit: Self.batchMax)
             if batch.isEmpty { return }
             let begin = ContinuousClock.now
-            for group in distinct(batch, by: \.task) {
-                let published = await store(group)
-                entries.append(contentsOf: published.map { .publication($0) })
-                finished(group.count - published.count)
-            }
+            for group in distinct(await withoutHeldUp(batch), by: \.task) { await store(group) }
             await rest(after: batch.count, since: begin)
         }
     }
@@ -186,8 +185,12 @@ actor Publisher {
             }
         }
         if !resumptions.isEmpty {
-            _ = await stored("resumption", resumptions) { resumptions throws(StoreError) in
+            let stored = await stored("resumption", resumptions, task: \.task) {
+                resumptions throws(StoreError) in
                 try await self.store.recordResumptions(resumptions)
+            }
+            if let untold = stored?.heldUp, !untold.isEmpty {
+                logger.notice("resumptions not told", metadata: ["count": "\(untold.count)"])
             }
         }
         // Looked for only where there are so few files that each is made durable by itself.
@@ -288,19 +291,31 @@ actor Publisher {
         }
     }
 
-    /// Moves attempts past the point of no return, and ends others.
-    ///
-    /// - Returns: those whose files are to be renamed now.
-    private nonisolated func store(_ steps: [Step]) async -> [Publication] {
-        let changed = await stored("end", steps) { steps throws(StoreError) in
-            try await self.store.publish(
-                steps.compactMap(\.publication),
-                concluding: steps.compactMap(\.conclusion)
-            )
-        }
+    /// Moves attempts past the point of no return, and ends others; those whose sessions others hold
+    /// are set aside.
+    private nonisolated func store(_ steps: [Step]) async {
         // Without an answer nothing is known, and nothing is removed: the rows decide after the next
         // start.
-        guard let changed else { return [] }
+        guard let stored = await stored("end", steps, task: \.task, change) else {
+            return finished(steps.count)
+        }
+        setAside(stored.heldUp, stored.owners)
+        let waiting = Set(stored.heldUp.map(\.task))
+        await ended(steps.filter { !waiting.contains($0.task) }, changed: stored.changed)
+    }
+
+    /// Tells the database.
+    ///
+    /// - Returns: the tasks that were changed.
+    nonisolated func change(_ steps: [Step]) async throws(StoreError) -> Set<TaskID> {
+        try await store.publish(
+            steps.compactMap(\.publication),
+            concluding: steps.compactMap(\.conclusion)
+        )
+    }
+
+    /// Goes on with what the database knows now: files are to be renamed, or looked after.
+    nonisolated func ended(_ steps: [Step], changed: Set<TaskID>) async {
         var published: [Publication] = []
         var stale: [(task: TaskID, part: PartFile)] = []
         var unwanted: [PartFile] = []
@@ -332,7 +347,8 @@ actor Publisher {
         if !conclusions.isEmpty { onConcluded(conclusions.contains { $0.verdict.isBackInQueue }) }
         await settle(stale)
         await discard(unwanted)
-        return published
+        entries.append(contentsOf: published.map { .publication($0) })
+        finished(steps.count - published.count)
     }
 
     private func retry(_ publication: Publication, _ error: StorageError) -> Conclusion {

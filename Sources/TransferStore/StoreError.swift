@@ -18,6 +18,19 @@ package enum StoreError: Error, Sendable {
     }
 }
 
+extension StoreError {
+    /// Whether the same call may work soon.
+    package var isUnavailable: Bool {
+        if case .unavailable = self { true } else { false }
+    }
+
+    /// Whether the database serves, and only what this call has to change is held by others, or is
+    /// more than can be changed in time: others need not wait for it.
+    package var isContended: Bool {
+        if case .unavailable(let error) = self { error.isContended } else { false }
+    }
+}
+
 extension StoreError: CustomStringConvertible, CustomDebugStringConvertible {
     package var description: String {
         switch self {

@@ -2,6 +2,13 @@ import Foundation
 import Postgres
 package import TransferModel
 
+/// The session of a task.
+package struct TaskSession: Sendable {
+    package let id: SessionID
+    /// Whether somebody else is changing its counters.
+    package let isHeld: Bool
+}
+
 extension TransferStore {
     /// Moves attempts whose part file is whole and durable past the point of no return, and ends
     /// others of other tasks, in one transaction.
@@ -18,14 +25,44 @@ extension TransferStore {
             (publications.isEmpty ? [] : Self.publication(of: publications))
             + (conclusions.isEmpty ? [] : try Self.conclusion(of: conclusions))
         guard !queries.isEmpty else { return [] }
-        let rows = try await run(queries)
+        let rows = try await run([TransactionSetting.briefLocks.query] + queries).dropFirst()
         return try decoding { () throws(PostgresError) in
             // The second of a publication's statements answers, and the first of a conclusion's.
             let answers =
-                publications.isEmpty ? rows[...].prefix(1) : [rows[1]] + rows.dropFirst(2).prefix(1)
+                publications.isEmpty
+                ? rows.prefix(1) : rows.dropFirst().prefix(1) + rows.dropFirst(2).prefix(1)
             var changed: Set<TaskID> = []
             for row in answers.joined() { changed.insert(try row.task("task_id")) }
             return changed
+        }
+    }
+
+    /// The sessions of tasks, and which of them others hold at this moment; no lock outlasts this.
+    package func sessions(of tasks: [TaskID]) async throws(StoreError) -> [TaskID: TaskSession] {
+        let rows = try await run(
+            """
+            WITH item AS MATERIALIZED (
+                SELECT id, session_id FROM task WHERE id = ANY (\(tasks.map(\.uuid)))
+            ),
+            free AS MATERIALIZED (
+                SELECT p.session_id FROM session_progress p
+                WHERE p.session_id = ANY (ARRAY(SELECT DISTINCT i.session_id FROM item i))
+                FOR UPDATE SKIP LOCKED
+            )
+            SELECT i.id, i.session_id, i.session_id NOT IN (SELECT f.session_id FROM free f)
+                AS is_held
+            FROM item i
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            var found: [TaskID: TaskSession] = [:]
+            for row in rows {
+                found[try row.task("id")] = TaskSession(
+                    id: try row.session("session_id"),
+                    isHeld: try row.decode("is_held")
+                )
+            }
+            return found
         }
     }
 

@@ -62,10 +62,13 @@ final class EngineFixture: Sendable {
         }
     }
 
-    func putSession(_ configuration: SessionConfiguration = SessionConfiguration()) async throws {
+    func putSession(
+        _ configuration: SessionConfiguration = SessionConfiguration(),
+        named identifier: String = identifier
+    ) async throws {
         _ = try await store.putSession(
             tenant: tenant,
-            identifier: Self.identifier,
+            identifier: identifier,
             configuration: configuration
         )
     }
@@ -74,10 +77,12 @@ final class EngineFixture: Sendable {
     /// act under the engine's identity before that.
     func withEngine<Value: Sendable>(
         secrets: SecretBox? = nil,
+        on store: TransferStore? = nil,
         _ change: (inout EngineConfiguration) -> Void = { _ in },
         prepare: (WorkerIdentity) async throws -> Void = { _ in },
         _ body: @Sendable (TransferEngine) async throws -> Value
     ) async throws -> Value {
+        let store = store ?? self.store
         var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         configuration.retryPolicy = RetryPolicy(
             attemptsMax: 3,
