@@ -22,36 +22,50 @@ extension Publisher {
 
     /// Looks after the parts of attempts that were taken away: those that somebody may still go on
     /// with are kept, the others removed.
+    ///
+    /// It waits for the database: no row names those that are to be removed, so that nobody else
+    /// would do it soon.
     func settle(_ ended: [(task: TaskID, part: PartFile)]) async {
         guard !ended.isEmpty else { return }
-        let parts = ended.map(\.part)
-        do throws(StoreError) {
-            let wanted = try await store.keptParts(ended.map { ($0.task, $0.part.fence) })
-            for part in parts where !wanted.contains(part.fence) { remove(part.place) }
-            let durable = parts.filter { part in
-                guard wanted.contains(part.fence) else { return false }
-                do throws(StorageError) {
-                    try part.sync()
-                    return true
-                } catch {
-                    // Then the bytes count in this boot of the machine only.
-                    logger.warning("part file not synced", metadata: ["error": "\(error)"])
-                    return false
+        while true {
+            do throws(StoreError) {
+                return try await settleOnce(ended)
+            } catch {
+                guard error.isUnavailable, !error.isContended else {
+                    // The files stay, and are worth no more than before.
+                    logger.warning("parts not settled", metadata: ["error": "\(error)"])
+                    return
                 }
             }
-            guard !durable.isEmpty else { return }
-            try await store.recordDurable(
-                durable.map { part in
-                    (
-                        partFence: part.fence, bytes: part.bytesWritten,
-                        ranges: part.isSegmented ? part.written : nil
-                    )
-                }
-            )
-        } catch {
-            // The files stay, and are worth no more than before.
-            logger.warning("parts not settled", metadata: ["error": "\(error)"])
+            // Cut short when the service stops.
+            do { try await Task.sleep(for: Self.retryInterval.jittered) } catch { return }
         }
+    }
+
+    private func settleOnce(_ ended: [(task: TaskID, part: PartFile)]) async throws(StoreError) {
+        let parts = ended.map(\.part)
+        let wanted = try await store.keptParts(ended.map { ($0.task, $0.part.fence) })
+        for part in parts where !wanted.contains(part.fence) { remove(part.place) }
+        let durable = parts.filter { part in
+            guard wanted.contains(part.fence) else { return false }
+            do throws(StorageError) {
+                try part.sync()
+                return true
+            } catch {
+                // Then the bytes count in this boot of the machine only.
+                logger.warning("part file not synced", metadata: ["error": "\(error)"])
+                return false
+            }
+        }
+        guard !durable.isEmpty else { return }
+        try await store.recordDurable(
+            durable.map { part in
+                (
+                    partFence: part.fence, bytes: part.bytesWritten,
+                    ranges: part.isSegmented ? part.written : nil
+                )
+            }
+        )
     }
 
     /// Removes parts that nobody will go on with; whoever finds their rows does it otherwise.

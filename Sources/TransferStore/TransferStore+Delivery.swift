@@ -141,6 +141,20 @@ extension TransferStore {
         }
     }
 
+    /// Gives back what a claim of at most `limit` has got of which no answer came.
+    package func returnDeliveries(
+        claimedUnder fences: WorkerIdentity.Reservation,
+        limit: Int
+    ) async throws(StoreError) {
+        _ = try await run(
+            """
+            UPDATE delivery SET due_at = clock_timestamp(), worker = NULL, fence = NULL
+            WHERE worker = \(fences.incarnation) AND fence >= \(fences.first.rawValue)
+                AND fence < \(fences.first.rawValue + Int64(limit))
+            """
+        )
+    }
+
     /// A client that was force-quit, of which a session is.
     private static func selectAwayClient(ofSession session: Query) -> Query {
         """

@@ -53,9 +53,18 @@ extension TransferStore {
         return rows.affectedCount == 1
     }
 
-    /// How many workers are registered; also the sign of life that health is judged by.
-    package func livingWorkers() async throws(StoreError) -> Int {
-        let rows = try await run("SELECT count(*) AS workers FROM worker")
+    /// How many workers have given a sign of life within `lease`; also the question by which health
+    /// is judged.
+    ///
+    /// A registration alone is none: whoever made it may never have heard that it was made.
+    package func livingWorkers(silentFor lease: Duration) async throws(StoreError) -> Int {
+        let rows = try await run(
+            """
+            SELECT count(*) AS workers FROM worker
+            WHERE incarnation > 0 AND heartbeat_at > started_at AND heartbeat_at
+                >= clock_timestamp() - \(lease.milliseconds) * interval '1 ms'
+            """
+        )
         return try decoding { () throws(PostgresError) in
             Int(try rows.first?.decode("workers", as: Int64.self) ?? 0)
         }

@@ -30,12 +30,18 @@ extension WebhookDispatcher {
     /// - Returns: nil when the store cannot be asked.
     private func claim(_ limit: Int) async -> DueDeliveries? {
         do throws(StoreError) {
+            if let lost = state.withLock({ $0.lostClaim }) {
+                try await store.returnDeliveries(claimedUnder: lost.fences, limit: lost.limit)
+            }
+            let fences = worker.reserve(limit)
+            state.withLock { $0.lostClaim = (fences, limit) }
             let due = try await store.claimDeliveries(
-                worker.reserve(limit),
+                fences,
                 limit: limit,
                 lease: bounds.lease,
                 health: health
             )
+            state.withLock { $0.lostClaim = nil }
             watch.succeeded()
             state.withLock { state in
                 state.claimFailures = 0

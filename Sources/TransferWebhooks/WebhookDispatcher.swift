@@ -21,6 +21,9 @@ package final class WebhookDispatcher: Service {
         var hasMore = false
         /// Claims that have failed since the last that worked.
         var claimFailures = 0
+        /// The last claim, when no answer to it came: what it has got nobody would deliver before its
+        /// lease is over.
+        var lostClaim: (fences: WorkerIdentity.Reservation, limit: Int)?
         /// Not before this the store is asked for claims again.
         var claimableAt: ContinuousClock.Instant?
         /// Of subscriptions with a rate limit that were sent something lately.

@@ -1,6 +1,7 @@
 import Logging
 import ServiceLifecycle
 import Synchronization
+import TransferEngine
 import TransferHTTP
 import TransferModel
 import TransferStore
@@ -78,7 +79,9 @@ final class HealthMonitor: Service {
         var isFailing = false
         while !Task.isCancelled {
             do {
-                let workers = try await store.livingWorkers()
+                let workers = try await store.livingWorkers(
+                    silentFor: EngineConfiguration.leaseDefault
+                )
                 state.withLock { state in
                     state.lastAnswer = .now
                     state.workers = workers

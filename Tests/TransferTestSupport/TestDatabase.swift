@@ -28,7 +28,10 @@ package final class TestDatabase: Sendable {
     /// Whether each of what was made for the test is there still.
     private let presences = Mutex<[@Sendable () -> Bool]>([])
 
+    private let url: String
+
     private init(url: String, schema: String, loop: EventLoop) {
+        self.url = url
         self.schema = schema
         self.loop = loop
         var configuration = ConnectionConfiguration(url: url)
@@ -50,6 +53,24 @@ package final class TestDatabase: Sendable {
             waitersMax: waitersMax,
             waitTimeout: waitTimeout,
             depthMax: depthMax,
+            loop: loop
+        )
+        pools.withLock { $0.append(pool) }
+        return pool
+    }
+
+    /// Makes a pool of one connection at a time that leads through a proxy on 127.0.0.1; it is closed
+    /// after the test.
+    package func pool(through port: UInt16, connectionsMax: Int = 1) -> ConnectionPool {
+        var configuration = ConnectionConfiguration(
+            url: "\(url) host=127.0.0.1 port=\(port) sslmode=disable"
+        )
+        configuration.searchPath = self.configuration.searchPath
+        configuration.applicationName = schema
+        let pool = ConnectionPool(
+            configuration: configuration,
+            connectionsMax: connectionsMax,
+            waitTimeout: .seconds(60),
             loop: loop
         )
         pools.withLock { $0.append(pool) }
