@@ -2,9 +2,11 @@
 #include "clinux.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -32,5 +34,30 @@ int clinux_start_writeback(int descriptor, off_t offset, off_t length) {
 int clinux_reserve(int descriptor, off_t length) {
     return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length);
 }
+
+void clinux_lower_thread_priority(void) {
+    static __thread int is_lowered;
+    if (is_lowered) return;
+    is_lowered = 1;
+    // A system that refuses leaves the thread as it was, which only costs time.
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 5);
+}
+
+#if defined(__GLIBC__)
+void clinux_tune_heap(int arenas) {
+    mallopt(M_ARENA_MAX, arenas);
+    // Set at all, it does not grow by itself up to 32 MiB with what is freed.
+    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+}
+
+size_t clinux_unused_heap_bytes(void) { return mallinfo2().fordblks; }
+
+void clinux_trim_heap(void) { malloc_trim(0); }
+#else
+void clinux_tune_heap(int arenas) { (void)arenas; }
+size_t clinux_unused_heap_bytes(void) { return 0; }
+void clinux_trim_heap(void) {}
+#endif
 
 void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

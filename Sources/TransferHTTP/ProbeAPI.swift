@@ -30,7 +30,8 @@ package struct ProbeAPI: Sendable {
             routes: router.buildResponder(),
             table: RouteTable(router.routes),
             authenticator: nil,
-            bodies: BodyBudget(bytesMax: 0),
+            resources: SharedResources(bodyBytesMax: 0),
+            connections: ConnectionRegistry(bounds: ConnectionBounds()),
             logger: logger
         ).application(host: host, port: port, onServerRunning: onServerRunning)
     }

@@ -13,6 +13,8 @@ struct Problem: Error, Sendable {
     private(set) var oldestSequence: Int64?
     /// What the tenant has as much of as it may.
     private(set) var quota: Quota?
+    /// What there is no more of now, of this instance's.
+    private(set) var sharedLimit: SharedLimit?
     /// Which line of a body of lines is wrong, from 1.
     private(set) var line: Int?
 
@@ -22,7 +24,7 @@ struct Problem: Error, Sendable {
         self.errors = errors
         switch code {
         case .unauthorized: headers[.wwwAuthenticate] = "Bearer"
-        case .unavailable, .idempotencyKeyInUse:
+        case .unavailable, .idempotencyKeyInUse, .tooManyRequests:
             headers[.retryAfter] = String(Self.retryAfterSeconds)
         case .queueFull: headers[.retryAfter] = String(Self.queueRetryAfterSeconds)
         case .tooManyReaders: headers[.retryAfter] = String(Self.readerRetryAfterSeconds)
@@ -62,6 +64,22 @@ struct Problem: Error, Sendable {
             "The limit `\(quota.limit.rawValue)` of the tenant is \(quota.maximum)."
         )
         self.quota = quota
+    }
+
+    /// A request for more of something than there is now.
+    init(exhausted limit: SharedLimit) {
+        self.init(limit.code, limit.detail)
+        sharedLimit = limit
+    }
+
+    /// Whether nothing more is read on the connection after the answer.
+    ///
+    /// Who has no key, or sends more than is taken, would have the rest read and thrown away.
+    var closesConnection: Bool {
+        switch sharedLimit {
+        case .connections, .tenantConnections, .wrongKeys: true
+        default: code == .unauthorized || code == .bodyTooLarge
+        }
     }
 
     /// When a client that met an unavailable database should come back.
@@ -117,7 +135,7 @@ extension ProblemDetails {
             detail: problem.detail,
             errors: problem.errors,
             oldestSequence: problem.oldestSequence,
-            limit: problem.quota?.limit.rawValue,
+            limit: problem.quota?.limit.rawValue ?? problem.sharedLimit?.rawValue,
             maximum: problem.quota?.maximum,
             line: problem.line,
             requestID: requestID

@@ -20,15 +20,18 @@ struct TaskRoutes: Sendable {
                 return try await TaskStream(request, to: session, by: submitter, context).response()
             }
             let body = try await request.jsonBody()
-            return try await submit(body, key: IdempotencyKey(request, body: body), to: session)
-                .response(from: request, context: context)
+            let answer = try await RequestResources.submitting(body.count) {
+                try await submit(body, of: request, to: session)
+            }
+            return try answer.response(from: request, context: context)
         }
         router.get("/v1/sessions/{identifier}/tasks") { request, context in
             let query = try QueryParameters(
                 request,
                 allowed: [QueryParameters.client, "state", "limit", "cursor"]
             )
-            return try await list(query, of: context.session(query))
+            let session = try context.session(query)
+            return try await RequestResources.listing { try await list(query, of: session) }
         }
         router.get("/v1/tasks/{id}") { request, context in
             try await get(
@@ -61,15 +64,18 @@ struct TaskRoutes: Sendable {
         }
     }
 
-    func submit(
+    private func submit(
         _ body: [UInt8],
-        key: IdempotencyKey?,
+        of request: Request,
         to session: SessionAddress
     ) async throws -> Answer {
+        let key = try IdempotencyKey(request, body: body)
         if let key, let answer = try await store.earlierAnswer(key, tenant: session.tenant) {
             return answer
         }
-        let request = try decoded(SubmitRequest.self, from: body)
+        let request = try await RequestResources.decoding(body.count) {
+            try SubmitRequest(body: body)
+        }
         let submissions = try request.submissions()
         return try await submitter.submit(
             submissions,
@@ -106,8 +112,13 @@ struct TaskRoutes: Sendable {
             limit: limit + 1
         )
         guard let tasks else { throw try await store.noSession(at: session) }
-        return try .json(
-            Page(tasks, limit: limit, document: TaskDocument.init) { .task($0.id) }
+        return try await .page(
+            tasks,
+            limit: limit,
+            isCut: TransferStore.isFull(tasks),
+            byteCount: tasks.reduce(0) { $0 + ($1.clientString?.utf8.count ?? 0) },
+            document: { TaskDocument($0) },
+            cursor: { .task($0.id) }
         )
     }
 

@@ -77,50 +77,20 @@ extension TransferStore {
     ///
     /// Numbers have no gaps, because one is given out under the session's lock in the transaction
     /// that commits it. Only the oldest may be missing, because they are not kept for ever.
+    ///
+    /// There are fewer than `limit` also when their client strings have `bytesMax` together.
     package func events(
         of session: SessionID,
         after sequence: Int64,
-        limit: Int
+        limit: Int,
+        bytesMax: Int = TransferStore.pageBytesMax
     ) async throws(StoreError) -> [SessionEvent] {
         let rows = try await run(
-            """
-            SELECT e.id, e.session_id, s.client, s.identifier, e.sequence, e.kind, e.generation,
-                e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
-                e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
-                e.summary, e.details,
-                CASE
-                    WHEN c.task_id IS NOT NULL THEN c.client_string
-                    WHEN t.id IS NOT NULL THEN t.client_string
-                    -- Looked up only then: the task is kept no longer, and its events are.
-                    ELSE (SELECT y.client_string FROM expired_task y WHERE y.task_id = e.task_id)
-                END AS client_string,
-                CASE WHEN e.summary IS NOT NULL THEN coalesce((
-                    SELECT jsonb_agg(jsonb_build_object(
-                        'id', f.task_id, 'code', f.code) ORDER BY f.task_id)
-                    FROM (
-                        (SELECT o.task_id, o.failure->>'code' AS code FROM outcome o
-                        WHERE o.session_id = e.session_id AND o.state = 'failed'
-                            AND o.generation = e.generation
-                        ORDER BY o.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax))
-                        UNION ALL
-                        (SELECT y.task_id, y.failure_code FROM expired_task y
-                        WHERE y.session_id = e.session_id AND y.failure_code IS NOT NULL
-                            AND y.generation = e.generation
-                        ORDER BY y.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax))
-                        ORDER BY task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax)
-                    ) f), '[]'::jsonb) END AS failed_tasks
-            FROM event e
-            LEFT JOIN session s ON s.id = e.session_id
-            LEFT JOIN task t ON t.id = e.task_id
-            -- As it was then, if it has been changed since.
-            LEFT JOIN LATERAL (
-                SELECT x.task_id, x.client_string FROM client_string_change x
-                WHERE x.task_id = e.task_id AND x.through_sequence >= e.sequence
-                ORDER BY x.through_sequence LIMIT 1
-            ) c ON true
-            WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
-            ORDER BY e.sequence LIMIT \(limit)
-            """
+            Self.cut(
+                Self.selectEvents(of: session, after: sequence, limit: limit),
+                orderedBy: "sequence",
+                at: bytesMax
+            )
         )
         let clientStrings = try await clientStrings(ofFailedTasksIn: rows)
         return try decoding { () throws(PostgresError) in
@@ -128,6 +98,51 @@ extension TransferStore {
                 try SessionEvent(row, clientStrings: clientStrings)
             }
         }
+    }
+
+    private static func selectEvents(
+        of session: SessionID,
+        after sequence: Int64,
+        limit: Int
+    ) -> Query {
+        """
+        SELECT e.id, e.session_id, s.client, s.identifier, e.sequence, e.kind, e.generation,
+            e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
+            e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
+            e.summary, e.details,
+            CASE
+                WHEN c.task_id IS NOT NULL THEN c.client_string
+                WHEN t.id IS NOT NULL THEN t.client_string
+                -- Looked up only then: the task is kept no longer, and its events are.
+                ELSE (SELECT y.client_string FROM expired_task y WHERE y.task_id = e.task_id)
+            END AS client_string,
+            CASE WHEN e.summary IS NOT NULL THEN coalesce((
+                SELECT jsonb_agg(jsonb_build_object(
+                    'id', f.task_id, 'code', f.code) ORDER BY f.task_id)
+                FROM (
+                    (SELECT o.task_id, o.failure->>'code' AS code FROM outcome o
+                    WHERE o.session_id = e.session_id AND o.state = 'failed'
+                        AND o.generation = e.generation
+                    ORDER BY o.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax))
+                    UNION ALL
+                    (SELECT y.task_id, y.failure_code FROM expired_task y
+                    WHERE y.session_id = e.session_id AND y.failure_code IS NOT NULL
+                        AND y.generation = e.generation
+                    ORDER BY y.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax))
+                    ORDER BY task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax)
+                ) f), '[]'::jsonb) END AS failed_tasks
+        FROM event e
+        LEFT JOIN session s ON s.id = e.session_id
+        LEFT JOIN task t ON t.id = e.task_id
+        -- As it was then, if it has been changed since.
+        LEFT JOIN LATERAL (
+            SELECT x.task_id, x.client_string FROM client_string_change x
+            WHERE x.task_id = e.task_id AND x.through_sequence >= e.sequence
+            ORDER BY x.through_sequence LIMIT 1
+        ) c ON true
+        WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
+        ORDER BY e.sequence LIMIT \(limit)
+        """
     }
 
     /// Client strings may hold what JSON in PostgreSQL cannot, so they are read as bytes.

@@ -18,7 +18,8 @@ extension TransferStore {
     ///
     /// Of calls at the same time each task is one's: both may choose it, and the primary key of its
     /// owner lets one have it. A lease that has ended is as none. Goes on `after` where an earlier
-    /// call has ended.
+    /// call has ended. Takes fewer than `limit` when their client strings have
+    /// ``reconnectionBytesMax`` together.
     package func reconnect(
         _ session: SessionID,
         owner: String?,
@@ -47,13 +48,16 @@ extension TransferStore {
     ) async throws(StoreError) -> Reconnection {
         let rows = try await run([
             """
-            WITH candidate AS MATERIALIZED (
-                SELECT t.id, t.tenant_id FROM task t
+            WITH found AS MATERIALIZED (
+                SELECT t.id, t.tenant_id, t.client_string FROM task t
                 WHERE t.session_id = \(session.uuid) AND t.id > \(after?.uuid ?? UUID.zero)
                     AND NOT EXISTS (
                         SELECT 1 FROM task_owner w WHERE w.task_id = t.id
                             AND coalesce(w.expires_at > clock_timestamp(), true))
                 ORDER BY t.id LIMIT \(limit)
+            ),
+            candidate AS MATERIALIZED (
+                \(Self.cut("SELECT * FROM found", orderedBy: "id", at: Self.reconnectionBytesMax))
             ),
             taken AS (
                 INSERT INTO task_owner (task_id, tenant_id, lease_token, owner, expires_at)
@@ -64,7 +68,8 @@ extension TransferStore {
                     expires_at = excluded.expires_at
                 WHERE task_owner.expires_at <= clock_timestamp()
             )
-            SELECT (SELECT count(*) FROM candidate) AS candidates,
+            SELECT (SELECT count(*) FROM found) AS found,
+                (SELECT count(*) FROM candidate) AS candidates,
                 (SELECT id FROM candidate ORDER BY id DESC LIMIT 1) AS last
             """,
             """
@@ -81,6 +86,7 @@ extension TransferStore {
             """,
         ])
         return try decoding { () throws(PostgresError) in
+            let found = try rows[0].first?.decode("found", as: Int64.self) ?? 0
             let candidates = try rows[0].first?.decode("candidates", as: Int64.self) ?? 0
             let last = try rows[0].first?.decodeIfPresent("last", as: UUID.self)
             return Reconnection(
@@ -93,7 +99,7 @@ extension TransferStore {
                         task: try? TransferTask(row, keptFor: settings.resultRetention)
                     )
                 },
-                next: candidates == Int64(limit) ? last.map { TaskID($0) } : nil
+                next: found == Int64(limit) || candidates < found ? last.map { TaskID($0) } : nil
             )
         }
     }

@@ -35,6 +35,8 @@ extension TransferStore {
 
     /// A page of a session's tasks in order of submission, all or only those in `state`; nil when
     /// the tenant has no such living session.
+    ///
+    /// It ends before `limit` when it is full: see ``isFull(_:)``.
     package func tasks(
         tenant: TenantID,
         client: ClientID = .default,
@@ -58,8 +60,11 @@ extension TransferStore {
         let rows = try await run(
             """
             WITH page AS (\(page))
-            \(Self.selectTask) JOIN page ON page.task_id = t.id
-            ORDER BY t.id
+            \(Self.cut(
+                "\(Self.selectTask) JOIN page ON page.task_id = t.id",
+                orderedBy: "id",
+                at: Self.pageBytesMax
+            ))
             """
         )
         return try decoding { () throws(PostgresError) in

@@ -10,7 +10,8 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
     package let errors: [FieldError]?
     /// Of ``Code/eventsExpired``: the oldest event that is kept, or the next one when none is.
     package let oldestSequence: Int64?
-    /// Of ``Code/quotaExceeded``: what is limited, and to how much.
+    /// What is limited, of ``Code/quotaExceeded``, ``Code/tooManyRequests`` and ``Code/unavailable``;
+    /// and of the first to how much.
     package let limit: String?
     package let maximum: Int64?
     /// Of a body of lines: the number of the one that is wrong, from 1.
@@ -132,6 +133,8 @@ extension ProblemDetails {
         case idempotencyKeyReused = "idempotency_key_reused"
         /// As many requests of the tenant, or of the instance, wait for events as may.
         case tooManyReaders = "too_many_readers"
+        /// The tenant, or the address, has its part of what all share; ``limit`` says of what.
+        case tooManyRequests = "too_many_requests"
         /// The tenant has as many as it may; ``limit`` says of what.
         case quotaExceeded = "quota_exceeded"
         /// The service failed; the log has the cause under the request's identifier.
@@ -166,7 +169,7 @@ extension ProblemDetails {
             case .unsupportedMediaType: 415
             case .rangeNotSatisfiable: 416
             case .validationFailed, .digestMismatch, .idempotencyKeyReused: 422
-            case .tooManyReaders, .quotaExceeded: 429
+            case .tooManyReaders, .tooManyRequests, .quotaExceeded: 429
             case .internalError: 500
             case .credentialsNotConfigured: 501
             case .unavailable, .queueFull: 503
@@ -217,6 +220,7 @@ extension ProblemDetails {
             case .validationFailed: "The request is not valid"
             case .idempotencyKeyReused: "The idempotency key was used for another request"
             case .tooManyReaders: "Too many requests wait for events"
+            case .tooManyRequests: "Too much is under way"
             case .quotaExceeded: "The tenant has as many as it may"
             case .queueFull: "The queue is full"
             case .internalError: "The service failed"

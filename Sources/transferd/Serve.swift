@@ -30,6 +30,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
+        HeapTrimmer.tune()
         let configuration = try ServerConfiguration(database: database, service: service)
         let level = configuration.logLevel
         LoggingSystem.bootstrap { JSONLogHandler(label: $0, level: level) }
@@ -121,7 +122,7 @@ struct Serve: AsyncParsableCommand {
         }
         // Stopped from the last to the first: requests, transfers, webhooks, then the lease and the
         // connections that they stand on.
-        var services: [any Service] = [PoolService(pool: pool)]
+        var services: [any Service] = [PoolService(pool: pool), HeapTrimmer()]
         if let relay { services.append(RelayService(relay: relay)) }
         services.append(TaskCounter(store: store, logger: logger))
         if roles.contains(.api), let container {
@@ -136,6 +137,10 @@ struct Serve: AsyncParsableCommand {
                 egress: configuration.egress,
                 health: health,
                 watch: watch,
+                connections: ConnectionBounds(
+                    max: configuration.connectionsMax,
+                    perAddressMax: configuration.connectionsPerAddress
+                ),
                 wake: { signals.tell(Set(Signal.allCases)) },
                 sendTest: { await instance.sender.sendTest(of: $0, to: $1) },
                 openAPIDocument: Array(

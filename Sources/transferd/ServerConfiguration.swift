@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Logging
 import TransferEngine
+import TransferHTTP
 import TransferModel
 import TransferStore
 
@@ -27,6 +28,10 @@ struct ServerConfiguration: Sendable {
     let port: Int
     /// The service's address as clients know it, without a slash at its end.
     let publicURL: String?
+    /// Connections of clients.
+    let connectionsMax: Int
+    /// Of those, connections of one address.
+    let connectionsPerAddress: Int
     let concurrency: Int
     let connectionsPerHost: Int
     let discretionaryHours: WeeklyHours
@@ -84,6 +89,18 @@ struct ServerConfiguration: Sendable {
             default: Self.portDefault
         )
         publicURL = reader.baseURL(service.publicURL, "TRANSFERD_PUBLIC_URL")
+        connectionsMax = reader.number(
+            service.connectionsMax,
+            "TRANSFERD_CONNECTIONS_MAX",
+            in: ConnectionBounds.maxRange,
+            default: ConnectionBounds.maxDefault
+        )
+        connectionsPerAddress = reader.number(
+            service.connectionsPerAddress,
+            "TRANSFERD_CONNECTIONS_PER_ADDRESS",
+            in: 1...ConnectionBounds.maxRange.upperBound,
+            default: ConnectionBounds(max: connectionsMax).perAddressMax
+        )
         concurrency = reader.number(
             service.concurrency,
             "TRANSFERD_CONCURRENCY",

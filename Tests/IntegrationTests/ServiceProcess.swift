@@ -59,6 +59,28 @@ final class ServiceProcess: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
     }
 
+    /// The bytes of memory that it has now.
+    func memory() throws -> Int { try memory("VmRSS") }
+
+    /// The most that it had since ``forgetMemoryPeak()``.
+    func memoryPeak() throws -> Int { try memory("VmHWM") }
+
+    /// Begins anew to look for the most memory that it has; see proc(5), `clear_refs`.
+    func forgetMemoryPeak() throws {
+        try "5".write(
+            toFile: "/proc/\(process.pid)/clear_refs",
+            atomically: false,
+            encoding: .utf8
+        )
+    }
+
+    private func memory(_ field: String) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("\(field):") }
+        let kibibytes = line?.split(whereSeparator: \.isWhitespace).dropFirst().first
+        return (kibibytes.flatMap { Int($0) } ?? 0) * 1024
+    }
+
     /// Has it do nothing at all, as on a machine that was suspended, until ``resume()``.
     func pause() { process.signal(SIGSTOP) }
 

@@ -44,7 +44,8 @@ struct APIServer: Sendable {
     static func run(
         readers: EventReaderBounds = EventReaderBounds(),
         settings: StoreSettings = StoreSettings(),
-        bodyBytesMax: Int = 256 * 1024 * 1024,
+        bodyBytesMax: Int = TransferAPI.bodyBytesMaxDefault,
+        connections: ConnectionBounds = ConnectionBounds(),
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -72,6 +73,7 @@ struct APIServer: Sendable {
             health: .fixture(),
             watch: NewsWatch(store: store, logger: logger),
             readers: readers,
+            connections: connections,
             wake: { wakes.count() },
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),

@@ -23,6 +23,10 @@ import TransferWire
                 == ProblemDetails.Code.allCases.map(\.rawValue)
         )
         #expect(
+            document.enumeration("Problem", "properties", "limit")
+                == Quota.Limit.allCases.map(\.rawValue) + SharedLimit.allCases.map(\.rawValue)
+        )
+        #expect(
             document.enumeration("FieldError", "properties", "code")
                 == FieldError.Code.allCases.map(\.rawValue)
         )

@@ -35,4 +35,19 @@ uint32_t clinux_crc32c(uint32_t crc, const void *bytes, size_t count);
 /// The same by table alone, so that a test can compare the two.
 uint32_t clinux_crc32c_by_table(uint32_t crc, const void *bytes, size_t count);
 
+/// Has the calling thread give way to others wherever there are fewer processors than work: nice
+/// value 5. Only the first call of a thread does anything. setpriority(2), which on Linux sets that
+/// of one thread.
+void clinux_lower_thread_priority(void);
+
+/// Has the allocator give memory back: large blocks have a mapping each, which ends with them, and
+/// there are `arenas` arenas at most. mallopt(3). To be called before there are threads.
+void clinux_tune_heap(int arenas);
+
+/// Bytes that the allocator holds and nobody uses. mallinfo2(3); 0 where there is none.
+size_t clinux_unused_heap_bytes(void);
+
+/// Gives pages that nobody uses back to the system. malloc_trim(3).
+void clinux_trim_heap(void);
+
 #endif
