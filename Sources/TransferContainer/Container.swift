@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 package import TransferModel
 
 /// The directory that holds the results of all tenants, opened once.
@@ -8,6 +9,7 @@ package import TransferModel
 /// planted link leads outside. All calls block and belong on a thread that may.
 package final class Container: Sendable {
     let root: Int32
+    let durableDirectories = Mutex<Set<String>>([])
 
     /// Opens `directory`, and creates it when its parent exists.
     ///
@@ -42,15 +44,18 @@ package final class Container: Sendable {
         }
     }
 
-    /// Creates an empty part file, and the directories above it as needed.
+    /// Creates an empty part file in a directory that ``prepareDirectory(of:)`` has seen to.
+    ///
+    /// Without that directory it fails, and the next attempt makes it anew: no thread that carries
+    /// many transfers waits here for a new directory to reach the disk.
     package func createPart(at place: Place) throws(StorageError) -> Int32 {
         let flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW
-        var descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
-        if descriptor < 0, errno == ENOENT {
-            try createDirectories(place.directory)
-            descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
+        let descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
+        guard descriptor >= 0 else {
+            let code = errno
+            if code == ENOENT { forgetDirectory(of: place) }
+            throw StorageError(operation: "openat2", errno: code)
         }
-        guard descriptor >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
         return descriptor
     }
 
@@ -176,7 +181,7 @@ package final class Container: Sendable {
 
     /// Creates `path` from the top, one component beneath the other, each made durable in its
     /// parent: a file is not durable in a directory that is not.
-    private func createDirectories(_ path: String) throws(StorageError) {
+    func createDirectories(_ path: String) throws(StorageError) {
         var parent = dup(root)
         guard parent >= 0 else { throw StorageError(operation: "dup", errno: errno) }
         defer { close(parent) }

@@ -1,4 +1,5 @@
 import Curl
+import EventLoop
 import Foundation
 import Logging
 import TransferContainer
@@ -10,6 +11,7 @@ struct Claimer {
     let store: TransferStore
     let identity: WorkerIdentity
     let container: Container
+    let disk: BlockingPool<TenantID>
     let curl: CurlLoop
     let active: ActiveAttempts
     let bandwidth: Bandwidth
@@ -38,6 +40,7 @@ struct Claimer {
         store: TransferStore,
         identity: WorkerIdentity,
         container: Container,
+        disk: BlockingPool<TenantID>,
         curl: CurlLoop,
         active: ActiveAttempts,
         scheduler: Scheduler,
@@ -53,6 +56,7 @@ struct Claimer {
         self.store = store
         self.identity = identity
         self.container = container
+        self.disk = disk
         self.curl = curl
         self.active = active
         self.scheduler = scheduler
@@ -195,6 +199,7 @@ struct Claimer {
                     url: url,
                     loop: curl,
                     container: container,
+                    disk: disk,
                     configuration: configuration,
                     active: active,
                     verifier: verifier,
@@ -204,11 +209,12 @@ struct Claimer {
                 )
                 admit(download)
             case .upload, .data:
-                let exchange = try Exchange(
+                let exchange = Exchange(
                     claim,
                     url: url,
                     loop: curl,
                     container: container,
+                    disk: disk,
                     configuration: configuration,
                     onReached: { reachability.reached([claim]) },
                     onEnd: { ended($0) }

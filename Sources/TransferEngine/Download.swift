@@ -1,4 +1,5 @@
 import Curl
+import EventLoop
 import Synchronization
 import TransferContainer
 import TransferModel
@@ -43,6 +44,7 @@ final class Download: CurlSink, TransferAttempt {
     let claim: TaskClaim
     let loop: CurlLoop
     let container: Container
+    let disk: BlockingPool<TenantID>
     let configuration: EngineConfiguration
     let active: ActiveAttempts
     let verifier: Verifier
@@ -88,6 +90,7 @@ final class Download: CurlSink, TransferAttempt {
         url: CurlURL,
         loop: CurlLoop,
         container: Container,
+        disk: BlockingPool<TenantID>,
         configuration: EngineConfiguration,
         active: ActiveAttempts,
         verifier: Verifier,
@@ -98,35 +101,45 @@ final class Download: CurlSink, TransferAttempt {
         self.claim = claim
         self.loop = loop
         self.container = container
+        self.disk = disk
         self.configuration = configuration
         self.active = active
         self.verifier = verifier
         self.onReached = onReached
         self.onCheckpoint = onCheckpoint
         self.onEnd = onEnd
-        let kept = Self.kept(claim, container)
         state = Mutex(
             State(
                 machine: DownloadStateMachine(
                     url: url,
                     redirectsMax: claim.options.redirectsMax ?? EngineConfiguration.redirectsMax,
                     expectedSize: claim.options.expectedSize,
-                    deliversErrors: claim.options.deliversHTTPErrors ?? false,
-                    resumePoint: kept?.point
+                    deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),
                 headers: claim.headers,
                 method: claim.request.method,
-                part: kept?.part,
-                identity: kept.map { ($0.point.validator, $0.point.total) },
-                bytesReceived: kept?.part.bytesWritten ?? 0,
-                bytesExpected: kept?.point.total
+                // As was stored, until the file has been looked at.
+                bytesReceived: claim.partial?.bytesDurable ?? 0,
+                bytesExpected: claim.partial?.bytesTotal
             )
         )
     }
 
-    /// Sends the request.
+    /// Sends the first request, once the disk has what it takes.
     func begin() {
-        let request = state.withLock { state in
+        let needsDisk = claim.partial != nil || !container.hasDirectory(of: place)
+        // One that was stopped before it began has nothing to prepare.
+        guard needsDisk, !connections.isAbandoned else { return request() }
+        disk.run(for: claim.tenant) { [self] in
+            prepare()
+            request()
+        }
+    }
+
+    /// Sends the request.
+    private func request() {
+        let request: CurlRequest? = state.withLock { state in
+            guard state.machine.mayRequest else { return nil }
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
             var request = plainRequest(state)
@@ -138,6 +151,7 @@ final class Download: CurlSink, TransferAttempt {
             }
             return request
         }
+        guard let request else { return loop.refuse(self) }
         connections.start(request, as: Segments.lead, on: loop, sink: self)
     }
 
@@ -312,7 +326,7 @@ final class Download: CurlSink, TransferAttempt {
             }
         }
         switch action {
-        case .follow, .restart: begin()
+        case .follow, .restart: request()
         case .end: if let ending { onEnd(ending) }
         }
     }

@@ -1,5 +1,5 @@
 package import Curl
-import EventLoop
+package import EventLoop
 package import Logging
 import ServiceLifecycle
 package import TransferContainer
@@ -25,16 +25,20 @@ package struct TransferEngine: Service {
     private let onWork: @Sendable () -> Void
     private let controls: WakeSignal
 
+    /// Threads that wait for the disk; one of them is left to other tenants than the busiest.
+    private static let diskThreadsMax = 4
+
     /// Puts the parts together; nothing runs yet.
     ///
-    /// `identity` is registered, `curl` is used for nothing else, `secrets` opens credentials, and
-    /// `onEvents` is called after events were committed, to wake their delivery, and `onWork` after
+    /// `identity` is registered, `curl` is used for nothing else, `disk` does what may block for
+    /// long, `secrets` opens credentials, and `onEvents` is called after events were committed, to wake their delivery, and `onWork` after
     /// tasks became runnable, which other workers may have room for.
     package init(
         store: TransferStore,
         identity: WorkerIdentity,
         container: Container,
         curl: CurlLoop,
+        disk: BlockingPool<TenantID>? = nil,
         secrets: SecretBox? = nil,
         configuration: EngineConfiguration,
         logger: Logger,
@@ -77,6 +81,7 @@ package struct TransferEngine: Service {
             store: store,
             identity: identity,
             container: container,
+            disk: try disk ?? BlockingPool(name: "disk", threadsMax: Self.diskThreadsMax),
             curl: curl,
             active: active,
             scheduler: scheduler,

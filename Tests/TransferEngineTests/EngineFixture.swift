@@ -1,4 +1,5 @@
 import Curl
+import EventLoop
 import Foundation
 import Logging
 import Postgres
@@ -74,6 +75,7 @@ final class EngineFixture: Sendable {
     /// act under the engine's identity before that.
     func withEngine<Value: Sendable>(
         secrets: SecretBox? = nil,
+        disk: BlockingPool<TenantID>? = nil,
         _ change: (inout EngineConfiguration) -> Void = { _ in },
         prepare: (WorkerIdentity) async throws -> Void = { _ in },
         _ body: @Sendable (TransferEngine) async throws -> Value
@@ -85,7 +87,7 @@ final class EngineFixture: Sendable {
             delayMax: .milliseconds(2)
         )
         change(&configuration)
-        let curl = try CurlLoop(name: "engine-test", connectionsMax: configuration.concurrency)
+        let curl = try CurlLoop(name: "engine-test", connectionsMax: 2 * configuration.concurrency)
         defer { curl.stop() }
         let identity = WorkerIdentity(
             incarnation: try await store.registerWorker(name: "test", leasesShards: true)
@@ -96,6 +98,7 @@ final class EngineFixture: Sendable {
             identity: identity,
             container: Container(directory: directory),
             curl: curl,
+            disk: disk,
             secrets: secrets,
             configuration: configuration,
             logger: Self.logger,
@@ -133,6 +136,7 @@ final class EngineFixture: Sendable {
     func submit(
         _ url: String,
         to session: String = identifier,
+        of tenant: TenantID? = nil,
         _ change: (inout TaskSubmission) -> Void = { _ in }
     ) async throws -> TaskID {
         let parsed = try CurlURL(url)
@@ -144,11 +148,27 @@ final class EngineFixture: Sendable {
         change(&submission)
         let result = try await store.submit(
             [submission],
-            tenant: tenant,
+            tenant: tenant ?? self.tenant,
             sessionIdentifier: session
         )
         guard case .accepted = result else { throw CancellationError() }
         return submission.id
+    }
+
+    /// Makes another tenant with a session of the same name.
+    func anotherTenant(_ name: String = "other") async throws -> TenantID {
+        let tenant = try await store.createAPIKey(
+            id: name,
+            tenantName: name,
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: name
+        )
+        _ = try await store.putSession(
+            tenant: tenant,
+            identifier: Self.identifier,
+            configuration: SessionConfiguration()
+        )
+        return tenant
     }
 
     func task(_ id: TaskID) async throws -> TransferTask {
