@@ -96,6 +96,7 @@ struct Claimer {
                 try await tendShards(&queue)
                 active.beginWaiting(in: scheduler.with { $0.shards })
                 try await fill(&queue)
+                giveWay()
                 wakeAfterRest(&queue)
             } catch {
                 // The poll comes back; until then nothing is lost, only later.
@@ -144,6 +145,16 @@ struct Claimer {
             scheduler.with { $0.took(claims, of: grants) }
             begin(claims)
         }
+    }
+
+    /// Gives attempts back whose places others have waited for in vain.
+    private func giveWay() {
+        let (fences, isAnyWaiting) = scheduler.with { ($0.givingWay(), !$0.newcomers.isEmpty) }
+        if !fences.isEmpty {
+            logger.info("attempts give way", metadata: ["count": "\(fences.count)"])
+            active.abandon(active.attempts(fences))
+        }
+        if isAnyWaiting { wake(after: scheduler.with { $0.settings.patience }) }
     }
 
     /// Comes back when it may look again at what it may not now.
