@@ -124,7 +124,7 @@ extension TransferStore {
                 RETURNING d.subscription_id, d.session_id, d.fence, d.acknowledged_sequence,
                     d.batch_through, d.attempt, d.attempt > 0 AND d.last_status = 202 AS awaits_ack
             )
-            SELECT x.examined, m.*, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(Self.livingSecrets) AS secrets,
+            SELECT x.examined, m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(Self.livingSecrets) AS secrets,
                 b.event_types, b.delivery_form, b.wake_up_throttling, b.concurrency, b.rate_limit
             FROM (SELECT count(*) AS examined FROM due) x
             LEFT JOIN mine m ON true
@@ -252,6 +252,7 @@ extension DeliveryClaim {
         }
         self.init(
             subscription: SubscriptionID(subscription),
+            tenant: try row.tenant("tenant_id"),
             session: try row.session("session_id"),
             fence: try row.fence("fence"),
             acknowledgedSequence: try row.decode("acknowledged_sequence"),

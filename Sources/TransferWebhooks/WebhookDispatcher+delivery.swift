@@ -103,6 +103,9 @@ extension WebhookDispatcher {
             return .notSent
         }
         let sent = await sender.send(message, to: claim.endpoint)
+        if sent.outcome != .abandoned {
+            state.withLock { $0.slots.took(sent.duration, claim.subscription) }
+        }
         // Given up by nobody here: the curl loop is gone. Given back, the pair would be due at once.
         if sent.outcome == .abandoned, !Task.isCancelled { return .notSent }
         return sent

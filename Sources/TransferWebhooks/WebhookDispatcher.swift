@@ -164,12 +164,14 @@ package final class WebhookDispatcher: Service {
 
     /// Gives back the slot of a pair.
     ///
-    /// - Returns: the pair that goes on in that slot.
+    /// - Returns: a pair that goes on in its place.
     func end(_ held: HeldClaim) -> HeldClaim? {
         let (next, isIdle, mustWake) = state.withLock { state in
-            let next = state.slots.ended(held.claim.subscription, at: .now)
+            state.slots.ended(held.claim.subscription)
+            let next = state.slots.next(at: .now)
             let isIdle = state.slots.isDraining && state.slots.runningCount == 0
-            return (next, isIdle, next == nil && state.hasMore)
+            // The end of one may let several others begin.
+            return (next, isIdle, next == nil ? state.hasMore : state.slots.hasNext)
         }
         if isIdle { idle.continuation.finish() }
         if mustWake { wake() }
