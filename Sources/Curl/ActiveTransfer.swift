@@ -15,6 +15,8 @@ final class ActiveTransfer {
     /// Why we end the transfer, when it is not libcurl that does.
     private(set) var cause: CurlError.Code?
     var lastActivity: ContinuousClock.Instant
+    /// For how long nobody could look at the transfer, which counts for no timeout.
+    private var excused = Duration.zero
     private(set) var head: ResponseHead?
     private(set) var bytesReceived: Int64 = 0
     private var headParser: HeadParser
@@ -29,6 +31,7 @@ final class ActiveTransfer {
     /// The numbers of a request that are still needed while it runs.
     struct Bounds {
         let startedAt: ContinuousClock.Instant
+        let connectTimeout: Duration
         let inactivityTimeout: Duration
         let totalTimeout: Duration?
         let bodyBytesMax: Int64
@@ -59,6 +62,7 @@ final class ActiveTransfer {
         lastActivity = now
         bounds = Bounds(
             startedAt: now,
+            connectTimeout: request.connectTimeout,
             inactivityTimeout: request.inactivityTimeout,
             totalTimeout: request.totalTimeout,
             bodyBytesMax: request.bodyBytesMax,
@@ -74,7 +78,7 @@ final class ActiveTransfer {
 
     /// Which time has run out, if any.
     func timeout(at now: ContinuousClock.Instant) -> CurlError.Timeout? {
-        if let total = bounds.totalTimeout, bounds.startedAt + total <= now { return .total }
+        if let totalDeadline, totalDeadline <= now { return .total }
         if firstByte.isOverdue(at: now) { return .firstByte }
         return lastActivity + bounds.inactivityTimeout <= now ? .inactivity : nil
     }
@@ -82,8 +86,26 @@ final class ActiveTransfer {
     /// When a time would next run out if nothing happened, or may have begun to run.
     func deadline(at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         var deadline = lastActivity + bounds.inactivityTimeout
-        if let total = bounds.totalTimeout { deadline = min(deadline, bounds.startedAt + total) }
+        if let totalDeadline { deadline = min(deadline, totalDeadline) }
         return firstByte.deadline(at: now).map { min(deadline, $0) } ?? deadline
+    }
+
+    private var totalDeadline: ContinuousClock.Instant? {
+        bounds.totalTimeout.map { bounds.startedAt + $0 + excused }
+    }
+
+    /// Takes a time out of all timeouts in which nobody could look at the transfer.
+    func excuse(_ gap: Duration, at now: ContinuousClock.Instant) {
+        excused += gap
+        // A pause that a rate demands ends later anyway.
+        lastActivity = max(lastActivity, min(now, lastActivity + gap))
+        firstByte.excuse(gap, at: now)
+        guard firstByte.requestStart == nil else { return }
+        do throws(CurlError) {
+            try easy.set(connectTimeout: bounds.connectTimeout + excused)
+        } catch {
+            // It then has the time that it had.
+        }
     }
 
     /// Whether streams of a response with this version may rest; see ``CurlRequest/HTTPVersion``.

@@ -18,6 +18,9 @@ import EventLoop
     private var idleHandles: [EasyHandle] = []
     private var wakeup: (timer: EventLoop.Timer, instant: ContinuousClock.Instant)?
     private var curlDeadline: ContinuousClock.Instant?
+    private var turns = TurnWatch(at: .now)
+    /// Takes a turn now and then while there are transfers.
+    private var turnTimer: EventLoop.Timer?
     private var isStopped = false
 
     /// Handles kept for the next transfers; each is some 6 KiB, making one costs microseconds.
@@ -44,6 +47,7 @@ import EventLoop
     // MARK: Verbs
 
     func start(_ id: UInt64, _ request: CurlRequest, sink: any CurlSink) {
+        watchTurns()
         do throws(CurlError) {
             guard transfers.count < transfersMax else { throw CurlError(.tooManyTransfers) }
             let url = try request.validated()
@@ -98,6 +102,31 @@ import EventLoop
         idleHandles = []
         unsafe curl_multi_cleanup(multi)
         if let wakeup { loop.cancel(wakeup.timer) }
+        if let turnTimer { loop.cancel(turnTimer) }
+    }
+
+    // MARK: Turns
+
+    private func watchTurns() {
+        guard turnTimer == nil else { return catchUp() }
+        turns = TurnWatch(at: .now)
+        scheduleTurn()
+    }
+
+    private func scheduleTurn() {
+        turnTimer = loop.schedule(after: TurnWatch.interval) { [unowned self] in
+            catchUp()
+            turnTimer = nil
+            if !transfers.isEmpty { scheduleTurn() }
+        }
+    }
+
+    /// Excuses all transfers for the time in which nobody could look at them; before any of them
+    /// is judged, and before libcurl, which counts for itself how long connecting takes.
+    private func catchUp() {
+        let now = ContinuousClock.now
+        guard let gap = turns.turn(at: now) else { return }
+        for transfer in transfers.values { transfer.excuse(gap, at: now) }
     }
 
     // MARK: libcurl's wishes
@@ -155,6 +184,7 @@ import EventLoop
 
     /// `CURL_SOCKET_BAD` is also `CURL_SOCKET_TIMEOUT`.
     private func act(_ socket: curl_socket_t, _ mask: Int32) {
+        catchUp()
         var running: Int32 = 0
         unsafe curl_multi_socket_action(multi, socket, mask, &running)
         var waiting: Int32 = 0
@@ -215,6 +245,7 @@ import EventLoop
 
     /// Bytes move the deadline without touching the timer: looking again here is far cheaper.
     private func checkTimeout(_ id: UInt64) {
+        catchUp()
         guard let transfer = transfers[id] else { return }
         guard let timeout = transfer.timeout(at: .now) else { return arm(transfer) }
         end(transfer, nil, reason: .timedOut(timeout))
