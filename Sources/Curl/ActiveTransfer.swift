@@ -17,6 +17,8 @@ final class ActiveTransfer {
     var lastActivity: ContinuousClock.Instant
     /// For how long nobody could look at the transfer, which counts for no timeout.
     private var excused = Duration.zero
+    /// How long it took to find its host's addresses, before libcurl began.
+    let lookupTime: Duration
     private(set) var head: ResponseHead?
     private(set) var bytesReceived: Int64 = 0
     private var headParser: HeadParser
@@ -46,12 +48,14 @@ final class ActiveTransfer {
     ///   - easy: configured by the caller.
     ///   - sink: where the response goes.
     ///   - debtors: where the transfer enters itself when it must pause.
+    ///   - start: when it was asked for, which may be before its host's addresses were known.
     init(
         id: UInt64,
         request: CurlRequest,
         easy: EasyHandle,
         sink: any CurlSink,
-        debtors: Debtors
+        debtors: Debtors,
+        since start: ContinuousClock.Instant
     ) {
         self.id = id
         self.easy = easy
@@ -59,9 +63,10 @@ final class ActiveTransfer {
         egress = request.egress
         bodySource = request.bodySource
         let now = ContinuousClock.now
-        lastActivity = now
+        lastActivity = start
+        lookupTime = now - start
         bounds = Bounds(
-            startedAt: now,
+            startedAt: start,
             connectTimeout: request.connectTimeout,
             inactivityTimeout: request.inactivityTimeout,
             totalTimeout: request.totalTimeout,
@@ -102,7 +107,7 @@ final class ActiveTransfer {
         firstByte.excuse(gap, at: now)
         guard firstByte.requestStart == nil else { return }
         do throws(CurlError) {
-            try easy.set(connectTimeout: bounds.connectTimeout + excused)
+            try easy.set(connectTimeout: bounds.connectTimeout - lookupTime + excused)
         } catch {
             // It then has the time that it had.
         }

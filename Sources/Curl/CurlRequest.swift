@@ -1,3 +1,5 @@
+package import Foundation
+
 /// What one transfer asks of an origin, and the bounds it has to keep.
 package struct CurlRequest: Sendable {
     /// Which HTTP versions a transfer may use.
@@ -62,6 +64,8 @@ package struct CurlRequest: Sendable {
     ///
     /// For a request that follows one that failed: what was known may be why.
     package var resolvesAnew = false
+    /// Whose names take turns with those of others, such as a tenant; those without one share turns.
+    package var nameGroup: UUID?
     /// Decides which addresses the transfer may reach.
     package var egress: EgressGuard
 

@@ -51,7 +51,6 @@ extension EasyHandle {
         try configure(request.tls, certificateFile: certificateFile)
         try set(CURLOPT_URL, url.absoluteString)
         try set(connectTimeout: request.connectTimeout)
-        if request.resolvesAnew { try set(CURLOPT_DNS_CACHE_TIMEOUT, 0) }
         if request.bodyBytesMax < .max {
             try set(CURLOPT_MAXFILESIZE_LARGE, offset: request.bodyBytesMax)
         }

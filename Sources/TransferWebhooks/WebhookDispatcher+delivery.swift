@@ -102,7 +102,7 @@ extension WebhookDispatcher {
         guard let message = await message(parcel, of: claim.subscription, to: claim.endpoint) else {
             return .notSent
         }
-        let sent = await sender.send(message, to: claim.endpoint)
+        let sent = await sender.send(message, to: claim.endpoint, of: claim.tenant)
         if sent.outcome != .abandoned {
             state.withLock { $0.slots.took(sent.duration, claim.subscription) }
         }
