@@ -331,6 +331,7 @@ CREATE TABLE outcome (
     bytes_sent bigint NOT NULL DEFAULT 0,
     response_body bytea,
     part_fence bigint,
+    result_gone_at timestamp with time zone,
     CONSTRAINT outcome_check CHECK (((state = 'completed'::task_state) = (is_length_verified IS NOT NULL))),
     CONSTRAINT outcome_failure_check CHECK (
 CASE state

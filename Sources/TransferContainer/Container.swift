@@ -73,6 +73,24 @@ package final class Container: Sendable {
         return descriptor
     }
 
+    /// The size of a plain file; nil when there is none at that place.
+    package func size(of place: Place) throws(StorageError) -> Int64? {
+        do throws(StorageError) {
+            return try withDirectory(place.directory) { directory throws(StorageError) in
+                var status = stat()
+                guard fstatat(directory, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+                    guard errno == ENOENT else {
+                        throw StorageError(operation: "fstatat", errno: errno)
+                    }
+                    return nil
+                }
+                return status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : nil
+            }
+        } catch  where [ENOENT, ENOTDIR, ELOOP].contains(error.errno) {
+            return nil
+        }
+    }
+
     /// Opens or creates a file that is written bit by bit, and the directories above it as needed.
     package func openToAppend(at place: Place) throws(StorageError) -> Int32 {
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK

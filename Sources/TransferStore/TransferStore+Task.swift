@@ -147,7 +147,10 @@ extension TransferStore {
     }
 
     /// The state of a task `t` with what ``joinPlaces`` has found of it.
-    private static let selectState: Query = """
+    private static let selectState: Query = "\(stateOfPlaces) AS state"
+
+    /// As text, of a task with what ``joinPlaces`` has found of it.
+    static let stateOfPlaces: Query = """
         CASE
             WHEN o.task_id IS NOT NULL THEN o.state::text
             WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'
@@ -155,10 +158,10 @@ extension TransferStore {
             WHEN d.task_id IS NOT NULL THEN (\(state(ofDelayed: "d")))::text
             WHEN h.task_id IS NOT NULL THEN 'suspended'
             ELSE 'queued'
-        END AS state
+        END
         """
 
-    private static let joinPlaces: Query = """
+    static let joinPlaces: Query = """
         LEFT JOIN outcome o ON o.task_id = t.id
         LEFT JOIN publication p ON p.task_id = t.id
         LEFT JOIN attempt a ON a.task_id = t.id
@@ -187,7 +190,7 @@ extension TransferStore {
             coalesce(o.failure, d.failure,
                 CASE WHEN q.question = 'authentication' THEN q.failure END) AS failure,
             o.http_status, o.content_type, o.etag, o.is_length_verified, o.suggested_file_name,
-            o.part_fence, o.finished_at, s.result_retention_ms
+            o.part_fence, o.result_gone_at, o.finished_at, s.result_retention_ms
         FROM task t
         JOIN session s ON s.id = t.session_id
         \(joinPlaces)
@@ -239,6 +242,7 @@ extension TransferTask {
             failure: try row.failure("failure"),
             result: try TransferResult(outcome: row, bytesReceived: bytesReceived),
             part: try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:)),
+            resultGoneAt: try row.decodeIfPresent("result_gone_at"),
             createdAt: try row.decode("created_at"),
             finishedAt: finishedAt,
             expiresAt: finishedAt.map { $0 + Double(retentionMS) / 1000 }
