@@ -40,7 +40,16 @@ package final class FaultProxy: Sendable {
     ///   - originPort: the port on 127.0.0.1 that gets every connection.
     ///   - plan: what happens to each.
     /// - Throws: ``ListenError`` or `EventLoopError` when the process has no descriptor or thread.
-    package init(to originPort: UInt16, _ plan: @escaping Plan) throws {
+    package convenience init(to originPort: UInt16, _ plan: @escaping Plan) throws {
+        try self.init(plan) { Loopback.connect(originPort) }
+    }
+
+    /// The same in front of a server that listens on a Unix socket.
+    package convenience init(toSocket path: String, _ plan: @escaping Plan) throws {
+        try self.init(plan) { Loopback.connect(path) }
+    }
+
+    private init(_ plan: @escaping Plan, _ connect: @escaping @Sendable () -> Int32) throws {
         let listener = try Loopback.listen()
         port = listener.port
         do {
@@ -52,7 +61,7 @@ package final class FaultProxy: Sendable {
         board = FaultProxyBoard(
             loop: loop,
             listener: listener.descriptor,
-            originPort: originPort,
+            connect: connect,
             plan: plan
         )
         loop.execute { [board] in board.start() }
@@ -67,6 +76,9 @@ package final class FaultProxy: Sendable {
 
     /// What was passed on so far.
     package var counts: Counts { board.counts.withLock { $0 } }
+
+    /// Ends all connections there are with a reset; further ones are accepted.
+    package func breakConnections() { loop.execute { [board] in board.breakConnections() } }
 
     /// Ends all connections and stops listening; a second call does nothing.
     package func stop() {
@@ -83,15 +95,21 @@ final class FaultProxyBoard: @unchecked Sendable {
     let loop: EventLoop
     let counts = Mutex(FaultProxy.Counts())
     private let listener: Int32
-    private let originPort: UInt16
+    /// Gives a socket that connects to the origin, or -1.
+    private let connect: @Sendable () -> Int32
     private let plan: FaultProxy.Plan
     private var connections: [Int: FaultConnection] = [:]
     private var isStopped = false
 
-    init(loop: EventLoop, listener: Int32, originPort: UInt16, plan: @escaping FaultProxy.Plan) {
+    init(
+        loop: EventLoop,
+        listener: Int32,
+        connect: @escaping @Sendable () -> Int32,
+        plan: @escaping FaultProxy.Plan
+    ) {
         self.loop = loop
         self.listener = listener
-        self.originPort = originPort
+        self.connect = connect
         self.plan = plan
     }
 
@@ -108,6 +126,10 @@ final class FaultProxyBoard: @unchecked Sendable {
         isStopped = true
         loop.deregister(listener)
         close(listener)
+        breakConnections()
+    }
+
+    func breakConnections() {
         for connection in connections.values { connection.abort() }
     }
 
@@ -128,7 +150,7 @@ final class FaultProxyBoard: @unchecked Sendable {
                 counts.connections += 1
                 return counts.connections
             }
-            let origin = Loopback.connect(originPort)
+            let origin = connect()
             guard origin >= 0 else {
                 Loopback.reset(client)
                 continue

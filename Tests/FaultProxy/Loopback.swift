@@ -58,6 +58,27 @@ enum Loopback {
         return descriptor
     }
 
+    /// A socket that connects to the Unix socket at `path`, or -1; that happens at once or not at all.
+    static func connect(_ path: String) -> Int32 {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return -1 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { return -1 }
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                Glibc.connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard code == 0 else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+
     /// Closes with RST instead of FIN.
     static func reset(_ descriptor: Int32) {
         var linger = linger(l_onoff: 1, l_linger: 0)

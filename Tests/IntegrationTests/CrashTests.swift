@@ -81,6 +81,7 @@ import TransferWire
         #expect(try directory.holdsOnlyResults(names))
         #expect(await second.terminate() == 0)
         #expect(!directory.isAlive(database))
+        #expect(try await directory.verify().status == 0)
         // Each event reached the subscriber, for the first time in order. What was sent shortly before
         // the kill may come again, with the same bytes under the same identifier.
         let messages = receiver.received()
@@ -138,6 +139,7 @@ import TransferWire
         #expect(events.count { $0.type == "task.resumed_at_offset" } == ids.count)
         #expect(try directory.holdsOnlyResults(ids))
         #expect(await second.terminate() == 0)
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func onlyGapsAreFetchedAfterAKillOfSeveralConnections() async throws {
@@ -178,6 +180,7 @@ import TransferWire
         #expect(try #require(attempts.items.last?.resumedAtOffset) >= told)
         #expect(try directory.holdsOnlyResults([id]))
         #expect(await second.terminate() == 0)
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func aServiceThatIsAskedToStopHandsItsWorkToTheNextStart() async throws {
@@ -210,6 +213,7 @@ import TransferWire
         _ = try await client.submit([origin.url("/file")], to: "s")
         try await finished(receiver, generations: 2)
         #expect(await second.terminate() == 0)
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func aKilledDatabaseIsSaidAndSurvived() async throws {
@@ -256,5 +260,6 @@ import TransferWire
         }
         #expect(try directory.holdsOnlyResults(ids))
         #expect(await service.terminate() == 0)
+        #expect(try await directory.verify().status == 0)
     }
 }

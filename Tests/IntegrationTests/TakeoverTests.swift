@@ -127,6 +127,7 @@ import TransferWire
             #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
         }
         for service in [second, front] { #expect(await service.terminate() == 0) }
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func aWorkerThatOnlySleptPublishesNothing() async throws {
@@ -171,6 +172,7 @@ import TransferWire
         let files = try directory.files()
         for service in [sleeper, second, front] { #expect(await service.terminate() == 0) }
         #expect(try directory.files() == files)
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func aWorkerThatIsAskedToStopLeavesItsWorkToAnotherAtOnce() async throws {
@@ -208,6 +210,7 @@ import TransferWire
             #expect(task.attempt == 1)
         }
         for service in [second, front] { #expect(await service.terminate() == 0) }
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func aStoppingInstanceSaysSoUntilItHasEnded() async throws {
@@ -262,6 +265,7 @@ import TransferWire
         try await work.check(directory)
         for index in 0..<6 { #expect(origin.log.now.requests(at: "/\(index)").count == 1) }
         for service in [worker, next] { #expect(await service.terminate() == 0) }
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func nothingIsLostWhenTheDatabaseIsStoppedAtOnceUnderLoad() async throws {
@@ -290,6 +294,7 @@ import TransferWire
         }
         try await work.check(directory)
         for service in [first, second, front] { #expect(await service.terminate() == 0) }
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func theCapOnConnectionsToAHostIsThatOfAllInstancesTogether() async throws {
@@ -308,5 +313,6 @@ import TransferWire
         try await work.check(directory)
         #expect(origin.log.now.requestsOpenPeak == 3)
         for service in [first, second, front] { #expect(await service.terminate() == 0) }
+        #expect(try await directory.verify().status == 0)
     }
 }

@@ -1,17 +1,24 @@
-import Curl
+package import Curl
 import Foundation
-import TransferWire
+package import TransferWire
 
 /// Speaks to a running service over HTTP.
-final class APIClient: Sendable {
+package final class APIClient: Sendable {
     /// The longest answer read.
     private static let bodyMax = 16 << 20
 
     private let address: String
     private let key: String
     private let curl: CurlLoop
+    private let timeout: Duration?
 
-    init(_ service: ServiceProcess, key: String) throws {
+    /// - Parameters:
+    ///   - service: who is spoken to.
+    ///   - key: an API key.
+    ///   - timeout: how long an answer may take as a whole; nil for any time.
+    /// - Throws: when there is no thread for it.
+    package init(_ service: ServiceProcess, key: String, timeout: Duration? = nil) throws {
+        self.timeout = timeout
         address = "http://\(service.announcement.host):\(service.announcement.port)"
         self.key = key
         curl = try CurlLoop(name: "api-client")
@@ -20,7 +27,7 @@ final class APIClient: Sendable {
     deinit { curl.stop() }
 
     /// Sends a request and gives back whatever was answered.
-    func send(
+    package func send(
         _ method: String,
         _ path: String,
         _ body: String? = nil,
@@ -34,25 +41,27 @@ final class APIClient: Sendable {
             egress: EgressGuard { _ in true }
         )
         request.isReplayable = false
+        request.totalTimeout = timeout
         if let idempotencyKey { request.headers.append(("Idempotency-Key", idempotencyKey)) }
         let response = try await curl.fetch(request, bodyMax: Self.bodyMax)
         return (response.head.status, response.head, response.body)
     }
 
     /// The status of an answer, nil when there is none.
-    func status(_ method: String, _ path: String, _ body: String? = nil) async -> Int? {
+    package func status(_ method: String, _ path: String, _ body: String? = nil) async -> Int? {
         try? await send(method, path, body).status
     }
 
     /// The answer to a request, as a wire type.
-    func get<Value: Decodable>(_ path: String, as type: Value.Type = Value.self) async throws
-        -> Value
-    {
+    package func get<Value: Decodable>(
+        _ path: String,
+        as type: Value.Type = Value.self
+    ) async throws -> Value {
         try JSONDecoder().decode(type, from: Data(try await send("GET", path).body))
     }
 
     /// All events of a session, page by page.
-    func events(of session: String) async throws -> [EventMessage] {
+    package func events(of session: String) async throws -> [EventMessage] {
         var events: [EventMessage] = []
         while true {
             let page: EventPage = try await get(
@@ -66,14 +75,14 @@ final class APIClient: Sendable {
     /// Submits a download of each URL.
     ///
     /// - Returns: their identifiers.
-    func submit(_ urls: [String], to session: String) async throws -> [String] {
+    package func submit(_ urls: [String], to session: String) async throws -> [String] {
         try await submit(tasks: urls.map { #"{"url":"\#($0)"}"# }, to: session)
     }
 
     /// Submits a download of each URL, every other one with a destination: `d1`, `d3` and so on.
     ///
     /// - Returns: their identifiers, and how the name of the file of each begins.
-    func submitNamingEveryOther(
+    package func submitNamingEveryOther(
         _ urls: [String],
         to session: String
     ) async throws -> (ids: [String], names: [String]) {

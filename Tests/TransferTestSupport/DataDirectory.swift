@@ -1,17 +1,16 @@
 import Foundation
-import Glibc
-import TransferTestSupport
+package import Glibc
 
 /// A data directory of one test, with the private cluster that the program makes in it.
-final class DataDirectory: Sendable {
+package final class DataDirectory: Sendable {
     /// Made by the program.
-    let path: String
+    package let path: String
     private let folder: TestFolder
 
     /// The options that lead a command here.
-    var options: [String] { ["--data-directory", path, "--resources", Program.root] }
+    package var options: [String] { ["--data-directory", path, "--resources", Program.root] }
 
-    init() throws {
+    package init() throws {
         folder = try TestFolder("integration")
         path = "\(folder.path)/data"
     }
@@ -24,7 +23,7 @@ final class DataDirectory: Sendable {
     /// Writes a resolv.conf(5) that names one server.
     ///
     /// - Returns: the path of the file.
-    func resolver(_ server: NameServer) throws -> String {
+    package func resolver(_ server: NameServer) throws -> String {
         let file = "\(folder.path)/resolver"
         let text = "nameserver \(server.address)\noptions timeout:5 attempts:1\n"
         try text.write(toFile: file, atomically: true, encoding: .utf8)
@@ -32,28 +31,35 @@ final class DataDirectory: Sendable {
     }
 
     /// The process of the cluster's server, as its own file names it.
-    var databaseServer: pid_t? {
+    package var databaseServer: pid_t? {
         let file = "\(path)/postgres/postmaster.pid"
         let text = try? String(contentsOfFile: file, encoding: .utf8)
         return text?.split(separator: "\n").first.flatMap { pid_t($0) }
     }
 
     /// Whether that number is the server of this directory and not somebody else's.
-    func isAlive(_ server: pid_t) -> Bool {
+    package func isAlive(_ server: pid_t) -> Bool {
         let place = try? FileManager.default.destinationOfSymbolicLink(
             atPath: "/proc/\(server)/cwd"
         )
         return place == "\(path)/postgres"
     }
 
+    /// What `transferd verify` says of it once its services have stopped.
+    ///
+    /// - Returns: its exit status, and the first finding or else the summary.
+    package func verify() async throws -> (status: Int32, output: String) {
+        try await Program.run(["verify", "--json"] + options)
+    }
+
     /// The key that the first start makes.
-    func apiKey() throws -> String {
+    package func apiKey() throws -> String {
         try String(contentsOfFile: "\(path)/api-key", encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
     /// Where the next process writes what it logs.
-    func log() throws -> String {
+    package func log() throws -> String {
         let folder = "\(folder.path)/log"
         try FileManager.default.createDirectory(
             atPath: folder,
@@ -63,7 +69,7 @@ final class DataDirectory: Sendable {
     }
 
     /// The files beneath the containers, by path: their inode and when they were changed.
-    func files() throws -> [String: [String]] {
+    package func files() throws -> [String: [String]] {
         let files = FileManager.default
         let root = "\(path)/containers"
         let all = files.enumerator(atPath: root)?.allObjects ?? []
@@ -81,7 +87,7 @@ final class DataDirectory: Sendable {
     /// Whether there is one file, whole or not, of each of these names and no other.
     ///
     /// A name is a task's identifier, or its destination.
-    func holdsOneFile(each names: [String]) throws -> Bool {
+    package func holdsOneFile(each names: [String]) throws -> Bool {
         let found = try files().keys.compactMap { $0.split(separator: "/").last }
         return found.count == names.count
             && names.allSatisfy { name in
@@ -90,7 +96,7 @@ final class DataDirectory: Sendable {
     }
 
     /// The same, and what has a destination is there.
-    func holdsOnlyResults(_ names: [String]) throws -> Bool {
+    package func holdsOnlyResults(_ names: [String]) throws -> Bool {
         try holdsOneFile(each: names) && !files().keys.contains { $0.hasSuffix(".part") }
     }
 }

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Glibc
 import Synchronization
 
@@ -6,11 +6,11 @@ import Synchronization
 ///
 /// Not Foundation's: that one takes a process for running as long as any descendant of it does,
 /// such as a database that survives the service that started it.
-final class ChildProcess: Sendable {
+package final class ChildProcess: Sendable {
     /// The system refused to start it.
-    struct SpawnError: Error {
-        let program: String
-        let code: Int32
+    package struct SpawnError: Error {
+        package let program: String
+        package let code: Int32
     }
 
     private struct State {
@@ -18,13 +18,13 @@ final class ChildProcess: Sendable {
         var waiters: [CheckedContinuation<Int32, Never>] = []
     }
 
-    let pid: pid_t
+    package let pid: pid_t
     /// What it prints.
-    let output: FileHandle
+    package let output: FileHandle
     private let state = Mutex(State())
 
     /// Starts `program`, whose standard error begins the file `log` anew.
-    init(
+    package init(
         _ program: String,
         _ arguments: [String],
         environment: [String: String],
@@ -58,7 +58,7 @@ final class ChildProcess: Sendable {
     /// Waits for its end.
     ///
     /// - Returns: its exit status, or 128 and the number of the signal that killed it.
-    func status() async -> Int32 {
+    package func status() async -> Int32 {
         await withCheckedContinuation { continuation in
             let status = state.withLock { state in
                 if state.status == nil { state.waiters.append(continuation) }
@@ -69,7 +69,7 @@ final class ChildProcess: Sendable {
     }
 
     /// Sends a signal unless it has ended.
-    func signal(_ signal: Int32) {
+    package func signal(_ signal: Int32) {
         // Under the lock, so that a number is not meant that belongs to somebody else by now.
         state.withLock { state in
             if state.status == nil { kill(pid, signal) }
@@ -77,7 +77,7 @@ final class ChildProcess: Sendable {
     }
 
     /// The next bytes that it prints up to the end of a line; nil at the end of its output.
-    func line() async -> Data? {
+    package func line() async -> Data? {
         let (lines, continuation) = AsyncStream<Data>.makeStream()
         Thread.detachNewThread { [output] in
             var line = Data()

@@ -1,13 +1,13 @@
 import Foundation
 
 /// The program `transferd` that was built with these tests.
-enum Program {
+package enum Program {
     /// The root of this checkout, which holds the migrations and the API's description.
-    static let root = URL(filePath: #filePath).deletingLastPathComponent()
+    package static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(components: "..", "..").standardized.path
 
     /// Beside the executable of the tests, unless `TRANSFERD_BINARY` says otherwise.
-    static let path: String = {
+    package static let path: String = {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["TRANSFERD_BINARY"] { return path }
         let tests = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -15,7 +15,7 @@ enum Program {
     }()
 
     /// That of these tests without any setting of the machine.
-    static var environment: [String: String] {
+    package static var environment: [String: String] {
         ProcessInfo.processInfo.environment.filter {
             $0.key != "DATABASE_URL" && !$0.key.hasPrefix("TRANSFERD_")
                 && !$0.key.hasPrefix("PG")
@@ -25,7 +25,7 @@ enum Program {
     /// Starts it without any setting of the machine.
     ///
     /// `resolver` is a file to be its resolv.conf(5), which no other process sees.
-    static func start(
+    package static func start(
         _ arguments: [String],
         log: String,
         resolver: String? = nil
@@ -45,7 +45,7 @@ enum Program {
     /// Runs it to its end.
     ///
     /// - Returns: its exit status and the first that it printed.
-    static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
+    package static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         let process = try start(arguments, log: "/dev/null")
         let output = await process.line() ?? Data()
         return (await process.status(), String(decoding: output, as: UTF8.self))

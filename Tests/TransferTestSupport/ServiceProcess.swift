@@ -1,23 +1,22 @@
 import Foundation
 import Glibc
-import TransferTestSupport
 
 /// The built program, running as its users run it.
-final class ServiceProcess: Sendable {
+package final class ServiceProcess: Sendable {
     /// The line that the service prints when it listens.
-    struct Announcement: Decodable {
-        let event: String
-        let host: String
-        let port: Int
-        let pid: Int32
+    package struct Announcement: Decodable {
+        package let event: String
+        package let host: String
+        package let port: Int
+        package let pid: Int32
     }
 
     /// The program ended before it said where it listens.
-    struct NotStarted: Error, CustomStringConvertible {
-        let description: String
+    package struct NotStarted: Error, CustomStringConvertible {
+        package let description: String
     }
 
-    let announcement: Announcement
+    package let announcement: Announcement
     private let process: ChildProcess
     /// Whose end is that of the database, too.
     private let directory: DataDirectory
@@ -28,7 +27,7 @@ final class ServiceProcess: Sendable {
     /// or to a file of the directory.
     ///
     /// - Throws: ``NotStarted`` when it ends before.
-    init(
+    package init(
         in directory: DataDirectory,
         _ options: [String] = [],
         nameServer: NameServer? = nil,
@@ -55,17 +54,17 @@ final class ServiceProcess: Sendable {
     deinit { process.signal(SIGKILL) }
 
     /// The threads that it has now.
-    func threadCount() throws -> Int {
+    package func threadCount() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
     }
 
     /// Has it do nothing at all, as on a machine that was suspended, until ``resume()``.
-    func pause() { process.signal(SIGSTOP) }
+    package func pause() { process.signal(SIGSTOP) }
 
-    func resume() { process.signal(SIGCONT) }
+    package func resume() { process.signal(SIGCONT) }
 
     /// Ends it without warning.
-    func killNow() async -> Int32 {
+    package func killNow() async -> Int32 {
         process.signal(SIGKILL)
         return await process.status()
     }
@@ -73,7 +72,7 @@ final class ServiceProcess: Sendable {
     /// Asks it to end, and waits until it has.
     ///
     /// - Returns: its exit status.
-    func terminate() async -> Int32 {
+    package func terminate() async -> Int32 {
         process.signal(SIGTERM)
         return await process.status()
     }
