@@ -1,12 +1,12 @@
 import Synchronization
 import TransferTestSupport
 
-/// Subscribers on one port that answer as a storm has planned and that can be away for a while.
+/// Subscribers on one port that answer as a plan says and that can be away for a while.
 final class UnsteadyReceiver: Sendable {
     private struct State {
         var origin: LoopbackOrigin?
         /// What each path still answers otherwise than with 204.
-        var answers: [String: [Storm.Answer]] = [:]
+        var answers: [String: [ReceiverAnswer]] = [:]
         /// Opens when late answers are due.
         var gate = OriginGate()
         var messages: [String: [ArrivedMessage]] = [:]
@@ -26,7 +26,7 @@ final class UnsteadyReceiver: Sendable {
     /// Opens a path.
     ///
     /// - Returns: the URL to subscribe with.
-    func open(_ path: String, _ answers: [Storm.Answer]) -> String {
+    func open(_ path: String, _ answers: [ReceiverAnswer]) -> String {
         state.withLock { state in
             state.answers[path] = answers
             state.messages[path] = []

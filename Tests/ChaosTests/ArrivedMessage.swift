@@ -1,5 +1,6 @@
 import Foundation
 import TransferTestSupport
+import TransferWebhooks
 import TransferWire
 
 /// A message as it reached a subscriber, with what it tells.
@@ -12,8 +13,9 @@ struct ArrivedMessage: Sendable {
     let isBatch: Bool
     /// Whether it was answered with 2xx, as far as the subscriber knows.
     let isTaken: Bool
+    private let arrivedAt = Date()
 
-    init(_ request: OriginRequest, _ answer: Storm.Answer) {
+    init(_ request: OriginRequest, _ answer: ReceiverAnswer) {
         id = request["webhook-id"] ?? ""
         headers = request.headers
         body = request.body
@@ -29,4 +31,14 @@ struct ArrivedMessage: Sendable {
     }
 
     var session: String { events.first?.data.sessionIdentifier ?? "" }
+
+    /// Whether its signature is that of a receiver's secret.
+    func isSigned(_ verifier: WebhookVerifier) -> Bool {
+        do {
+            try verifier.verify(headers: headers, body: body, now: arrivedAt)
+            return true
+        } catch {
+            return false
+        }
+    }
 }
