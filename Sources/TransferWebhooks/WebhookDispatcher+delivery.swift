@@ -318,8 +318,10 @@ extension WebhookDispatcher {
         }
     }
 
+    /// Gives a pair back, for as long as its lease lasts that nobody else could end: a store that was
+    /// away for a moment must not hold it up for a minute.
     func release(_ held: HeldClaim) async {
-        _ = await record(until: .now, whenStale: false) { [store] () throws(StoreError) in
+        _ = await record(until: held.expiresAt, whenStale: false) { [store] () throws(StoreError) in
             try await store.releaseDelivery(held.claim)
         }
     }

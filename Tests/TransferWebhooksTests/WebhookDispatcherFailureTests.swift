@@ -92,15 +92,7 @@ struct WebhookDispatcherFailureTests {
         try await aside.executeScript("BEGIN; LOCK TABLE delivery_log IN ACCESS EXCLUSIVE MODE")
         try await fixture.withDispatcher(schedule: patient) { _ in
             try await eventually("the question is refused") {
-                try await fixture.count(
-                    """
-                    SELECT count(*) AS count FROM (
-                        SELECT pg_cancel_backend(pid) FROM pg_stat_activity
-                        WHERE application_name = \(TestDatabase.current.schema)
-                            AND wait_event_type = 'Lock' AND query LIKE '%died_at IS NOT NULL%'
-                    ) c
-                    """
-                ) > 0
+                try await fixture.count(Self.cancelWaiting(for: "%died_at IS NOT NULL%")) > 0
             }
             try await aside.executeScript("COMMIT")
             try await eventually("the end is delivered") {
@@ -109,6 +101,35 @@ struct WebhookDispatcherFailureTests {
         }
         #expect(try fixture.receiver.received().last?.event().type == "session.events_finished")
         #expect(try await fixture.settledDelivery().attempt == 0)
+    }
+
+    @Test func aStoreThatIsAwayForAMomentGetsBackWhatIsReleased() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe()
+        try await fixture.happen(1)
+        let aside = try await TestDatabase.current.connection()
+        try await aside.executeScript("BEGIN; SELECT 1 FROM session_progress FOR UPDATE")
+        try await fixture.withDispatcher { _ in
+            try await eventually("the release is refused") {
+                try await fixture.count(Self.cancelWaiting(for: "%session_progress%")) > 0
+            }
+            try await aside.executeScript("COMMIT")
+            // Long before its lease is over, which nobody would wait for.
+            try await eventually("the pair is idle") {
+                try await fixture.delivery().wait == nil
+            }
+        }
+    }
+
+    /// Cancels the store's statements like `pattern` that wait for a lock.
+    private static func cancelWaiting(for pattern: String) -> Query {
+        """
+        SELECT count(*) AS count FROM (
+            SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+            WHERE application_name = \(TestDatabase.current.schema)
+                AND wait_event_type = 'Lock' AND query LIKE \(pattern)
+        ) c
+        """
     }
 
     @Test func neverFollowsARedirect() async throws {
