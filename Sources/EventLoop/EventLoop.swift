@@ -305,8 +305,13 @@ extension EventLoop {
 
     fileprivate func confineToCurrentThread(name: String) {
         thread = pthread_self()
+        Self.prepareThread(name: name)
+    }
+
+    /// Names the calling thread and keeps signals from it.
+    static func prepareThread(name: String) {
         clinux_name_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
-        // Signals belong to the threads that wait for them, never to a loop.
+        // Signals belong to the threads that wait for them.
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)

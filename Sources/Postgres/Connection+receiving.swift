@@ -24,9 +24,8 @@ extension Connection {
 
     private func becameReady(_ readiness: EventLoop.Readiness) {
         switch state {
-        case .connecting: continueConnecting()
         case .open, .closing: receive()
-        case .closed: break
+        case .connecting, .closed: break
         }
     }
 
