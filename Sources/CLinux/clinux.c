@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <linux/openat2.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,3 +35,7 @@ int clinux_reserve(int descriptor, off_t length) {
 }
 
 void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+int clinux_spawn_close_from(void *spawn_file_actions, int lowest) {
+    return posix_spawn_file_actions_addclosefrom_np(spawn_file_actions, lowest);
+}

@@ -177,7 +177,7 @@ package final class Container: Sendable {
     /// Creates `path` from the top, one component beneath the other, each made durable in its
     /// parent: a file is not durable in a directory that is not.
     private func createDirectories(_ path: String) throws(StorageError) {
-        var parent = dup(root)
+        var parent = fcntl(root, F_DUPFD_CLOEXEC, 0)
         guard parent >= 0 else { throw StorageError(operation: "dup", errno: errno) }
         defer { close(parent) }
         for component in path.utf8.split(separator: UInt8(ascii: "/")) {

@@ -59,6 +59,16 @@ final class ServiceProcess: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
     }
 
+    var pid: pid_t { process.pid }
+
+    /// Sends a signal and does not wait.
+    func signal(_ signal: Int32) { process.signal(signal) }
+
+    /// Waits for its end.
+    ///
+    /// - Returns: its exit status.
+    func status() async -> Int32 { await process.status() }
+
     /// Has it do nothing at all, as on a machine that was suspended, until ``resume()``.
     func pause() { process.signal(SIGSTOP) }
 

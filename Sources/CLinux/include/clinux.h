@@ -35,4 +35,9 @@ uint32_t clinux_crc32c(uint32_t crc, const void *bytes, size_t count);
 /// The same by table alone, so that a test can compare the two.
 uint32_t clinux_crc32c_by_table(uint32_t crc, const void *bytes, size_t count);
 
+/// Has a child close every descriptor from `lowest` on, whatever opened it here and however.
+/// Returns an errno. posix_spawn_file_actions_addclosefrom_np(3). Untyped, for a header that names
+/// the type would make this module the home of others'.
+int clinux_spawn_close_from(void *spawn_file_actions, int lowest);
+
 #endif
