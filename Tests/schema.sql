@@ -619,6 +619,7 @@ CREATE TABLE worker (
     started_at timestamp with time zone NOT NULL DEFAULT now(),
     heartbeat_at timestamp with time zone NOT NULL DEFAULT now(),
     leases_shards boolean NOT NULL DEFAULT false,
+    schema_version integer NOT NULL DEFAULT 0,
     CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
 ) WITH (fillfactor=30, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 

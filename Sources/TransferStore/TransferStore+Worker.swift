@@ -17,6 +17,14 @@ package struct Holdings: Sendable {
     package let publications: [Publication]
 }
 
+/// How the database and those that share it are.
+package struct Vitals: Sendable {
+    /// Registered workers.
+    package let workers: Int
+    /// The oldest version that may run on the schema; nil for one that holds nothing new.
+    package let schemaFloor: Int?
+}
+
 extension TransferStore {
     /// Fences set aside for one takeover; more attempts than that wait for the next.
     private static let takeoverMax = 10_000
@@ -29,7 +37,8 @@ extension TransferStore {
     ) async throws(StoreError) -> Int32 {
         let rows = try await run(
             """
-            INSERT INTO worker (name, leases_shards) VALUES (\(name), \(leasesShards))
+            INSERT INTO worker (name, leases_shards, schema_version)
+            VALUES (\(name), \(leasesShards), \(Int32(clamping: settings.schemaVersion)))
             RETURNING incarnation
             """
         )
@@ -53,11 +62,22 @@ extension TransferStore {
         return rows.affectedCount == 1
     }
 
-    /// How many workers are registered; also the sign of life that health is judged by.
-    package func livingWorkers() async throws(StoreError) -> Int {
-        let rows = try await run("SELECT count(*) AS workers FROM worker")
+    /// What an instance looks at all the time; the answer is the sign of life that health is judged
+    /// by.
+    package func vitals() async throws(StoreError) -> Vitals {
+        let rows = try await run(
+            """
+            SELECT (SELECT count(*) FROM worker) AS workers,
+                (SELECT max(coalesce(runs_beside, number)) FROM schema_migration
+                    WHERE number > \(Int32(clamping: settings.schemaVersion))) AS schema_floor
+            """
+        )
         return try decoding { () throws(PostgresError) in
-            Int(try rows.first?.decode("workers", as: Int64.self) ?? 0)
+            guard let row = rows.first else { throw PostgresError(decoding: "no vitals") }
+            return Vitals(
+                workers: Int(try row.decode("workers", as: Int64.self)),
+                schemaFloor: try row.decodeIfPresent("schema_floor", as: Int32.self).map { Int($0) }
+            )
         }
     }
 

@@ -78,7 +78,7 @@ final class HealthMonitor: Service {
         var isFailing = false
         while !Task.isCancelled {
             do {
-                let workers = try await store.livingWorkers()
+                let workers = try await store.vitals().workers
                 state.withLock { state in
                     state.lastAnswer = .now
                     state.workers = workers

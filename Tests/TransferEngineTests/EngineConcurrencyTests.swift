@@ -120,7 +120,7 @@ import TransferTestSupport
         // Given back unharmed, so that the attempt does not count.
         #expect(waiting.allSatisfy { $0.attempt == 0 })
         #expect(fixture.files().isEmpty)
-        #expect(try await fixture.store.livingWorkers() == 0)
+        #expect(try await fixture.store.vitals().workers == 0)
         gate.open()
         try await fixture.withEngine { [ids] _ in
             for id in ids {
