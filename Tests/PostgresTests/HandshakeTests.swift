@@ -50,6 +50,7 @@ import TransferTestSupport
         let other = try await database.connection()
         let isAnswered = Mutex(false)
         let isAnsweredNow = { @Sendable in isAnswered.withLock { $0 } }
+        let answered = { @Sendable in isAnswered.withLock { $0 = true } }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 let opened = try await Connection.open(Self.configuration, on: database.loop)
@@ -60,7 +61,7 @@ import TransferTestSupport
             defer { try? end.close() }
             group.addTask {
                 _ = try await other.execute("SELECT 1 AS one")
-                isAnswered.withLock { $0 = true }
+                answered()
             }
             try await eventually("the other connection answers", within: .seconds(3)) {
                 isAnsweredNow()
