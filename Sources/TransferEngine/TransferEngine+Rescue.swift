@@ -25,7 +25,7 @@ extension TransferEngine {
     }
 
     private func rescueOnce() async throws(StoreError) {
-        let takeover = try await store.takeOver(
+        let takeover = try await lifeline.takeOver(
             silentFor: configuration.lease,
             identity: identity
         )

@@ -13,6 +13,8 @@ package import TransferStore
 /// rescue looks after workers that died. ``LeaseKeeper`` keeps this one alive to others.
 package struct TransferEngine: Service {
     let store: TransferStore
+    /// Apart from the load, for what must not wait behind it.
+    let lifeline: TransferStore
     let identity: WorkerIdentity
     let configuration: EngineConfiguration
     let claimer: Claimer
@@ -27,11 +29,13 @@ package struct TransferEngine: Service {
 
     /// Puts the parts together; nothing runs yet.
     ///
+    /// `lifeline` is the same store by other connections, nil for the same ones.
     /// `identity` is registered, `curl` is used for nothing else, `secrets` opens credentials, and
     /// `onEvents` is called after events were committed, to wake their delivery, and `onWork` after
     /// tasks became runnable, which other workers may have room for.
     package init(
         store: TransferStore,
+        lifeline: TransferStore? = nil,
         identity: WorkerIdentity,
         container: Container,
         curl: CurlLoop,
@@ -42,6 +46,7 @@ package struct TransferEngine: Service {
         onWork: @escaping @Sendable () -> Void = {}
     ) throws {
         self.store = store
+        self.lifeline = lifeline ?? store
         self.identity = identity
         self.configuration = configuration
         self.logger = logger

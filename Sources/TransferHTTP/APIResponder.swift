@@ -22,8 +22,13 @@ package struct APIResponder: HTTPResponder {
     let authenticator: Authenticator?
     let bodies: BodyBudget
     let logger: Logger
+    /// Whoever answers in its place from some moment on; nil for nobody.
+    var handover: APIHandover?
 
     package func respond(to request: Request, context: APIContext) async throws -> Response {
+        if let successor = handover?.successor {
+            return try await successor.respond(to: request, context: context)
+        }
         let start = ContinuousClock.now
         let requestID = UUID.version7().text
         var response: Response
@@ -55,7 +60,7 @@ package struct APIResponder: HTTPResponder {
         let path = request.uri.path
         var context = context
         if !OperationRoutes.paths.contains(path) {
-            guard let authenticator else { throw Problem.withoutAPI }
+            guard let authenticator else { throw handover?.refusal ?? Problem.withoutAPI }
             context.tenant = try await authenticator.tenant(of: request.headers)
         }
         guard let methods = table.methods(of: path) else { throw Problem(.unknownRoute) }

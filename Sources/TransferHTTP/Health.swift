@@ -25,6 +25,8 @@ package struct HealthReport: Sendable {
     /// What the instance does.
     package let roles: Set<InstanceRole>
     package let isDatabaseUp: Bool
+    /// Why it is not, in a few words without secrets.
+    package let databaseReason: String?
     package let signals: SignalStatus
     /// Registered and alive; nil while the database does not tell.
     package let workers: Int?
@@ -35,6 +37,7 @@ package struct HealthReport: Sendable {
         libcurl: HealthDocument.Library,
         roles: Set<InstanceRole>,
         isDatabaseUp: Bool,
+        databaseReason: String? = nil,
         signals: SignalStatus,
         workers: Int?,
         uptime: Duration
@@ -43,6 +46,7 @@ package struct HealthReport: Sendable {
         self.libcurl = libcurl
         self.roles = roles
         self.isDatabaseUp = isDatabaseUp
+        self.databaseReason = databaseReason
         self.signals = signals
         self.workers = workers
         self.uptime = uptime

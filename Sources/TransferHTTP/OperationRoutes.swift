@@ -42,7 +42,10 @@ struct OperationRoutes: Sendable {
             version: report.version,
             libcurl: report.libcurl,
             roles: InstanceRole.allCases.filter(report.roles.contains).map(\.rawValue),
-            database: HealthDocument.Component(status: status),
+            database: HealthDocument.Component(
+                status: status,
+                reason: report.databaseReason
+            ),
             signals: HealthDocument.Component(status: report.signals.rawValue),
             workers: report.workers,
             uptimeSeconds: Int(report.uptime.components.seconds)

@@ -1,14 +1,20 @@
 package import Hummingbird
 package import Logging
 
-/// The health routes alone, for an instance that does not answer clients: whoever watches
-/// containers needs a port.
+/// The health routes alone, for an instance that does not answer clients, or not yet: whoever
+/// watches containers needs a port.
 package struct ProbeAPI: Sendable {
     private let health: HealthSource
     private let logger: Logger
+    private let handover: APIHandover?
 
-    package init(health: HealthSource, logger: Logger) {
+    /// - Parameters:
+    ///   - health: what the routes answer.
+    ///   - handover: leads to the API once it has started; nil for an instance without it.
+    ///   - logger: gets a line for each request.
+    package init(health: HealthSource, handover: APIHandover? = nil, logger: Logger) {
         self.health = health
+        self.handover = handover
         self.logger = logger
     }
 
@@ -31,7 +37,8 @@ package struct ProbeAPI: Sendable {
             table: RouteTable(router.routes),
             authenticator: nil,
             bodies: BodyBudget(bytesMax: 0),
-            logger: logger
+            logger: logger,
+            handover: handover
         ).application(host: host, port: port, onServerRunning: onServerRunning)
     }
 }

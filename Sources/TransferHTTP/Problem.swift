@@ -49,6 +49,12 @@ struct Problem: Error, Sendable {
         oldestSequence = oldest
     }
 
+    /// A request to an instance that does not offer the API yet.
+    static let starting = Problem(
+        .unavailable,
+        "This instance has not started yet; it waits for its database or migrates it."
+    )
+
     /// A request to an instance that does not offer the API.
     static let withoutAPI = Problem(
         .unavailable,

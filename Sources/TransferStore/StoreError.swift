@@ -13,6 +13,14 @@ package enum StoreError: Error, Sendable {
     /// The database refused for a reason that is a defect of this program.
     case defect(PostgresError)
 
+    /// Why, in one short line without values, secrets or addresses: for operators.
+    package var reason: String {
+        switch self {
+        case .unavailable(let error), .defect(let error): error.reason
+        case .idempotencyKeyInUse, .quotaExceeded: description
+        }
+    }
+
     init(_ error: PostgresError) {
         self = error.isUnavailable || error.isRetryable ? .unavailable(error) : .defect(error)
     }

@@ -74,8 +74,13 @@ package struct HealthDocument: Codable, Sendable {
     package struct Component: Codable, Sendable {
         /// `pass`, `fail`, or `off` for what is not wanted.
         package let status: String
+        /// Why it fails, where that is known.
+        package let reason: String?
 
-        package init(status: String) { self.status = status }
+        package init(status: String, reason: String? = nil) {
+            self.status = status
+            self.reason = reason
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import Postgres
 import TransferEngine
 import TransferModel
 import TransferStore
@@ -62,6 +63,14 @@ struct ServerConfiguration: Sendable {
             service.listenDatabaseURL,
             "TRANSFERD_LISTEN_DATABASE_URL"
         )
+        if let listenDatabaseURL,
+            !ConnectionConfiguration(url: listenDatabaseURL).isReadable
+        {
+            reader.refuse(
+                "TRANSFERD_LISTEN_DATABASE_URL: is neither a postgres:// URL nor keywords as libpq "
+                    + "has them"
+            )
+        }
         if self.database.pooler == .transaction, listen == .on, listenDatabaseURL == nil {
             reader.refuse(
                 "TRANSFERD_LISTEN: a pooler that shares connections hears nothing, so that it takes "
@@ -170,6 +179,12 @@ struct DatabaseLocation: Sendable {
 
     init(_ options: DatabaseOptions, _ reader: inout SettingsReader) {
         url = reader.text(options.databaseURL, "DATABASE_URL")
+        // Not quoted: what is wrong with it may stand beside a password.
+        if let url, !ConnectionConfiguration(url: url).isReadable {
+            reader.refuse(
+                "DATABASE_URL: is neither a postgres:// URL nor keywords as libpq has them"
+            )
+        }
         pooler = reader.word(options.pooler, "TRANSFERD_POOLER", default: .none)
         if pooler != .none, url == nil {
             reader.refuse("TRANSFERD_POOLER: the private cluster has none; it takes a DATABASE_URL")

@@ -11,8 +11,13 @@ final class APIClient: Sendable {
     private let key: String
     private let curl: CurlLoop
 
-    init(_ service: ServiceProcess, key: String) throws {
-        address = "http://\(service.announcement.host):\(service.announcement.port)"
+    convenience init(_ service: ServiceProcess, key: String) throws {
+        try self.init(port: service.announcement.port, key: key)
+    }
+
+    /// Of a service that has not said where it listens.
+    init(port: Int, key: String) throws {
+        address = "http://127.0.0.1:\(port)"
         self.key = key
         curl = try CurlLoop(name: "api-client")
     }

@@ -38,6 +38,17 @@ final class DataDirectory: Sendable {
         return text?.split(separator: "\n").first.flatMap { pid_t($0) }
     }
 
+    /// How the private cluster is reached past the program.
+    var databaseURL: String { "host=\(path)/run user=transferd dbname=postgres" }
+
+    /// The cluster's server and all its children.
+    var databaseProcesses: [pid_t] {
+        guard let server = databaseServer else { return [] }
+        let file = "/proc/\(server)/task/\(server)/children"
+        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
+        return [server] + text.split(separator: " ").compactMap { pid_t($0) }
+    }
+
     /// Whether that number is the server of this directory and not somebody else's.
     func isAlive(_ server: pid_t) -> Bool {
         let place = try? FileManager.default.destinationOfSymbolicLink(

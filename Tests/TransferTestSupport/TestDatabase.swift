@@ -67,6 +67,14 @@ package final class TestDatabase: Sendable {
         return connection
     }
 
+    /// Opens a connection to another cluster, such as a program's private one; the caller closes it.
+    package static func connection(to url: String) async throws -> Connection {
+        try await Connection.open(
+            ConnectionConfiguration(url: url),
+            on: TestDatabaseCluster.shared.loop.get()
+        )
+    }
+
     /// Has the test fail when somebody holds `object` on after its end, such as the object itself.
     package func expectsRelease(of object: some AnyObject & Sendable) {
         presences.withLock { $0.append { [weak object] in object != nil } }
