@@ -7,7 +7,7 @@ BUILD = swift build --configuration $(CONFIGURATION)
 PRODUCTS = .build/$(CONFIGURATION)
 SOURCES = Sources Tests Benchmarks Package.swift
 
-.PHONY: help setup demo run key test bench lint format clean
+.PHONY: help setup demo run key test scale chaos bench lint format clean
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -31,6 +31,14 @@ key: ## print the API key of `make run`
 test: ## run all tests; they start their own PostgreSQL
 	@.ci/setup --test
 	@.ci/test
+
+scale: ## test the database's work beside a million tasks; TASKS=… for another number
+	@.ci/setup --test
+	TRANSFERD_SCALE_TASKS=$${TASKS:-1000000} swift test --filter 'ScaleTests|ScaleRouteTests'
+
+chaos: ## an hour of faults over real processes; CHAOS_SEED=… CHAOS_MINUTES=… for another run
+	@.ci/setup --test
+	CHAOS_MINUTES=$${CHAOS_MINUTES:-60} swift test --filter ChaosTests.ChaosCampaignTests
 
 bench: ## measure the service beside its peers
 	@.ci/setup --bench

@@ -49,7 +49,7 @@ let package = Package(
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
     targets: [
-        // System calls without a Swift import: epoll, openat2, renameat2, syncfs.
+        // System calls without a Swift import: epoll, openat2, renameat2, syncfs, closefrom.
         .target(name: "CLinux"),
         // Typed shims for libcurl's variadic setopt and getinfo.
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
@@ -76,7 +76,7 @@ let package = Package(
         // A private PostgreSQL cluster in the data directory.
         .target(
             name: "EmbeddedPostgres",
-            dependencies: [logging],
+            dependencies: ["CLinux", logging],
             swiftSettings: swiftSettings
         ),
         // Pure values: sessions, tasks, events, policies and their state machines.
@@ -168,7 +168,7 @@ let package = Package(
             name: "TransferTestSupport",
             dependencies: [
                 "Curl", "EmbeddedPostgres", "EventLoop", "Postgres", "TransferModel",
-                "TransferStore", "TransferWebhooks", crypto, logging,
+                "TransferStore", "TransferWebhooks", "TransferWire", crypto, logging,
                 .product(name: "Yams", package: "Yams"),
             ],
             path: "Tests/TransferTestSupport",
@@ -235,6 +235,23 @@ let package = Package(
             dependencies: [
                 "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks", "Curl",
                 "FaultProxy", "Postgres", "TransferStore", "TransferModel", crypto, logging,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // Seeded faults over real processes, and the checker of what came of them.
+        .testTarget(
+            name: "ChaosTests",
+            dependencies: [
+                "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks", "Curl",
+                "EmbeddedPostgres", "EventLoop", "FaultProxy", "Postgres", "TransferModel", logging,
+            ],
+            swiftSettings: swiftSettings
+        ),
+        // Every verb of the store beside a million tasks; `make scale`.
+        .testTarget(
+            name: "ScaleTests",
+            dependencies: [
+                "TransferTestSupport", "TransferStore", "TransferModel", "Postgres", logging,
             ],
             swiftSettings: swiftSettings
         ),

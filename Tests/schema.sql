@@ -91,6 +91,12 @@ CREATE TABLE attempt_log (
     CONSTRAINT attempt_log_pkey PRIMARY KEY (task_id, fence, ended_at)
 ) PARTITION BY RANGE (ended_at);
 
+CREATE TABLE cancellation (
+    session_id uuid NOT NULL,
+    cancelled_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'::uuid,
+    CONSTRAINT cancellation_pkey PRIMARY KEY (session_id)
+);
+
 CREATE TABLE client (
     tenant_id uuid NOT NULL,
     identifier text NOT NULL,
@@ -246,12 +252,6 @@ CREATE TABLE failure_streak (
     CONSTRAINT failure_streak_pkey PRIMARY KEY (subscription_id)
 ) WITH (fillfactor=50);
 
-CREATE TABLE force_quit (
-    tenant_id uuid NOT NULL,
-    client text NOT NULL,
-    CONSTRAINT force_quit_pkey PRIMARY KEY (tenant_id, client)
-);
-
 CREATE TABLE held (
     task_id uuid NOT NULL,
     attempt smallint NOT NULL DEFAULT 0,
@@ -302,11 +302,6 @@ CREATE TABLE idempotency_key (
     CONSTRAINT idempotency_key_request_sha256_check CHECK ((octet_length(request_sha256) = 32))
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 
-CREATE TABLE invalidation (
-    session_id uuid NOT NULL,
-    CONSTRAINT invalidation_pkey PRIMARY KEY (session_id)
-);
-
 CREATE TABLE limit_change (
     is_only boolean NOT NULL DEFAULT true,
     version bigint NOT NULL,
@@ -331,6 +326,7 @@ CREATE TABLE outcome (
     bytes_sent bigint NOT NULL DEFAULT 0,
     response_body bytea,
     part_fence bigint,
+    result_gone_at timestamp with time zone,
     CONSTRAINT outcome_check CHECK (((state = 'completed'::task_state) = (is_length_verified IS NOT NULL))),
     CONSTRAINT outcome_failure_check CHECK (
 CASE state
@@ -374,6 +370,9 @@ CREATE TABLE publication (
     started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     resumed_at_offset bigint,
     suggested_file_name text,
+    inode bigint,
+    inode_born_at_ns bigint,
+    CONSTRAINT publication_inode_is_whole CHECK (((inode IS NULL) = (inode_born_at_ns IS NULL))),
     CONSTRAINT publication_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
@@ -619,6 +618,9 @@ CREATE TABLE worker (
     started_at timestamp with time zone NOT NULL DEFAULT now(),
     heartbeat_at timestamp with time zone NOT NULL DEFAULT now(),
     leases_shards boolean NOT NULL DEFAULT false,
+    alive_since timestamp with time zone NOT NULL DEFAULT now(),
+    instance_lock text,
+    schema_version integer NOT NULL DEFAULT 0,
     CONSTRAINT worker_pkey PRIMARY KEY (incarnation)
 ) WITH (fillfactor=30, autovacuum_vacuum_threshold=200, autovacuum_vacuum_cost_delay=0);
 
@@ -638,12 +640,14 @@ CREATE INDEX delayed_due ON delayed USING btree (due_at) WHERE (NOT asks_to_begi
 CREATE INDEX delayed_due_asking ON delayed USING btree (due_at) WHERE asks_to_begin;
 CREATE INDEX delivery_by_worker ON delivery USING btree (worker) WHERE (worker IS NOT NULL);
 CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT NULL);
+CREATE INDEX delivery_log_by_state ON delivery_log USING btree (subscription_id, state, id);
 CREATE INDEX delivery_log_by_subscription ON delivery_log USING btree (subscription_id, id);
 CREATE INDEX delivery_log_replay_due ON delivery_log USING btree (replay_due_at) WHERE (replay_due_at IS NOT NULL);
 CREATE INDEX expired_task_by_generation ON expired_task USING btree (session_id, generation);
 CREATE INDEX expired_task_failed ON expired_task USING btree (session_id, generation, task_id) WHERE (failure_code IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);
 CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id);
+CREATE INDEX outcome_failed ON outcome USING btree (session_id, generation, task_id) WHERE ((state = 'failed'::task_state) IS TRUE);
 CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX partial_by_source ON partial USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);
 CREATE INDEX publication_by_worker ON publication USING btree (worker);
@@ -654,6 +658,7 @@ CREATE INDEX session_living ON session USING btree (tenant_id, id) WHERE (invali
 CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, client, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
 CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscription_id) WHERE (expires_at IS NULL);
 CREATE INDEX subscription_by_scope ON subscription USING btree (tenant_id, client, session_identifier COLLATE "C", id) WHERE is_living;
+CREATE INDEX subscription_deleted ON subscription USING btree (deleted_at) WHERE (deleted_at IS NOT NULL);
 CREATE INDEX subscription_living ON subscription USING btree (tenant_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX task_by_session ON task USING btree (session_id, id);
 CREATE INDEX task_move_by_session ON task_move USING btree (tenant_id, session_id);

@@ -2,9 +2,13 @@
 #include "clinux.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <linux/openat2.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,6 +27,19 @@ int clinux_rename_noreplace(
     return renameat2(from_directory, from, to_directory, to, RENAME_NOREPLACE);
 }
 
+int clinux_identify(int directory, const char *name, struct clinux_identity *identity) {
+    struct statx status;
+    const int flags = AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW;
+    const unsigned int wanted = STATX_INO | STATX_SIZE | STATX_MTIME | STATX_BTIME;
+    if (statx(directory, name, flags, wanted, &status) != 0) return -1;
+    const struct statx_timestamp born =
+        (status.stx_mask & STATX_BTIME) ? status.stx_btime : status.stx_mtime;
+    identity->inode = status.stx_ino;
+    identity->born_ns = (int64_t)born.tv_sec * 1000000000 + born.tv_nsec;
+    identity->size = (int64_t)status.stx_size;
+    return 0;
+}
+
 int clinux_syncfs(int descriptor) { return syncfs(descriptor); }
 
 int clinux_start_writeback(int descriptor, off_t offset, off_t length) {
@@ -33,4 +50,33 @@ int clinux_reserve(int descriptor, off_t length) {
     return fallocate(descriptor, FALLOC_FL_KEEP_SIZE, 0, length);
 }
 
+void clinux_lower_thread_priority(void) {
+    static __thread int is_lowered;
+    if (is_lowered) return;
+    is_lowered = 1;
+    // A system that refuses leaves the thread as it was, which only costs time.
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), 5);
+}
+
+#if defined(__GLIBC__)
+void clinux_tune_heap(int arenas) {
+    mallopt(M_ARENA_MAX, arenas);
+    // Set at all, it does not grow by itself up to 32 MiB with what is freed.
+    mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+    mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+}
+
+size_t clinux_unused_heap_bytes(void) { return mallinfo2().fordblks; }
+
+void clinux_trim_heap(void) { malloc_trim(0); }
+#else
+void clinux_tune_heap(int arenas) { (void)arenas; }
+size_t clinux_unused_heap_bytes(void) { return 0; }
+void clinux_trim_heap(void) {}
+#endif
+
 void clinux_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+int clinux_spawn_close_from(void *spawn_file_actions, int lowest) {
+    return posix_spawn_file_actions_addclosefrom_np(spawn_file_actions, lowest);
+}

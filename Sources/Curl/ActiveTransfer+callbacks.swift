@@ -100,7 +100,9 @@ private func openSocketCallback(
     guard transfer.allowsConnection(to: peer) else { return CURL_SOCKET_BAD }
     // Programs that this one starts must not inherit connections.
     let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
-    return unsafe socket(address.pointee.family, type, address.pointee.protocol)
+    let descriptor = unsafe socket(address.pointee.family, type, address.pointee.protocol)
+    if descriptor < 0 { transfer.socketError = errno }
+    return descriptor
 }
 
 private func prerequestCallback(

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 extension ActiveTransfer {
     /// What has happened, in the words of ``CurlSink``; ask before the handle is reset.
@@ -16,10 +17,7 @@ extension ActiveTransfer {
         if let reason = reason ?? cause {
             code = reason
         } else if let result, result != CURLE_OK {
-            let isConnected = summary.primaryAddress != nil
-            code =
-                result == CURLE_COULDNT_CONNECT && isEgressDenied
-                ? .egressDenied : CurlError.Code(result, isConnected: isConnected)
+            code = self.code(of: result, isConnected: summary.primaryAddress != nil)
         } else if let head {
             guard hasWholeBody(head) else {
                 return .failure(CurlError(.truncated, summary: summary))
@@ -31,6 +29,16 @@ extension ActiveTransfer {
         }
         let curlCode = Int32(bitPattern: result?.rawValue ?? 0)
         return .failure(CurlError(code, curlCode: curlCode, summary: summary))
+    }
+
+    private func code(of result: CURLcode, isConnected: Bool) -> CurlError.Code {
+        if result == CURLE_COULDNT_CONNECT {
+            if isBeginRefused { return .cancelled }
+            if isEgressDenied { return .egressDenied }
+            if [EMFILE, ENFILE].contains(socketError) { return .outOfDescriptors }
+            if [ENOMEM, ENOBUFS].contains(socketError) { return .outOfMemory }
+        }
+        return CurlError.Code(result, isConnected: isConnected)
     }
 
     private func hasBody(_ head: ResponseHead) -> Bool {
@@ -51,9 +59,9 @@ extension ActiveTransfer {
         var summary = CurlSummary()
         summary.bytesReceived = bytesReceived
         summary.bytesSent = easy.offset(CURLINFO_SIZE_UPLOAD_T)
-        summary.timings.nameLookup = .microseconds(easy.offset(CURLINFO_NAMELOOKUP_TIME_T))
-        summary.timings.connect = .microseconds(easy.offset(CURLINFO_CONNECT_TIME_T))
-        summary.timings.tls = .microseconds(easy.offset(CURLINFO_APPCONNECT_TIME_T))
+        summary.timings.nameLookup = time(CURLINFO_NAMELOOKUP_TIME_T)
+        summary.timings.connect = time(CURLINFO_CONNECT_TIME_T)
+        summary.timings.tls = time(CURLINFO_APPCONNECT_TIME_T)
         addOwnTimes(to: &summary.timings)
         summary.requestHeaderBytes = requestHeaderBytes(bytesSent: summary.bytesSent)
         summary.responseHeaderBytes = Int64(easy.long(CURLINFO_HEADER_SIZE))
@@ -68,13 +76,19 @@ extension ActiveTransfer {
         return summary
     }
 
+    /// A time of libcurl's, which begins with the addresses; zero for what was not reached.
+    private func time(_ info: CURLINFO) -> Duration {
+        let microseconds = easy.offset(info)
+        return microseconds > 0 ? lookupTime + .microseconds(microseconds) : .zero
+    }
+
     private func addOwnTimes(to timings: inout CurlSummary.Timings) {
         func time(_ instant: ContinuousClock.Instant?) -> Duration {
             instant.map { $0 - bounds.startedAt } ?? .zero
         }
         timings.requestStart = time(firstByte.requestStart)
         // We are asked before the head is sent; libcurl takes this time after.
-        let headSent = Duration.microseconds(easy.offset(CURLINFO_PRETRANSFER_TIME_T))
+        let headSent = self.time(CURLINFO_PRETRANSFER_TIME_T)
         timings.requestEnd =
             firstByte.requestEnd == nil ? .zero : max(headSent, time(firstByte.requestEnd))
         timings.firstByte = time(firstByte.responseStart)

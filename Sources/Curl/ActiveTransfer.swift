@@ -10,16 +10,23 @@ final class ActiveTransfer {
     let sink: any CurlSink
     let bounds: Bounds
     private let egress: EgressGuard
+    private let mayBegin: @Sendable () -> Bool
     private let bodySource: (any CurlBodySource)?
 
     /// Why we end the transfer, when it is not libcurl that does.
     private(set) var cause: CurlError.Code?
     var lastActivity: ContinuousClock.Instant
+    /// For how long nobody could look at the transfer, which counts for no timeout.
+    private var excused = Duration.zero
+    /// How long it took to find its host's addresses, before libcurl began.
+    let lookupTime: Duration
     private(set) var head: ResponseHead?
     private(set) var bytesReceived: Int64 = 0
     private var headParser: HeadParser
     private var addressesAllowed = 0
     private var addressesDenied = 0
+    /// Whether a connection was not opened because the transfer may not begin any more.
+    private(set) var isBeginRefused = false
     /// How long the origin takes to answer.
     private(set) var firstByte: FirstByteWatch
     /// What holds each direction to its rate, and which of them it has paused.
@@ -29,6 +36,7 @@ final class ActiveTransfer {
     /// The numbers of a request that are still needed while it runs.
     struct Bounds {
         let startedAt: ContinuousClock.Instant
+        let connectTimeout: Duration
         let inactivityTimeout: Duration
         let totalTimeout: Duration?
         let bodyBytesMax: Int64
@@ -43,22 +51,27 @@ final class ActiveTransfer {
     ///   - easy: configured by the caller.
     ///   - sink: where the response goes.
     ///   - debtors: where the transfer enters itself when it must pause.
+    ///   - start: when it was asked for, which may be before its host's addresses were known.
     init(
         id: UInt64,
         request: CurlRequest,
         easy: EasyHandle,
         sink: any CurlSink,
-        debtors: Debtors
+        debtors: Debtors,
+        since start: ContinuousClock.Instant
     ) {
         self.id = id
         self.easy = easy
         self.sink = sink
         egress = request.egress
+        mayBegin = request.mayBegin
         bodySource = request.bodySource
         let now = ContinuousClock.now
-        lastActivity = now
+        lastActivity = start
+        lookupTime = now - start
         bounds = Bounds(
-            startedAt: now,
+            startedAt: start,
+            connectTimeout: request.connectTimeout,
             inactivityTimeout: request.inactivityTimeout,
             totalTimeout: request.totalTimeout,
             bodyBytesMax: request.bodyBytesMax,
@@ -74,7 +87,7 @@ final class ActiveTransfer {
 
     /// Which time has run out, if any.
     func timeout(at now: ContinuousClock.Instant) -> CurlError.Timeout? {
-        if let total = bounds.totalTimeout, bounds.startedAt + total <= now { return .total }
+        if let totalDeadline, totalDeadline <= now { return .total }
         if firstByte.isOverdue(at: now) { return .firstByte }
         return lastActivity + bounds.inactivityTimeout <= now ? .inactivity : nil
     }
@@ -82,8 +95,26 @@ final class ActiveTransfer {
     /// When a time would next run out if nothing happened, or may have begun to run.
     func deadline(at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         var deadline = lastActivity + bounds.inactivityTimeout
-        if let total = bounds.totalTimeout { deadline = min(deadline, bounds.startedAt + total) }
+        if let totalDeadline { deadline = min(deadline, totalDeadline) }
         return firstByte.deadline(at: now).map { min(deadline, $0) } ?? deadline
+    }
+
+    private var totalDeadline: ContinuousClock.Instant? {
+        bounds.totalTimeout.map { bounds.startedAt + $0 + excused }
+    }
+
+    /// Takes a time out of all timeouts in which nobody could look at the transfer.
+    func excuse(_ gap: Duration, at now: ContinuousClock.Instant) {
+        excused += gap
+        // A pause that a rate demands ends later anyway.
+        lastActivity = max(lastActivity, min(now, lastActivity + gap))
+        firstByte.excuse(gap, at: now)
+        guard firstByte.requestStart == nil else { return }
+        do throws(CurlError) {
+            try easy.set(connectTimeout: bounds.connectTimeout - lookupTime + excused)
+        } catch {
+            // It then has the time that it had.
+        }
     }
 
     /// Whether streams of a response with this version may rest; see ``CurlRequest/HTTPVersion``.
@@ -91,6 +122,9 @@ final class ActiveTransfer {
 
     /// Whether no address was allowed at all, which is another failure than a refused connection.
     var isEgressDenied: Bool { addressesDenied > 0 && addressesAllowed == 0 }
+
+    /// Why the last socket could not be made, by `errno`; 0 when none was refused.
+    var socketError: Int32 = 0
 
     // MARK: What the callbacks do
 
@@ -164,6 +198,10 @@ final class ActiveTransfer {
     }
 
     func allowsConnection(to address: SocketAddress?) -> Bool {
+        guard mayBegin() else {
+            isBeginRefused = true
+            return false
+        }
         guard let address, egress.allows(address) else {
             addressesDenied += 1
             return false
@@ -174,6 +212,7 @@ final class ActiveTransfer {
 
     /// Judges the connection that the request is about to use, new or kept.
     func allowsRequest(to address: SocketAddress?) -> Bool {
+        guard mayBegin() else { return end(.cancelled) }
         guard let address, egress.allows(address) else { return end(.egressDenied) }
         // The same request may begin anew when a kept connection turns out to be dead.
         upload.restart()

@@ -47,8 +47,10 @@ package struct CurlError: Error, Sendable {
         case cancelled
         /// The loop carries as many transfers as it may: wait for one to end.
         case tooManyTransfers
-        /// Memory or descriptors ran out: try later, with less at once.
+        /// Memory ran out: try later, with less at once.
         case outOfMemory
+        /// Descriptors ran out: try later, with less at once.
+        case outOfDescriptors
         /// What libcurl has no better word for; see ``CurlError/curlCode``.
         case other
     }

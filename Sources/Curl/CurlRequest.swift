@@ -1,3 +1,5 @@
+package import Foundation
+
 /// What one transfer asks of an origin, and the bounds it has to keep.
 package struct CurlRequest: Sendable {
     /// Which HTTP versions a transfer may use.
@@ -62,8 +64,15 @@ package struct CurlRequest: Sendable {
     ///
     /// For a request that follows one that failed: what was known may be why.
     package var resolvesAnew = false
+    /// Whose names take turns with those of others, such as a tenant; those without one share turns.
+    package var nameGroup: UUID?
     /// Decides which addresses the transfer may reach.
     package var egress: EgressGuard
+    /// Whether the transfer may still open a connection or send its request; else it is cancelled.
+    ///
+    /// Asked on the loop's thread, before each connection and each time that the request is sent:
+    /// also when libcurl repeats it by itself.
+    package var mayBegin: @Sendable () -> Bool = { true }
 
     /// Ten seconds, as URL clients commonly allow.
     package static let connectTimeoutDefault: Duration = .seconds(10)

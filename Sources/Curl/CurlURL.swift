@@ -39,6 +39,26 @@ package struct CurlURL: Sendable, Hashable {
         return try CurlURL(handle)
     }
 
+    /// The name that has to be looked up before a connection, in ASCII; nil for an address, and for
+    /// `localhost`, which libcurl knows by itself.
+    ///
+    /// - Throws: ``CurlError`` with `couldNotResolve` for a name that has no form in ASCII.
+    func nameToResolve() throws(CurlError) -> String? {
+        guard !host.hasPrefix("["), !host.isIPv4Address else { return nil }
+        let name: String
+        if host.utf8.allSatisfy({ $0 < 0x80 }) {
+            name = host.lowercased()
+        } else {
+            let handle = try Handle()
+            try handle.set(absoluteString)
+            guard let ascii = handle.part(CURLUPART_HOST, flags: CURLU_PUNYCODE) else {
+                throw CurlError(.couldNotResolve)
+            }
+            name = ascii.lowercased()
+        }
+        return name == "localhost" || name.hasSuffix(".localhost") ? nil : name
+    }
+
     /// Whether scheme, host and port are the same, so that secrets may be sent to both.
     package func isSameOrigin(as other: CurlURL) -> Bool {
         scheme == other.scheme && port == other.port
@@ -93,5 +113,12 @@ package struct CurlURL: Sendable, Hashable {
         var hasUserInformation: Bool {
             part(CURLUPART_USER) != nil || part(CURLUPART_PASSWORD) != nil
         }
+    }
+}
+
+extension String {
+    /// Whether it is an address as libcurl writes it, whichever way that was written.
+    fileprivate var isIPv4Address: Bool {
+        SocketAddress(text: self, port: 0) != nil
     }
 }

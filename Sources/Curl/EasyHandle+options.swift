@@ -50,8 +50,7 @@ extension EasyHandle {
         for (option, value) in Self.fixedTexts { try set(option, value) }
         try configure(request.tls, certificateFile: certificateFile)
         try set(CURLOPT_URL, url.absoluteString)
-        try set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.curlMilliseconds)
-        if request.resolvesAnew { try set(CURLOPT_DNS_CACHE_TIMEOUT, 0) }
+        try set(connectTimeout: request.connectTimeout)
         if request.bodyBytesMax < .max {
             try set(CURLOPT_MAXFILESIZE_LARGE, offset: request.bodyBytesMax)
         }
@@ -65,6 +64,11 @@ extension EasyHandle {
         }
         try configureMethod(request)
         try set(headerLines: Self.headerLines(request))
+    }
+
+    /// Bounds how long connecting takes; also while it does, for libcurl looks at each turn.
+    func set(connectTimeout: Duration) throws(CurlError) {
+        try set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.curlMilliseconds)
     }
 
     private func configure(

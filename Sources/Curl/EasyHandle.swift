@@ -6,6 +6,8 @@ import CCurl
     let raw: UnsafeMutableRawPointer
     /// The header list that libcurl refers to, without copying it, while a transfer runs.
     private var headerList: UnsafeMutablePointer<curl_slist>?
+    /// The same for what its host's name means.
+    private var addressList: UnsafeMutablePointer<curl_slist>?
 
     init() throws(CurlError) {
         guard let raw = unsafe curl_easy_init() else { throw CurlError(.outOfMemory) }
@@ -15,6 +17,7 @@ import CCurl
     deinit {
         unsafe curl_easy_cleanup(raw)
         unsafe curl_slist_free_all(headerList)
+        unsafe curl_slist_free_all(addressList)
     }
 
     /// Forgets all options and the header list, keeping what makes a handle quick to use again.
@@ -22,6 +25,20 @@ import CCurl
         unsafe curl_easy_reset(raw)
         unsafe curl_slist_free_all(headerList)
         unsafe headerList = nil
+        unsafe curl_slist_free_all(addressList)
+        unsafe addressList = nil
+    }
+
+    /// Has libcurl take `addresses` for what a name means at a port, in this transfer and those of
+    /// the next minute.
+    func set(addresses: [String], of name: String, port: UInt16) throws(CurlError) {
+        let texts = addresses.map { $0.contains(":") ? "[\($0)]" : $0 }
+        // The plus lets the entry grow old (CURLOPT_RESOLVE(3)).
+        let line = "+\(name):\(port):\(texts.joined(separator: ","))"
+        guard let list = unsafe curl_slist_append(nil, line) else { throw CurlError(.outOfMemory) }
+        unsafe curl_slist_free_all(addressList)
+        unsafe addressList = list
+        try check(unsafe ccurl_set_list(raw, CURLOPT_RESOLVE, list))
     }
 
     func set(_ option: CURLoption, _ value: Int) throws(CurlError) {

@@ -55,6 +55,11 @@ struct FirstByteWatch {
         }
     }
 
+    /// Takes a time out of the wait in which nobody could see an answer.
+    mutating func excuse(_ gap: Duration, at now: ContinuousClock.Instant) {
+        if case .waiting(let since) = state { state = .waiting(since: min(now, since + gap)) }
+    }
+
     /// Whether the wait has been too long.
     func isOverdue(at now: ContinuousClock.Instant) -> Bool {
         guard let timeout, case .waiting(let since) = state else { return false }

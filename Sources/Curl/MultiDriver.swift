@@ -1,5 +1,6 @@
 import CCurl
 import EventLoop
+import Foundation
 
 /// Drives one multi handle from an event loop: sockets through epoll, libcurl's timeout and the
 /// transfers' own through the loop's timers.
@@ -7,24 +8,54 @@ import EventLoop
 /// Everything here runs on the loop's thread. `@unchecked Sendable` holds because the only
 /// reference outside, in ``CurlLoop``, is used in closures that the loop executes.
 @safe final class MultiDriver: @unchecked Sendable {
-    private let loop: EventLoop
+    let loop: EventLoop
     private let multi: UnsafeMutableRawPointer
+    let names: BlockingPool<UUID?>
     private let transfersMax: Int
     private let certificateFile: String?
     private var transfers: [UInt64: ActiveTransfer] = [:]
-    private var timers: [UInt64: EventLoop.Timer] = [:]
+    var lookups = NameLookups()
+    /// Transfers that wait for the addresses of their hosts.
+    var waiting: [UInt64: WaitingStart] = [:]
+    var timers: [UInt64: EventLoop.Timer] = [:]
     private var pauseTimers: [UInt64: EventLoop.Timer] = [:]
     private let debtors = Debtors()
     private var idleHandles: [EasyHandle] = []
     private var wakeup: (timer: EventLoop.Timer, instant: ContinuousClock.Instant)?
     private var curlDeadline: ContinuousClock.Instant?
-    private var isStopped = false
+    private var turns = TurnWatch(at: .now)
+    /// Takes a turn now and then while there are transfers.
+    private var turnTimer: EventLoop.Timer?
+    var isStopped = false
+
+    /// What begins once the addresses of its host are known.
+    struct WaitingStart {
+        var request: CurlRequest
+        let url: CurlURL
+        let name: String
+        let sink: any CurlSink
+        let since: ContinuousClock.Instant
+        /// Until when it may wait.
+        var deadline: ContinuousClock.Instant
+    }
+
+    /// Threads that look for addresses; one group, such as a tenant, has half of them at most.
+    private static let nameThreadsMax = 16
 
     /// Handles kept for the next transfers; each is some 6 KiB, making one costs microseconds.
     private static let idleHandlesMax = 64
 
     /// Creates the multi handle; its callbacks come on the loop only.
     init(loop: EventLoop, connectionsMax: Int, certificateFile: String?) throws(CurlError) {
+        do throws(EventLoopError) {
+            names = try BlockingPool(
+                name: "names",
+                threadsMax: Self.nameThreadsMax,
+                perKeyMax: Self.nameThreadsMax / 2
+            )
+        } catch {
+            throw CurlError(.outOfMemory)
+        }
         guard CurlLibrary.isInitialized, let multi = unsafe curl_multi_init() else {
             throw CurlError(.outOfMemory)
         }
@@ -44,18 +75,62 @@ import EventLoop
     // MARK: Verbs
 
     func start(_ id: UInt64, _ request: CurlRequest, sink: any CurlSink) {
+        watchTurns()
         do throws(CurlError) {
-            guard transfers.count < transfersMax else { throw CurlError(.tooManyTransfers) }
+            guard transfers.count + waiting.count < transfersMax else {
+                throw CurlError(.tooManyTransfers)
+            }
             let url = try request.validated()
+            let now = ContinuousClock.now
+            guard let name = try url.nameToResolve() else {
+                return begin(id, request, url: url, nil, sink: sink, since: now)
+            }
+            if !request.resolvesAnew, let known = lookups.known(name, at: now) {
+                return begin(id, request, url: url, (name, known), sink: sink, since: now)
+            }
+            let bounds = [
+                request.connectTimeout, request.inactivityTimeout, request.totalTimeout,
+            ]
+            let patience = bounds.compactMap(\.self).min() ?? request.connectTimeout
+            waiting[id] = WaitingStart(
+                request: request,
+                url: url,
+                name: name,
+                sink: sink,
+                since: now,
+                deadline: now + patience
+            )
+            timers[id] = loop.schedule(after: patience) { [unowned self] in checkTimeout(id) }
+            if let question = lookups.wait(id, for: name) { ask(question, request.nameGroup) }
+        } catch {
+            sink.finish(.failure(error))
+        }
+    }
+
+    /// Begins a transfer whose host's addresses are known, or whose host needs none.
+    func begin(
+        _ id: UInt64,
+        _ request: CurlRequest,
+        url: CurlURL,
+        _ found: (name: String, addresses: [String])?,
+        sink: any CurlSink,
+        since start: ContinuousClock.Instant
+    ) {
+        do throws(CurlError) {
             let easy = try takeHandle()
             let transfer = ActiveTransfer(
                 id: id,
                 request: request,
                 easy: easy,
                 sink: sink,
-                debtors: debtors
+                debtors: debtors,
+                since: start
             )
             try easy.configure(request, url: url, certificateFile: certificateFile)
+            if let found {
+                try easy.set(addresses: found.addresses, of: found.name, port: url.port)
+                try easy.set(connectTimeout: request.connectTimeout - transfer.lookupTime)
+            }
             try transfer.installCallbacks(
                 sendsBody: request.bodySource != nil || request.body != nil
             )
@@ -72,11 +147,14 @@ import EventLoop
     }
 
     func cancel(_ id: UInt64) {
+        if waiting[id] != nil { return endWaiting(id, .cancelled) }
         guard let transfer = transfers[id] else { return }
         end(transfer, nil, reason: .cancelled)
     }
 
     func limit(_ id: UInt64, receiveRate: Int64?, sendRate: Int64?) {
+        waiting[id]?.request.receiveRateMax = receiveRate
+        waiting[id]?.request.sendRateMax = sendRate
         guard let transfer = transfers[id], transfer.canBePaused else { return }
         transfer.pacing.limit(receiveRate: receiveRate, sendRate: sendRate, at: .now)
         pace(transfer)
@@ -84,6 +162,7 @@ import EventLoop
     }
 
     func share(_ id: UInt64, _ rates: [SharedRate]) {
+        waiting[id]?.request.sharedRates = rates
         guard let transfer = transfers[id], transfer.canBePaused else { return }
         transfer.pacing.shared = rates
         pace(transfer)
@@ -95,9 +174,38 @@ import EventLoop
         guard !isStopped else { return }
         isStopped = true
         for transfer in transfers.values { end(transfer, nil, reason: .cancelled) }
+        for id in waiting.keys { endWaiting(id, .cancelled) }
         idleHandles = []
         unsafe curl_multi_cleanup(multi)
         if let wakeup { loop.cancel(wakeup.timer) }
+        if let turnTimer { loop.cancel(turnTimer) }
+    }
+
+    // MARK: Names
+
+    // MARK: Turns
+
+    private func watchTurns() {
+        guard turnTimer == nil else { return catchUp() }
+        turns = TurnWatch(at: .now)
+        scheduleTurn()
+    }
+
+    private func scheduleTurn() {
+        turnTimer = loop.schedule(after: TurnWatch.interval) { [unowned self] in
+            catchUp()
+            turnTimer = nil
+            if !transfers.isEmpty || !waiting.isEmpty { scheduleTurn() }
+        }
+    }
+
+    /// Excuses all transfers for the time in which nobody could look at them; before any of them
+    /// is judged, and before libcurl, which counts for itself how long connecting takes.
+    func catchUp() {
+        let now = ContinuousClock.now
+        guard let gap = turns.turn(at: now) else { return }
+        for transfer in transfers.values { transfer.excuse(gap, at: now) }
+        for id in waiting.keys { waiting[id]?.deadline += gap }
     }
 
     // MARK: libcurl's wishes
@@ -155,6 +263,7 @@ import EventLoop
 
     /// `CURL_SOCKET_BAD` is also `CURL_SOCKET_TIMEOUT`.
     private func act(_ socket: curl_socket_t, _ mask: Int32) {
+        catchUp()
         var running: Int32 = 0
         unsafe curl_multi_socket_action(multi, socket, mask, &running)
         var waiting: Int32 = 0
@@ -214,7 +323,9 @@ import EventLoop
     }
 
     /// Bytes move the deadline without touching the timer: looking again here is far cheaper.
-    private func checkTimeout(_ id: UInt64) {
+    func checkTimeout(_ id: UInt64) {
+        catchUp()
+        if let start = waiting[id] { return checkWaiting(id, start) }
         guard let transfer = transfers[id] else { return }
         guard let timeout = transfer.timeout(at: .now) else { return arm(transfer) }
         end(transfer, nil, reason: .timedOut(timeout))

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 
 /// A program that is run to its end; blocks the calling thread meanwhile.
@@ -55,6 +56,12 @@ struct ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, output, 2)
+        // A server outlives us. Of what libraries open here, such as sockets that listen, some is
+        // inherited, and would keep the port of a service that is long gone.
+        let code = clinux_spawn_close_from(&actions, 3)
+        guard code == 0 else {
+            throw .system(operation: "posix_spawn_file_actions", path: program, errno: code)
+        }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -70,7 +77,7 @@ struct ChildProcess {
         var variables: [UnsafeMutablePointer<CChar>?] = Self.environment.map { strdup($0) } + [nil]
         defer { for pointer in words + variables { free(pointer) } }
         var process = pid_t()
-        let code = posix_spawn(
+        let failure = posix_spawn(
             &process,
             command[0],
             &actions,
@@ -78,8 +85,8 @@ struct ChildProcess {
             &words,
             &variables
         )
-        guard code == 0 else {
-            throw .system(operation: "posix_spawn", path: program, errno: code)
+        guard failure == 0 else {
+            throw .system(operation: "posix_spawn", path: program, errno: failure)
         }
         return process
     }

@@ -215,9 +215,25 @@ extension EventLoop {
             }
             for work in batch.work { perform(work) }
             if batch.isStopping { break }
+            dispatchReady(&events)
             runDueTimers()
-            let count = epoll_wait(epoll, &events, Int32(events.count), waitMilliseconds())
+        }
+    }
+
+    /// Rounds of events before timers have their turn.
+    private static let roundsMax = 16
+
+    /// Tells what is ready, all of it before any timer: after a time in which nothing ran, such as a
+    /// stop of the process, what has come must be seen before it is said to be missing.
+    private func dispatchReady(_ events: inout [epoll_event]) {
+        var timeout = waitMilliseconds()
+        for _ in 0..<Self.roundsMax {
+            let count = epoll_wait(epoll, &events, Int32(events.count), timeout)
+            // A stop that ends interrupts the wait (signal(7)), and nothing was looked at.
+            let isInterrupted = count < 0 && errno == EINTR
             for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
+            guard isInterrupted || Int(count) == events.count else { return }
+            timeout = 0
         }
     }
 
@@ -305,8 +321,13 @@ extension EventLoop {
 
     fileprivate func confineToCurrentThread(name: String) {
         thread = pthread_self()
+        Self.prepareThread(name: name)
+    }
+
+    /// Names the calling thread and keeps signals from it.
+    static func prepareThread(name: String) {
         clinux_name_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
-        // Signals belong to the threads that wait for them, never to a loop.
+        // Signals belong to the threads that wait for them.
         var all = sigset_t()
         sigfillset(&all)
         pthread_sigmask(SIG_BLOCK, &all, nil)

@@ -26,49 +26,33 @@ extension Connection {
     }
 
     private func startConnecting() {
-        var keywords = CStringTable()
-        var values = CStringTable()
-        for (keyword, value) in configuration.connectionParameters {
-            keywords.append(keyword)
-            values.append(value)
-        }
-        unsafe server = keywords.withPointers { keywords in
-            unsafe values.withPointers { values in
-                unsafe PQconnectStartParams(keywords, values, 1)
-            }
-        }
-        guard let server = unsafe server, unsafe PQstatus(server) != CONNECTION_BAD else {
-            return end(.connectionFailed, "the server cannot be reached")
-        }
-        // libpq prints the server's notices on the standard error otherwise.
-        _ = unsafe PQsetNoticeReceiver(server, { _, _ in }, nil)
+        // Also for the time in which libpq does not look at a clock, such as a lookup's.
         timer = loop.schedule(after: configuration.connectTimeout) { [weak self] in
             self?.assumeIsolated { connection in
                 connection.timer = nil
                 connection.end(.connectionFailed, "the server did not answer in time")
             }
         }
-        // The manual asks to begin as if the last poll had wanted to write.
-        watch(.writable)
-    }
-
-    /// Goes on with the handshake once the socket is ready.
-    func continueConnecting() {
-        guard let server = unsafe server else { return }
-        // The poll may close the socket and open another one, for the next address.
-        unwatch()
-        switch unsafe PQconnectPoll(server) {
-        case PGRES_POLLING_READING: watch(.readable)
-        case PGRES_POLLING_WRITING: watch(.writable)
-        case PGRES_POLLING_OK: finishConnecting()
-        default: end(.connectionFailed, "the server refused the connection")
+        Handshake(configuration).start { [weak self, loop] result in
+            loop.execute { [weak self] in
+                // One that comes too late is closed with the last reference to it.
+                self?.assumeIsolated { $0.finishConnecting(result) }
+            }
         }
     }
 
-    private func finishConnecting() {
-        guard case .connecting(let completion) = state, let server = unsafe server else { return }
+    private func finishConnecting(_ result: Result<OpenedSession, Handshake.Failure>) {
+        guard case .connecting(let completion) = state else { return }
         cancelTimer()
-        guard unsafe PQsetnonblocking(server, 1) == 0, unsafe PQenterPipelineMode(server) == 1
+        switch result {
+        case .success(let session):
+            let opened = unsafe session.take()
+            unsafe server = unsafe opened
+        case .failure(let failure):
+            return end(.connectionFailed, failure.summary, details: failure.details)
+        }
+        guard let server = unsafe server,
+            unsafe PQsetnonblocking(server, 1) == 0, unsafe PQenterPipelineMode(server) == 1
         else {
             return end(.connectionFailed, "the connection cannot be used without blocking")
         }

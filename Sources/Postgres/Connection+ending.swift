@@ -5,9 +5,10 @@ extension Connection {
     /// Closes the session and tells everybody who waits for it.
     ///
     /// The opening of the connection or the oldest segment in flight fails with `code`. The other
-    /// segments in flight are lost, those not yet sent have merely failed.
-    func end(_ code: PostgresError.Code, _ summary: String) {
-        let details = serverMessage
+    /// segments in flight are lost, those not yet sent have merely failed. Without `details` libpq
+    /// is asked for its words.
+    func end(_ code: PostgresError.Code, _ summary: String, details: String? = nil) {
+        let details = details ?? serverMessage
         let ended = state
         state = .closed
         releaseServer()

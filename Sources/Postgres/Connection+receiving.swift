@@ -24,9 +24,8 @@ extension Connection {
 
     private func becameReady(_ readiness: EventLoop.Readiness) {
         switch state {
-        case .connecting: continueConnecting()
         case .open, .closing: receive()
-        case .closed: break
+        case .connecting, .closed: break
         }
     }
 
@@ -84,7 +83,7 @@ extension Connection {
         case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY:
             succeed(result)
         case PGRES_PIPELINE_ABORTED:
-            forgetStatement(onlyIfPreparing: true)
+            forgetPreparation()
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             end(.connectionLost, "COPY from or to the client is not supported")
         default:
@@ -96,8 +95,8 @@ extension Connection {
         inFlight.updateFirst { segment in
             segment.hasResult = true
             switch segment.step {
-            case .prepare(let key): statements.prepared(key)
-            case .execute: segment.rows.append(Rows(result))
+            case .prepare(let key, let name): statements.prepared(key, as: name)
+            case .execute, .executeNew: segment.rows.append(Rows(result))
             // A script has no steps, and no use for rows.
             case nil: break
             }
@@ -105,21 +104,24 @@ extension Connection {
     }
 
     private func fail(_ error: PostgresError) {
+        forgetPreparation()
         // 0A000 is what a plan says whose result type was altered; 26000 that the name is gone.
-        let isStale = error.sqlState == "0A000" || error.sqlState == "26000"
-        forgetStatement(onlyIfPreparing: !isStale)
-        inFlight.updateFirst { $0.failure = $0.failure ?? error }
+        let mayBeStale = error.sqlState == "0A000" || error.sqlState == "26000"
+        inFlight.updateFirst { segment in
+            if mayBeStale, case .execute(let key, let name)? = segment.step {
+                segment.isStale = true
+                statements.forgetAll(ifUsing: name, for: key)
+            }
+            segment.failure = segment.failure ?? error
+        }
     }
 
-    /// The statement of the current step is not there, or of no use.
-    private func forgetStatement(onlyIfPreparing: Bool) {
+    /// The statement that the current step was to prepare is not there.
+    private func forgetPreparation() {
         inFlight.updateFirst { segment in
             segment.hasResult = true
-            switch segment.step {
-            case .prepare(let key): statements.forget(key)
-            case .execute(let key?) where !onlyIfPreparing: statements.forget(key)
-            case .execute, nil: break
-            }
+            guard case .prepare(let key, let name)? = segment.step else { return }
+            statements.forget(key, as: name)
         }
     }
 
@@ -144,6 +146,11 @@ extension Connection {
 
     private func complete() {
         guard let segment = inFlight.popFirst() else { return }
-        segment.completion.resume(returning: segment.outcome)
+        if segment.isStale, !segment.isRepeated {
+            // Whoever waits for it need not know: another instance's migration is no failure.
+            waiting.append(segment.repeated)
+        } else {
+            segment.completion.resume(returning: segment.outcome)
+        }
     }
 }

@@ -29,9 +29,9 @@ extension Connection {
         var isSent = true
         switch segment.work {
         case .queries(let queries):
-            segment.settingsCount = configuration.sharesSessions ? 1 : 0
-            let settings = configuration.sharesSessions ? [configuration.settingsQuery] : []
-            for query in settings + queries where isSent {
+            let preamble = preamble()
+            segment.settingsCount = preamble.count
+            for query in preamble + queries where isSent {
                 isSent = unsafe send(query, of: &segment, to: server)
             }
             isSent = unsafe isSent && PQpipelineSync(server) == 1
@@ -40,6 +40,16 @@ extension Connection {
         }
         inFlight.append(segment)
         return isSent
+    }
+
+    /// What is sent before the statements of a segment, in its transaction.
+    private func preamble() -> [Query] {
+        var queries: [Query] = []
+        // Not undone with the transaction. Names are never given twice, so that it comes before
+        // every use of a new one and behind every use of an old one.
+        if statements.takeLeftovers() { queries.append("DEALLOCATE ALL") }
+        if configuration.sharesSessions { queries.append(configuration.settingsQuery) }
+        return queries
     }
 
     private func send(
@@ -52,15 +62,15 @@ extension Connection {
         let count = Int32(query.binds.count)
         switch statements.use(key, inSegment: segmentCount) {
         case .named(let name):
-            segment.steps.append(.execute(key))
+            segment.steps.append(.execute(key, name: name))
             return unsafe send(query, name: name, to: server)
         case .prepare(let name):
-            segment.steps.append(.prepare(key))
-            segment.steps.append(.execute(key))
+            segment.steps.append(.prepare(key, name: name))
+            segment.steps.append(.executeNew)
             return unsafe PQsendPrepare(server, name, query.sql, count, types) == 1
                 && send(query, name: name, to: server)
         case .unnamed:
-            segment.steps.append(.execute(nil))
+            segment.steps.append(.executeNew)
             let lengths = query.binds.map { Int32(clamping: $0.bytes?.count ?? 0) }
             let formats = [Int32](repeating: 1, count: query.binds.count)
             return unsafe query.values.withPointers { values in

@@ -5,8 +5,7 @@ package import EventLoop
 ///
 /// Several callers' segments may be in flight at once; the server answers them in the order of the
 /// calls. libpq is used without blocking (PostgreSQL manual, libpq, "Asynchronous Command
-/// Processing" and "Pipeline Mode"), with one exception it leaves no choice in: the lookup of a
-/// host name while the connection is opened.
+/// Processing" and "Pipeline Mode"); what cannot be had so, the opening, is a ``Handshake``.
 @safe package actor Connection {
     /// A message of a channel that the connection listens on.
     package struct Notification: Hashable, Sendable {

@@ -1,3 +1,5 @@
+internal import CLibPQ
+
 /// Where the server is, and how long to wait for it.
 package struct ConnectionConfiguration: Sendable {
     /// A `postgres://` URL or a keyword string; libpq reads it, and `PG*` variables fill its gaps.
@@ -34,6 +36,13 @@ package struct ConnectionConfiguration: Sendable {
 
     /// Settings with every default.
     package init(url: String) { self.url = url }
+
+    /// Whether libpq can read the URL; one that it cannot leads nowhere, however long one waits.
+    package var isReadable: Bool {
+        guard let options = unsafe PQconninfoParse(url, nil) else { return false }
+        unsafe PQconninfoFree(options)
+        return true
+    }
 }
 
 extension ConnectionConfiguration {

@@ -46,6 +46,20 @@ package struct PostgresError: Error, Equatable, Sendable {
         self.details = details
     }
 
+    /// The server's or libpq's own reason, in one short line: no values, secrets or addresses, so
+    /// that operators may be told it everywhere.
+    package var reason: String {
+        let words = details.split(whereSeparator: \.isNewline).first.map(String.init) ?? summary
+        // As in `connection to server at "db" (10.0.0.1), port 5432 failed: FATAL:  the reason`.
+        let marks = [" failed: ", "FATAL:  "]
+        let reason = marks.reduce(Substring(words)) { text, mark in
+            text.firstRange(of: mark).map { text[$0.upperBound...] } ?? text
+        }
+        return String((reason.isEmpty ? summary[...] : reason).prefix(Self.reasonLengthMax))
+    }
+
+    private static let reasonLengthMax = 200
+
     /// Whether the same statements may succeed when sent again without any change.
     ///
     /// After ``Code/connectionLost`` and ``Code/deadlineExceeded`` they may already have happened:
@@ -69,6 +83,12 @@ package struct PostgresError: Error, Equatable, Sendable {
         case .cancelled, .encoding, .decoding: false
         case .server: Self.isUnavailable(sqlState: sqlState ?? "")
         }
+    }
+
+    /// Whether the server has given up on these statements alone: because of a lock or their own
+    /// length (`lock_timeout`, `statement_timeout`), or of others that wait for each other.
+    package var isContended: Bool {
+        code == .server && ["55P03", "57014", "40P01", "40001"].contains(sqlState)
     }
 
     private static func isRetryable(sqlState: String) -> Bool {

@@ -10,9 +10,11 @@ struct Segment {
 
     /// One command whose results are due.
     enum Step {
-        case prepare(StatementCache.Key)
-        /// The key is nil when the statement has no name.
-        case execute(StatementCache.Key?)
+        case prepare(StatementCache.Key, name: String)
+        /// By the name that an earlier segment has prepared.
+        case execute(StatementCache.Key, name: String)
+        /// Without a name, or right after its preparation.
+        case executeNew
     }
 
     typealias Outcome = Result<[Rows], PostgresError>
@@ -31,6 +33,10 @@ struct Segment {
     var settingsCount = 0
     var rows: [Rows] = []
     var failure: PostgresError?
+    /// Whether it failed for a prepared statement that had gone stale, and for nothing else.
+    var isStale = false
+    /// Whether it was sent a second time, for that reason.
+    var isRepeated = false
 
     init(
         work: Work,
@@ -50,6 +56,13 @@ struct Segment {
     }
 
     var step: Step? { stepIndex < steps.count ? steps[stepIndex] : nil }
+
+    /// The same, to be sent once more: the server has undone all of it.
+    var repeated: Segment {
+        var segment = Segment(work: work, timeout: timeout, completion: completion)
+        segment.isRepeated = true
+        return segment
+    }
 
     /// The answer once the server has said that the segment is over.
     var outcome: Outcome {

@@ -25,6 +25,8 @@ struct StatementCache {
     }
 
     private let countMax: Int
+    /// Whether the server may still hold statements of names that nobody uses any more.
+    private var hasLeftovers = false
     private var entries: [Key: (name: String, state: State)] = [:]
     private var nameCount = 0
 
@@ -47,12 +49,30 @@ struct StatementCache {
         }
     }
 
-    /// The server has confirmed the statement.
-    mutating func prepared(_ key: Key) {
-        guard let name = entries[key]?.name else { return }
+    /// The server has confirmed the statement of this name.
+    mutating func prepared(_ key: Key, as name: String) {
+        guard entries[key]?.name == name else { return }
         entries[key] = (name, .prepared)
     }
 
-    /// The statement was not prepared, or is of no use any more.
-    mutating func forget(_ key: Key) { entries[key] = nil }
+    /// The statement of this name was not prepared.
+    mutating func forget(_ key: Key, as name: String) {
+        guard entries[key]?.name == name else { return }
+        entries[key] = nil
+    }
+
+    /// The statement of this name has gone stale, and what made it so, such as a migration, may have
+    /// done so to each: nothing that was prepared is used again.
+    mutating func forgetAll(ifUsing name: String, for key: Key) {
+        // Of those in flight at that moment each fails, and only the first brings news.
+        guard entries[key]?.name == name else { return }
+        entries = [:]
+        hasLeftovers = true
+    }
+
+    /// Whether the server is to drop what it holds before it prepares anything more; true once.
+    mutating func takeLeftovers() -> Bool {
+        defer { hasLeftovers = false }
+        return hasLeftovers
+    }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 package import TransferModel
 
 /// The directory that holds the results of all tenants, opened once.
@@ -8,6 +9,7 @@ package import TransferModel
 /// planted link leads outside. All calls block and belong on a thread that may.
 package final class Container: Sendable {
     let root: Int32
+    let durableDirectories = Mutex<Set<String>>([])
 
     /// Opens `directory`, and creates it when its parent exists.
     ///
@@ -42,15 +44,18 @@ package final class Container: Sendable {
         }
     }
 
-    /// Creates an empty part file, and the directories above it as needed.
+    /// Creates an empty part file in a directory that ``prepareDirectory(of:)`` has seen to.
+    ///
+    /// Without that directory it fails, and the next attempt makes it anew: no thread that carries
+    /// many transfers waits here for a new directory to reach the disk.
     package func createPart(at place: Place) throws(StorageError) -> Int32 {
         let flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW
-        var descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
-        if descriptor < 0, errno == ENOENT {
-            try createDirectories(place.directory)
-            descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
+        let descriptor = clinux_open_beneath(root, place.path, flags, 0o640)
+        guard descriptor >= 0 else {
+            let code = errno
+            if code == ENOENT { forgetDirectory(of: place) }
+            throw StorageError(operation: "openat2", errno: code)
         }
-        guard descriptor >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
         return descriptor
     }
 
@@ -71,6 +76,24 @@ package final class Container: Sendable {
         let descriptor = clinux_open_beneath(root, place.path, flags, 0)
         guard descriptor >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
         return descriptor
+    }
+
+    /// The size of a plain file; nil when there is none at that place.
+    package func size(of place: Place) throws(StorageError) -> Int64? {
+        do throws(StorageError) {
+            return try withDirectory(place.directory) { directory throws(StorageError) in
+                var status = stat()
+                guard fstatat(directory, place.name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+                    guard errno == ENOENT else {
+                        throw StorageError(operation: "fstatat", errno: errno)
+                    }
+                    return nil
+                }
+                return status.st_mode & S_IFMT == S_IFREG ? Int64(status.st_size) : nil
+            }
+        } catch  where [ENOENT, ENOTDIR, ELOOP].contains(error.errno) {
+            return nil
+        }
     }
 
     /// Opens or creates a file that is written bit by bit, and the directories above it as needed.
@@ -126,26 +149,48 @@ package final class Container: Sendable {
 
     /// Gives a durable part file its final name, in one step that no reader sees half of.
     ///
-    /// A repeated call knows its own result by `bytes`, the size of the part.
+    /// A repeated call knows its own result by `identity`, which the part had: a file of the same
+    /// name and size may be another task's. Without one it knows no file for its own.
     package func publish(
         _ part: Place,
         as name: String,
         overwrite: Bool,
+        identity: FileIdentity?,
         bytes: Int64
     ) throws(StorageError) -> Publishing {
-        try withDirectory(part.directory) { directory throws(StorageError) in
-            let code =
-                overwrite
-                ? renameat(directory, part.name, directory, name)
-                : clinux_rename_noreplace(directory, part.name, directory, name)
-            guard code != 0 else { return .published }
-            guard errno == ENOENT else {
-                throw StorageError(operation: "renameat2", errno: errno)
+        do throws(StorageError) {
+            return try withDirectory(part.directory) { directory throws(StorageError) in
+                try rename(part.name, name, overwrite, identity, bytes, in: directory)
             }
-            var status = stat()
-            let isThere = fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0
-            return isThere && status.st_size == bytes ? .published : .partLost
+        } catch  where error.errno == ENOENT {
+            // Somebody has removed the folder with all that was in it.
+            return .partLost
         }
+    }
+
+    private func rename(
+        _ part: String,
+        _ name: String,
+        _ overwrite: Bool,
+        _ identity: FileIdentity?,
+        _ bytes: Int64,
+        in directory: Int32
+    ) throws(StorageError) -> Publishing {
+        let code =
+            overwrite
+            ? renameat(directory, part, directory, name)
+            : clinux_rename_noreplace(directory, part, directory, name)
+        guard code != 0 else { return .published }
+        let error = StorageError(operation: "renameat2", errno: errno)
+        guard [ENOENT, EEXIST].contains(error.errno) else { throw error }
+        var found = clinux_identity()
+        if let identity, clinux_identify(directory, name, &found) == 0,
+            FileIdentity(found) == identity, found.size == bytes
+        {
+            return .published
+        }
+        guard error.errno == ENOENT else { throw error }
+        return .partLost
     }
 
     /// Makes a directory's names durable: a file's own fsync(2) does not cover its name.
@@ -176,8 +221,8 @@ package final class Container: Sendable {
 
     /// Creates `path` from the top, one component beneath the other, each made durable in its
     /// parent: a file is not durable in a directory that is not.
-    private func createDirectories(_ path: String) throws(StorageError) {
-        var parent = dup(root)
+    func createDirectories(_ path: String) throws(StorageError) {
+        var parent = fcntl(root, F_DUPFD_CLOEXEC, 0)
         guard parent >= 0 else { throw StorageError(operation: "dup", errno: errno) }
         defer { close(parent) }
         for component in path.utf8.split(separator: UInt8(ascii: "/")) {

@@ -27,7 +27,7 @@ package final class ContainerWalk {
 
     /// `root` is duplicated.
     init(root: Int32, path: String) throws(StorageError) {
-        self.root = dup(root)
+        self.root = fcntl(root, F_DUPFD_CLOEXEC, 0)
         guard self.root >= 0 else { throw StorageError(operation: "dup", errno: errno) }
         enter(path)
     }

@@ -13,17 +13,24 @@ package struct StorageError: Error, Equatable {
         self.errno = errno
     }
 
-    /// What it means for the task.
+    /// What it means for the task, where its place is its own affair.
     package var failure: TransferFailure {
         switch errno {
         case ENOSPC, EDQUOT:
             TransferFailure(.storageFull, "The container has no space left.")
+        case EMFILE, ENFILE:
+            TransferFailure(.descriptorsExhausted, "This service was out of descriptors.")
+        case ENOMEM, ENOBUFS, EAGAIN:
+            TransferFailure(.memoryExhausted, "This service was out of memory or threads.")
+        case EFBIG:
+            TransferFailure(.fileTooLarge, "The container cannot hold a file of this size.")
         case EEXIST:
             TransferFailure(
                 .destinationCollision,
                 "The destination exists; submit with overwrite to replace it."
             )
-        case EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ELOOP, EXDEV, ENAMETOOLONG, EINVAL:
+        case EACCES, EPERM, EROFS, ENOTDIR, EISDIR, ELOOP, EXDEV, ENAMETOOLONG, EINVAL, EBUSY,
+            ENOTEMPTY, EOPNOTSUPP, ENOSYS:
             TransferFailure(
                 .destinationNotWritable,
                 "The destination cannot be written: \(String(cString: strerror(errno)))."

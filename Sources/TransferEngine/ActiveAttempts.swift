@@ -12,7 +12,7 @@ final class ActiveAttempts: Sendable {
         /// How many of them each task has: more than one only while one that was taken away is
         /// ending.
         var countOfTask: [TaskID: Int] = [:]
-        var connections = ConnectionSlots()
+        var connections: ConnectionSlots
         /// Attempts that begin as soon as there is a connection for them.
         var waiting = WaitingAttempts()
         /// Attempts that wait for an earlier one of their task to let go of its file.
@@ -68,7 +68,8 @@ final class ActiveAttempts: Sendable {
     private let state: Mutex<State>
     private let place: @Sendable (TaskClaim) -> ConnectionSlots.Place
 
-    /// Allows so many connections at once, and of those at one place as many as `place` says.
+    /// Allows one tenant so many connections at once, several somewhat more together, and at one
+    /// place as many as `place` says.
     init(
         connectionsMax: Int,
         place: @escaping @Sendable (TaskClaim) -> ConnectionSlots.Place
@@ -121,7 +122,7 @@ final class ActiveAttempts: Sendable {
             state.countOfTask[claim.task] = rest > 0 ? rest : nil
             switch slot.phase {
             case .waiting: state.waiting.remove(claim.fence, of: claim.flow)
-            case .begun: state.connections.end(claim.fence, claim.flow)
+            case .begun: state.connections.end(claim.fence, place(claim))
             case .dismissed: break
             }
             return (state.postponed.removeValue(forKey: claim.task), nextMoves(&state))

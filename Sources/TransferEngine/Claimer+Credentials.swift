@@ -4,32 +4,57 @@ import TransferModel
 import TransferStore
 
 extension Claimer {
-    /// Begins what was claimed; tasks that may show a credential once that has been looked up.
+    /// Begins what was claimed: tasks that may show a credential once that has been looked up, and
+    /// those whose request must not be sent twice once the claim outlasts a crash of the database.
     func begin(_ claims: [TaskClaim]) {
-        var waits: [CredentialWait] = []
+        var repeatable: [AttemptWait] = []
+        var unrepeatable: [AttemptWait] = []
         for claim in claims {
-            guard claim.mayShowCredential else {
+            guard claim.mayShowCredential || !claim.isIdempotent else {
                 start(claim)
                 continue
             }
-            let wait = CredentialWait(claim)
-            if admit(wait) { waits.append(wait) }
+            let wait = AttemptWait(claim)
+            guard admit(wait) else { continue }
+            if claim.isIdempotent { repeatable.append(wait) } else { unrepeatable.append(wait) }
         }
+        whileExpected(repeatable) { await lookUp($0) }
+        whileExpected(unrepeatable) { await makeDurable($0) }
+    }
+
+    private func whileExpected(
+        _ waits: [AttemptWait],
+        _ body: @escaping @Sendable ([AttemptWait]) async -> Void
+    ) {
         guard !waits.isEmpty else { return }
         // The publisher counts them while neither slot nor entry may tell of them.
         publisher.expect()
-        Task { [waits] in
-            await lookUp(waits)
+        Task {
+            await body(waits)
             publisher.arrived()
         }
     }
 
-    private func lookUp(_ waits: [CredentialWait]) async {
-        let queries = waits.map { wait in
-            wait.claim.origin.map { CredentialQuery(claim: wait.claim, origin: $0) }
-        }
+    /// Once for all of a claim; nothing is sent before, for the next claim would send it again.
+    private func makeDurable(_ waits: [AttemptWait]) async {
         do throws(StoreError) {
-            let found = try await store.credentials(for: queries.compactMap(\.self))
+            try await store.makeClaimsDurable()
+        } catch {
+            logger.debug("claims not durable", metadata: ["error": "\(error)"])
+            for wait in waits { settle(wait, .release) }
+            return
+        }
+        await lookUp(waits)
+    }
+
+    private func lookUp(_ waits: [AttemptWait]) async {
+        let queries = waits.map { wait in
+            wait.claim.mayShowCredential
+                ? wait.claim.origin.map { CredentialQuery(claim: wait.claim, origin: $0) } : nil
+        }
+        let wanted = queries.compactMap(\.self)
+        do throws(StoreError) {
+            let found = wanted.isEmpty ? [:] : try await store.credentials(for: wanted)
             // Each on its own: a token endpoint that is slow holds up nobody else.
             await withDiscardingTaskGroup { group in
                 for (wait, query) in zip(waits, queries) {
@@ -48,7 +73,7 @@ extension Claimer {
     }
 
     /// Puts the attempt in the place of its wait, or ends it.
-    private func settle(_ wait: CredentialWait, _ finding: CredentialKeeper.Finding) {
+    private func settle(_ wait: AttemptWait, _ finding: CredentialKeeper.Finding) {
         // Whatever follows may have freed the slot.
         defer { wake() }
         let claim = wait.claim
@@ -75,6 +100,7 @@ extension Claimer {
                 ?? .failed(failure)
         case .retry(let failure):
             verdict = decision(after: failure, claim, remaining: remaining)
+        case .release: verdict = .released
         }
         end(claim, verdict)
     }

@@ -1,4 +1,5 @@
 import Curl
+import Glibc
 import TransferContainer
 import TransferModel
 
@@ -112,7 +113,7 @@ extension Claimer {
                 let found = try await follower.checksums(of: part.bytesWritten)
                 settle(Verifier.failure(wanted: ending.wanted, found: found))
             } catch {
-                settle(error.failure)
+                settle(container.failure(of: error, isChosen: false))
             }
             active.verified(ending.claim.fence)
             publisher.arrived()
@@ -148,10 +149,20 @@ extension Claimer {
         remaining: Duration,
         bytes: Int64
     ) -> Conclusion.Verdict {
+        let failure = explained(failure)
         let wait = noteFailure(of: claim, failure, metrics, at: url, bytes: bytes)
         if let wait, wait < remaining { return .waitForConnectivity(failure, after: wait) }
         return challenge(failure, claim, from: url, remaining)
             ?? decision(after: failure, claim, remaining: remaining)
+    }
+
+    /// The failure, or the want of descriptors if that may be behind it: without one no name is
+    /// resolved, and no file of authorities read.
+    private func explained(_ failure: TransferFailure) -> TransferFailure {
+        guard [.couldNotResolveHost, .tlsFailure].contains(failure.code),
+            !container.isOver(.descriptorsExhausted)
+        else { return failure }
+        return StorageError(operation: "open", errno: EMFILE).failure
     }
 
     /// Whether a failed attempt is followed by another.
@@ -160,6 +171,15 @@ extension Claimer {
         _ claim: TaskClaim,
         remaining: Duration
     ) -> Conclusion.Verdict {
+        if let shortage = failure.shortage {
+            shortages.note(shortage)
+            let delay = configuration.retryPolicy.delay(
+                ofShortage: claim.elapsed,
+                chance: .random(in: 0..<1)
+            )
+            // A wait that would outlast the task's time is not begun.
+            return delay < remaining ? .waitOut(failure, after: delay) : .failed(failure)
+        }
         let decision = configuration.retryPolicy.overridden(by: claim.options).decision(
             after: failure,
             attempt: claim.number,

@@ -1,4 +1,5 @@
 import Curl
+import EventLoop
 import Foundation
 import Logging
 import TransferContainer
@@ -10,6 +11,7 @@ struct Claimer {
     let store: TransferStore
     let identity: WorkerIdentity
     let container: Container
+    let disk: BlockingPool<TenantID>
     let curl: CurlLoop
     let active: ActiveAttempts
     let bandwidth: Bandwidth
@@ -17,11 +19,14 @@ struct Claimer {
     let verifier: Verifier
     let credentials: CredentialKeeper
     let configuration: EngineConfiguration
+    let shortages: Shortages
     let logger: Logger
     /// Called when a download has something that should be stored soon.
     let onCheckpoint: @Sendable () -> Void
     let scheduler: Scheduler
     let reachability: Reachability
+    /// What may have been claimed and was never heard of.
+    let unanswered = UnansweredClaims()
     private let signal: QueueSignal
 
     /// How long freed slots are gathered, so that a claim is worth its transaction; meanwhile those begin
@@ -38,6 +43,7 @@ struct Claimer {
         store: TransferStore,
         identity: WorkerIdentity,
         container: Container,
+        disk: BlockingPool<TenantID>,
         curl: CurlLoop,
         active: ActiveAttempts,
         scheduler: Scheduler,
@@ -46,6 +52,7 @@ struct Claimer {
         verifier: Verifier,
         credentials: CredentialKeeper,
         configuration: EngineConfiguration,
+        shortages: Shortages,
         logger: Logger,
         signal: QueueSignal,
         onCheckpoint: @escaping @Sendable () -> Void
@@ -53,6 +60,7 @@ struct Claimer {
         self.store = store
         self.identity = identity
         self.container = container
+        self.disk = disk
         self.curl = curl
         self.active = active
         self.scheduler = scheduler
@@ -61,6 +69,7 @@ struct Claimer {
         self.verifier = verifier
         self.credentials = credentials
         self.configuration = configuration
+        self.shortages = shortages
         self.logger = logger
         self.onCheckpoint = onCheckpoint
         self.signal = signal
@@ -87,11 +96,10 @@ struct Claimer {
                 do { try await Task.sleep(for: Self.gatherInterval) } catch { return }
             }
             do throws(StoreError) {
-                let opened = reachability.takeOpened()
-                if !opened.isEmpty { try await store.release(lanes: opened) }
                 try await tendShards(&queue)
                 active.beginWaiting(in: scheduler.with { $0.shards })
                 try await fill(&queue)
+                giveWay()
                 wakeAfterRest(&queue)
             } catch {
                 // The poll comes back; until then nothing is lost, only later.
@@ -107,11 +115,14 @@ struct Claimer {
         if signal.takePolled() { queue.isPolled = true }
         _ = try await look(at: &queue)
         let end = ContinuousClock.now + Self.fillMax
-        while !Task.isCancelled {
+        // Once there is enough again, somebody says so.
+        while !Task.isCancelled, shortages.isNone {
             guard publisher.backlog < EngineConfiguration.backlogMax else {
                 return wake(after: Self.backlogPause)
             }
             guard .now < end else { return wake() }
+            // What cannot be begun is not claimed; a poll comes back when it can.
+            guard identity.isTrusted(at: .now) else { return }
             let (grants, bound) = scheduler.with { schedule in
                 let grants = schedule.grants(
                     Self.claimMax,
@@ -124,7 +135,8 @@ struct Claimer {
                 guard try await look(at: &queue) else { return }
                 continue
             }
-            let fences = identity.reserve(grants.reduce(0) { $0 + $1.count })
+            let count = grants.reduce(0) { $0 + $1.count }
+            let fences = identity.reserve(count)
             let claims: [TaskClaim]
             do throws(StoreError) {
                 // Another registration than the one that has the shards claims nothing.
@@ -132,6 +144,7 @@ struct Claimer {
                     fences.incarnation == queue.incarnation
                     ? try await store.claim(grants, boundTenants: bound, fences: fences) : []
             } catch {
+                unanswered.note(fences, count: count)
                 scheduler.with { $0.took([], of: grants) }
                 queue.isStale = true
                 throw error
@@ -140,6 +153,16 @@ struct Claimer {
             scheduler.with { $0.took(claims, of: grants) }
             begin(claims)
         }
+    }
+
+    /// Gives attempts back whose places others have waited for in vain.
+    private func giveWay() {
+        let (fences, isAnyWaiting) = scheduler.with { ($0.givingWay(), !$0.newcomers.isEmpty) }
+        if !fences.isEmpty {
+            logger.info("attempts give way", metadata: ["count": "\(fences.count)"])
+            active.abandon(active.attempts(fences))
+        }
+        if isAnyWaiting { wake(after: scheduler.with { $0.settings.patience }) }
     }
 
     /// Comes back when it may look again at what it may not now.
@@ -163,7 +186,7 @@ struct Claimer {
         let begin = ContinuousClock.now
         guard !lanes.isEmpty, queue.mayLook(at: begin) else { return false }
         let flows = try await store.waitingFlows(in: lanes, after: queue.position)
-        let isComplete = scheduler.with { $0.note(flows) }
+        let isComplete = scheduler.with { $0.note(flows.filter(\.mayBegin)) }
         queue.looked(
             from: begin,
             to: .now,
@@ -186,6 +209,10 @@ struct Claimer {
         if let wait = reachability.wait(before: claim) {
             return putOff(claim, while: wait)
         }
+        // Another worker may have the task as soon as this one cannot be sure to be taken for alive.
+        let mayBegin: @Sendable () -> Bool = { [identity] in
+            identity.isTrusted(claim.fence, at: .now)
+        }
         do throws(TransferFailure) {
             let url = try claim.parsedURL()
             switch claim.request.kind {
@@ -195,21 +222,25 @@ struct Claimer {
                     url: url,
                     loop: curl,
                     container: container,
+                    disk: disk,
                     configuration: configuration,
                     active: active,
                     verifier: verifier,
+                    mayBegin: mayBegin,
                     onReached: { reachability.reached([claim]) },
                     onCheckpoint: onCheckpoint,
                     onEnd: { ended($0) }
                 )
                 admit(download)
             case .upload, .data:
-                let exchange = try Exchange(
+                let exchange = Exchange(
                     claim,
                     url: url,
                     loop: curl,
                     container: container,
+                    disk: disk,
                     configuration: configuration,
+                    mayBegin: mayBegin,
                     onReached: { reachability.reached([claim]) },
                     onEnd: { ended($0) }
                 )
@@ -217,7 +248,8 @@ struct Claimer {
             }
         } catch {
             reachability.forget(claim)
-            end(claim, .failed(error))
+            let remaining = claim.timeoutForResource - claim.elapsed
+            end(claim, decision(after: error, claim, remaining: remaining))
         }
     }
 

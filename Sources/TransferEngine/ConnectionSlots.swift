@@ -9,6 +9,8 @@ struct ConnectionSlots {
     /// Where an attempt's connections count, and how many there may be.
     struct Place {
         let flow: Flow
+        /// Whose share of all connections it is of.
+        var tenant: TenantID?
         /// Connections to the host.
         var perHost = Int.max
         /// Connections of the session to the host.
@@ -18,6 +20,7 @@ struct ConnectionSlots {
     /// What one attempt has taken beyond its first connection.
     private struct Extra {
         let flow: Flow
+        let tenant: TenantID?
         var count = 0
         /// How many of them it was asked to give up.
         var wanted = 0
@@ -26,11 +29,14 @@ struct ConnectionSlots {
     /// Connections, counted in every way that a cap counts them.
     private struct Count {
         var total = 0
+        var perTenant: [TenantID?: Int] = [:]
         var perHost: [Lane: Int] = [:]
         var perFlow: [Flow: Int] = [:]
 
-        mutating func add(_ number: Int, to flow: Flow) {
+        mutating func add(_ number: Int, to flow: Flow, of tenant: TenantID?) {
             total += number
+            let own = perTenant[tenant, default: 0] + number
+            perTenant[tenant] = own > 0 ? own : nil
             let inLane = perHost[flow.lane, default: 0] + number
             perHost[flow.lane] = inLane > 0 ? inLane : nil
             let inFlow = perFlow[flow, default: 0] + number
@@ -46,37 +52,37 @@ struct ConnectionSlots {
         }
     }
 
-    private let max: Int
+    private let shares: SlotShares
     private var open = Count()
     private var extras: [Fence: Extra] = [:]
 
-    /// Allows so many connections in all.
-    init(max: Int = .max) { self.max = max }
+    /// Allows one tenant so many connections in all, and several together an eighth more.
+    init(max: Int) { shares = SlotShares(slots: max) }
 
     /// Whom to ask to give up a connection, so that attempts in these places can begin; each once
     /// for each connection, and nobody for what was asked for before.
     mutating func givers(for waiting: [Place]) -> [Fence] {
         // As it will be when all that was asked for is given up.
         var open = open
-        for extra in extras.values { open.add(-extra.wanted, to: extra.flow) }
+        for extra in extras.values { open.add(-extra.wanted, to: extra.flow, of: extra.tenant) }
         var givers: [Fence] = []
         for place in waiting {
-            let giver: (fence: Fence, flow: Flow)? =
+            let giver: (fence: Fence, extra: Extra)? =
                 if open.isFlowFull(place) {
-                    spare { $0 == place.flow }
+                    spare { $0.flow == place.flow }
                 } else if open.isHostFull(place) {
-                    spare { $0.lane == place.flow.lane }
-                } else if open.total >= max {
-                    spare { _ in true }
+                    spare { $0.flow.lane == place.flow.lane }
+                } else if !isShared(place.tenant, open) {
+                    spare { $0.tenant == place.tenant } ?? spare { _ in true }
                 } else {
                     nil
                 }
             if let giver {
                 extras[giver.fence]?.wanted += 1
                 givers.append(giver.fence)
-                open.add(-1, to: giver.flow)
+                open.add(-1, to: giver.extra.flow, of: giver.extra.tenant)
             }
-            open.add(1, to: place.flow)
+            open.add(1, to: place.flow, of: place.tenant)
         }
         return givers
     }
@@ -102,37 +108,42 @@ struct ConnectionSlots {
     }
 
     /// The attempt with the most connections to spare.
-    private func spare(in isMeant: (Flow) -> Bool) -> (fence: Fence, flow: Flow)? {
+    private func spare(in isMeant: (Extra) -> Bool) -> (fence: Fence, extra: Extra)? {
         let most = extras.filter { entry in
-            entry.value.count > entry.value.wanted && isMeant(entry.value.flow)
+            entry.value.count > entry.value.wanted && isMeant(entry.value)
         }.max { left, right in
             (left.value.count - left.value.wanted, right.key.rawValue)
                 < (right.value.count - right.value.wanted, left.key.rawValue)
         }
-        return most.map { ($0.key, $0.value.flow) }
+        return most.map { ($0.key, $0.value) }
     }
 
-    /// Whether there is none left, to whichever host.
-    var isFull: Bool { open.total >= max }
+    /// Whether a tenant's share has room for another connection.
+    private func isShared(_ tenant: TenantID?, _ open: Count) -> Bool {
+        shares.mayTake(own: open.perTenant[tenant, default: 0], taken: open.total)
+    }
+
+    /// Whether there is none left, to whichever host and for whomever.
+    var isFull: Bool { open.total >= shares.total }
 
     /// Takes the first connection of an attempt.
     ///
     /// - Returns: false when it has to wait for one to become free.
     mutating func begin(_ place: Place) -> Bool {
-        guard !isFull, !open.isHostFull(place), !open.isFlowFull(place) else {
+        guard isShared(place.tenant, open), !open.isHostFull(place), !open.isFlowFull(place) else {
             return false
         }
-        open.add(1, to: place.flow)
+        open.add(1, to: place.flow, of: place.tenant)
         return true
     }
 
     /// Takes a further connection of an attempt; false when there is none.
     mutating func takeExtra(_ fence: Fence, _ place: Place) -> Bool {
-        guard !isFull, !open.isHostFull(place), !open.isFlowFull(place),
+        guard isShared(place.tenant, open), !open.isHostFull(place), !open.isFlowFull(place),
             extras.values.allSatisfy({ $0.wanted == 0 })
         else { return false }
-        open.add(1, to: place.flow)
-        extras[fence, default: Extra(flow: place.flow)].count += 1
+        open.add(1, to: place.flow, of: place.tenant)
+        extras[fence, default: Extra(flow: place.flow, tenant: place.tenant)].count += 1
         return true
     }
 
@@ -142,11 +153,12 @@ struct ConnectionSlots {
         extra.count -= 1
         extra.wanted = Swift.max(0, extra.wanted - 1)
         extras[fence] = extra.count > 0 ? extra : nil
-        open.add(-1, to: extra.flow)
+        open.add(-1, to: extra.flow, of: extra.tenant)
     }
 
     /// An attempt has ended, with all that it had.
-    mutating func end(_ fence: Fence, _ flow: Flow) {
-        open.add(-1 - (extras.removeValue(forKey: fence)?.count ?? 0), to: flow)
+    mutating func end(_ fence: Fence, _ place: Place) {
+        let count = 1 + (extras.removeValue(forKey: fence)?.count ?? 0)
+        open.add(-count, to: place.flow, of: place.tenant)
     }
 }

@@ -12,11 +12,24 @@ final class Connections: Sendable {
     }
 
     private let state = Mutex(State())
+    private let mayBegin: @Sendable () -> Bool
+
+    /// No request is made any more from when `mayBegin` says so; those under way go on.
+    init(mayBegin: @escaping @Sendable () -> Bool = { true }) { self.mayBegin = mayBegin }
+
+    /// Whether a request may be made now.
+    var isOpen: Bool { mayBegin() && !isAbandoned }
 
     /// Whether the attempt is to make no further request.
     var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
-    /// Sends the next request of a connection, unless the attempt was abandoned: then it ends as if
+    /// Whether a request has ended so because it may not be made any more.
+    func isRefusal(_ result: Result<CurlSummary, CurlError>) -> Bool {
+        guard case .failure(let error) = result, error.code == .cancelled else { return false }
+        return !isOpen
+    }
+
+    /// Sends the next request of a connection, unless none may be made any more: then it ends as if
     /// that had been cancelled.
     func start(
         _ request: CurlRequest,
@@ -25,11 +38,9 @@ final class Connections: Sendable {
         sink: any CurlSink
     ) {
         var request = request
-        let isRefused = state.withLock { state in
-            request.sharedRates = state.rates
-            return state.isAbandoned
-        }
-        guard !isRefused else { return loop.refuse(sink) }
+        request.mayBegin = mayBegin
+        request.sharedRates = state.withLock { $0.rates }
+        guard isOpen else { return loop.refuse(sink) }
         let transfer = loop.start(request, sink: sink)
         let (isAbandoned, rates) = state.withLock { state in
             state.transfers[connection] = transfer

@@ -62,7 +62,13 @@ actor ContainerSweeper {
 
     /// The next batch of a tenant's files, with old results only if it is to be thorough; nil behind
     /// the last.
-    func next(of tenant: TenantID, isThorough: Bool) -> Batch? {
+    ///
+    /// What was written since `ageMin` ago is left out, however it looks.
+    func next(
+        of tenant: TenantID,
+        isThorough: Bool,
+        ageMin: Duration = ContainerSweeper.ageMin
+    ) -> Batch? {
         guard let walk else { return nil }
         var batch = Batch()
         for _ in 0..<Self.entriesMax {
@@ -72,12 +78,19 @@ actor ContainerSweeper {
             }
             let path = "\(entry.directory)/\(entry.name)".dropFirst(tenant.description.count + 1)
             guard let kind = Leftover(path: path),
-                let age = container.age(of: entry), age > Self.ageMin,
+                let age = container.age(of: entry), age >= ageMin,
                 isThorough || age < Self.resultAgeMax || !kind.isResult
             else { continue }
             batch.leftovers.append((kind, Container.Place(String(path), tenant: tenant)))
         }
         return batch
+    }
+
+    /// The sizes of files, in the order of `places`; nil where there is none.
+    func sizes(of places: [Container.Place]) throws(StorageError) -> [Int64?] {
+        var sizes: [Int64?] = []
+        for place in places { sizes.append(try container.size(of: place)) }
+        return sizes
     }
 
     /// Removes files.

@@ -15,6 +15,8 @@ actor CredentialKeeper {
         case ask(TransferFailure)
         /// There may be one later.
         case retry(TransferFailure)
+        /// It goes back to the queue as if it had not been claimed.
+        case release
     }
 
     /// An access token that ends sooner is renewed before it is shown.
@@ -32,6 +34,7 @@ actor CredentialKeeper {
     private let store: TransferStore
     private let box: SecretBox?
     private let curl: CurlLoop
+    private let identity: WorkerIdentity
     private let egress: EgressGuard
     private let logger: Logger
     private var refreshes: [CredentialID: Task<Token, Never>] = [:]
@@ -40,12 +43,14 @@ actor CredentialKeeper {
         store: TransferStore,
         box: SecretBox?,
         curl: CurlLoop,
+        identity: WorkerIdentity,
         egress: EgressGuard,
         logger: Logger
     ) {
         self.store = store
         self.box = box
         self.curl = curl
+        self.identity = identity
         self.egress = egress
         self.logger = logger
     }
@@ -192,8 +197,11 @@ actor CredentialKeeper {
         _ secrets: Credential.Secrets
     ) async -> TokenEndpointAnswer {
         do throws(CurlError) {
+            var request = CurlRequest(refreshing: secrets, at: endpoint, egress: egress)
+            // A refresh token may be for one use, and another worker may be using it by then.
+            request.mayBegin = { [identity] in identity.isTrusted(at: .now) }
             let response = try await curl.fetch(
-                CurlRequest(refreshing: secrets, at: endpoint, egress: egress),
+                request,
                 bodyMax: TokenEndpointAnswer.bodyBytesMax
             )
             return TokenEndpointAnswer(status: response.head.status, body: response.body)

@@ -1,21 +1,46 @@
 import Curl
+import Synchronization
 import TransferContainer
 import TransferModel
 
 /// The file that a download writes.
 extension Download {
-    /// What an earlier attempt left, if it can be gone on with; else the attempt begins anew.
-    static func kept(
-        _ claim: TaskClaim,
-        _ container: Container
-    ) -> (part: PartFile, point: DownloadStateMachine.ResumePoint)? {
-        guard let partial = claim.partial, claim.request.method == "GET" else { return nil }
-        let place = Container.Place(
+    /// Where the file goes that this attempt begins.
+    var place: Container.Place { place(of: claim.fence) }
+
+    private func place(of fence: Fence) -> Container.Place {
+        Container.Place(
             partOf: claim.task,
             destination: claim.destination,
-            fence: partial.partFence,
+            fence: fence,
             tenant: claim.tenant
         )
+    }
+
+    /// Sees to the directory of the file and to what an earlier attempt left; waits for the disk.
+    func prepare() {
+        let kept = kept()
+        var failure: TransferFailure?
+        do throws(StorageError) {
+            try container.prepareDirectory(of: place)
+        } catch {
+            failure = error.failure
+        }
+        state.withLock { state in
+            if let failure { state.machine.failed(failure) }
+            state.bytesReceived = kept?.part.bytesWritten ?? 0
+            state.bytesExpected = kept?.point.total
+            guard let kept else { return }
+            state.machine.resume(at: kept.point)
+            state.part = kept.part
+            state.identity = (kept.point.validator, kept.point.total)
+        }
+    }
+
+    /// What an earlier attempt left, if it can be gone on with; else the attempt begins anew.
+    private func kept() -> (part: PartFile, point: DownloadStateMachine.ResumePoint)? {
+        guard let partial = claim.partial, claim.request.method == "GET" else { return nil }
+        let place = place(of: partial.partFence)
         do throws(StorageError) {
             if let source = partial.sourcePath {
                 try container.adoptPart(
@@ -99,17 +124,12 @@ extension Download {
         let identity = state.identity
         dropKept(&state)
         state.identity = identity
-        let place = Container.Place(
-            partOf: claim.task,
-            destination: claim.destination,
-            fence: claim.fence,
-            tenant: claim.tenant
-        )
         do throws(StorageError) {
             state.part = try PartFile(place, fence: claim.fence, in: container)
             return true
         } catch {
-            state.machine.failed(error.failure)
+            let isChosen = claim.destination != nil
+            state.machine.failed(container.failure(of: error, isChosen: isChosen))
             return false
         }
     }

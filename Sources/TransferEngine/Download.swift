@@ -1,4 +1,5 @@
 import Curl
+import EventLoop
 import Synchronization
 import TransferContainer
 import TransferModel
@@ -43,13 +44,14 @@ final class Download: CurlSink, TransferAttempt {
     let claim: TaskClaim
     let loop: CurlLoop
     let container: Container
+    let disk: BlockingPool<TenantID>
     let configuration: EngineConfiguration
     let active: ActiveAttempts
     let verifier: Verifier
     private let onReached: @Sendable () -> Void
     private let onCheckpoint: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
-    let connections = Connections()
+    let connections: Connections
     let state: Mutex<State>
 
     struct State {
@@ -88,9 +90,11 @@ final class Download: CurlSink, TransferAttempt {
         url: CurlURL,
         loop: CurlLoop,
         container: Container,
+        disk: BlockingPool<TenantID>,
         configuration: EngineConfiguration,
         active: ActiveAttempts,
         verifier: Verifier,
+        mayBegin: @escaping @Sendable () -> Bool = { true },
         onReached: @escaping @Sendable () -> Void,
         onCheckpoint: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (Ending) -> Void
@@ -98,35 +102,47 @@ final class Download: CurlSink, TransferAttempt {
         self.claim = claim
         self.loop = loop
         self.container = container
+        self.disk = disk
         self.configuration = configuration
         self.active = active
         self.verifier = verifier
+        connections = Connections(mayBegin: mayBegin)
         self.onReached = onReached
         self.onCheckpoint = onCheckpoint
         self.onEnd = onEnd
-        let kept = Self.kept(claim, container)
         state = Mutex(
             State(
                 machine: DownloadStateMachine(
                     url: url,
                     redirectsMax: claim.options.redirectsMax ?? EngineConfiguration.redirectsMax,
                     expectedSize: claim.options.expectedSize,
-                    deliversErrors: claim.options.deliversHTTPErrors ?? false,
-                    resumePoint: kept?.point
+                    deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),
                 headers: claim.headers,
                 method: claim.request.method,
-                part: kept?.part,
-                identity: kept.map { ($0.point.validator, $0.point.total) },
-                bytesReceived: kept?.part.bytesWritten ?? 0,
-                bytesExpected: kept?.point.total
+                // As was stored, until the file has been looked at.
+                bytesReceived: claim.partial?.bytesDurable ?? 0,
+                bytesExpected: claim.partial?.bytesTotal
             )
         )
     }
 
-    /// Sends the request.
+    /// Sends the first request, once the disk has what it takes.
     func begin() {
-        let request = state.withLock { state in
+        let needsDisk = claim.partial != nil || !container.hasDirectory(of: place)
+        // One that was stopped before it began has nothing to prepare.
+        guard needsDisk, !connections.isAbandoned else { return request() }
+        disk.run(for: claim.tenant) { [self] in
+            prepare()
+            request()
+        }
+    }
+
+    /// Sends the request, or gives the task back when none may be made any more.
+    private func request() {
+        if !connections.isOpen { abandon() }
+        let request: CurlRequest? = state.withLock { state in
+            guard state.machine.mayRequest else { return nil }
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
             var request = plainRequest(state)
@@ -138,6 +154,7 @@ final class Download: CurlSink, TransferAttempt {
             }
             return request
         }
+        guard let request else { return loop.refuse(self) }
         connections.start(request, as: Segments.lead, on: loop, sink: self)
     }
 
@@ -268,7 +285,7 @@ final class Download: CurlSink, TransferAttempt {
     /// What a failing file system has taken is not to be relied on.
     func fail(_ error: StorageError, _ state: inout State) {
         state.identity = nil
-        state.machine.failed(error.failure)
+        state.machine.failed(container.failure(of: error, isChosen: false))
         guard state.segments != nil else { return }
         state.segments?.stop()
         connections.cancelAll()
@@ -284,6 +301,7 @@ final class Download: CurlSink, TransferAttempt {
     /// Ends the attempt, or makes its next request, when nothing more comes of the last one.
     func settle(_ result: Result<CurlSummary, CurlError>) {
         let (action, ending) = state.withLock { state in
+            if connections.isRefusal(result) { state.machine.abandoned() }
             let action = state.machine.finished(result, bytesWritten: state.bytesReceived)
             switch action {
             case .follow(_, let dropsSecrets):
@@ -312,7 +330,7 @@ final class Download: CurlSink, TransferAttempt {
             }
         }
         switch action {
-        case .follow, .restart: begin()
+        case .follow, .restart: request()
         case .end: if let ending { onEnd(ending) }
         }
     }

@@ -79,6 +79,14 @@ struct DownloadStateMachine {
         self.resumePoint = resumePoint
     }
 
+    /// Whether a request may be sent; not once the attempt has failed or is no longer wanted.
+    var mayRequest: Bool {
+        if case .requested = state { true } else { false }
+    }
+
+    /// The file of an earlier attempt is there to be gone on with; said before the first request.
+    mutating func resume(at point: ResumePoint) { resumePoint = point }
+
     /// A response's head has arrived.
     mutating func received(_ head: ResponseHead) -> HeadAction {
         guard case .requested = state else { return .abort }

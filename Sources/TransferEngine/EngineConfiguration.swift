@@ -10,8 +10,13 @@ package struct EngineConfiguration: Sendable {
     package var connectionsPerHost = connectionsPerHostDefault
     /// Time between two signs of life.
     package var heartbeatInterval = heartbeatIntervalDefault
+    /// Time to the next sign of life when one could not be given.
+    var heartbeatRetryInterval: Duration { heartbeatInterval / 6 }
     /// Silence after which others take a worker's attempts over; several heartbeats.
     package var lease = leaseDefault
+    /// How long a sign of life is relied on: others wait for a whole lease, but clocks differ, and
+    /// answers take time.
+    var trustDuration: Duration { lease * 4 / 5 }
     /// The poll that finds work which no signal told of.
     package var pollInterval = pollIntervalDefault
     /// When tasks of discretionary sessions count like others.
@@ -34,16 +39,14 @@ package struct EngineConfiguration: Sendable {
     package static let connectionsPerHostDefault = 6
     package static let heartbeatIntervalDefault: Duration = .seconds(3)
     package static let leaseDefault: Duration = .seconds(10)
-    /// How long before its end a lease is no longer trusted: clocks differ, and answers take time.
-    static let leaseMargin: Duration = .seconds(2)
     package static let pollIntervalDefault: Duration = .seconds(1)
     package static let fileBytesMaxDefault: Int64 = 1 << 40
     /// Connections of one download at most, where the host's cap leaves room for them.
     static let segmentsMaxDefault = 8
     /// Redirects followed by one attempt.
     static let redirectsMax = 10
-    /// Claims of a task before it is given up as one that kills its workers.
-    static let claimsMax = 5
+    /// Deaths in a row, without progress, before a task is given up as one that kills its workers.
+    static let deathsMax = 5
     /// How often progress is stored and revocations are looked for, at the latest.
     static let tickInterval: Duration = .milliseconds(500)
     /// How often a worker sees to its share of the hosts.

@@ -1,4 +1,6 @@
 import Curl
+import EventLoop
+import Glibc
 import Synchronization
 import TransferContainer
 import TransferModel
@@ -31,13 +33,14 @@ final class Exchange: CurlSink, TransferAttempt {
 
     let claim: TaskClaim
     private let loop: CurlLoop
+    private let container: Container
+    private let disk: BlockingPool<TenantID>
     private let configuration: EngineConfiguration
     private let onReached: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
-    private let bytesToSend: Int64
     /// What is kept of an answer, in bytes.
     private let answerBytesMax: Int
-    let connections = Connections()
+    let connections: Connections
     private let state: Mutex<Confined>
 
     private struct Confined {
@@ -46,7 +49,8 @@ final class Exchange: CurlSink, TransferAttempt {
         var headers: [HTTPHeader]
         /// No redirect has led to another origin; once one has, secrets stay behind for good.
         var isAtOrigin = true
-        let file: UploadFile?
+        /// What is sent, of an upload from a file, once that is open.
+        var file: UploadFile?
         /// The answer that is arriving is the result, and neither a redirect nor a failure.
         var isResult = false
         var body: [UInt8] = []
@@ -59,21 +63,23 @@ final class Exchange: CurlSink, TransferAttempt {
         let startedAt = ContinuousClock.now
     }
 
-    /// Opens the file that is sent, if it is one.
-    ///
-    /// - Throws: the failure of the attempt.
     init(
         _ claim: TaskClaim,
         url: CurlURL,
         loop: CurlLoop,
         container: Container,
+        disk: BlockingPool<TenantID>,
         configuration: EngineConfiguration,
+        mayBegin: @escaping @Sendable () -> Bool = { true },
         onReached: @escaping @Sendable () -> Void,
         onEnd: @escaping @Sendable (Ending) -> Void
-    ) throws(TransferFailure) {
+    ) {
         self.claim = claim
         self.loop = loop
+        self.container = container
+        self.disk = disk
         self.configuration = configuration
+        connections = Connections(mayBegin: mayBegin)
         self.onReached = onReached
         self.onEnd = onEnd
         let kind = claim.request.kind
@@ -81,12 +87,6 @@ final class Exchange: CurlSink, TransferAttempt {
             kind.answerBytesMax,
             kind == .data ? Int(clamping: claim.options.sizeMax ?? .max) : .max
         )
-        let file = try Self.file(claim, container)
-        if case .data(let bytes) = claim.request.upload {
-            bytesToSend = Int64(bytes.count)
-        } else {
-            bytesToSend = file?.length ?? 0
-        }
         state = Mutex(
             Confined(
                 machine: DownloadStateMachine(
@@ -95,32 +95,51 @@ final class Exchange: CurlSink, TransferAttempt {
                     deliversErrors: claim.options.deliversHTTPErrors ?? false
                 ),
                 request: claim.request,
-                headers: claim.headers,
-                file: file
+                headers: claim.headers
             )
         )
     }
 
-    private static func file(
-        _ claim: TaskClaim,
-        _ container: Container
-    ) throws(TransferFailure) -> UploadFile? {
-        let path: String
+    /// The file that is sent, of an upload from one.
+    private var source: Container.Place? {
         switch claim.request.upload {
-        case .file(let given): path = given
-        case .staged: path = ResultLocation.bodyPath(of: claim.task)
-        case .data, nil: return nil
-        }
-        do throws(StorageError) {
-            return try UploadFile(Container.Place(path, tenant: claim.tenant), in: container)
-        } catch {
-            throw TransferFailure(.sourceMissing, "The file to upload cannot be read.")
+        case .file(let path): Container.Place(path, tenant: claim.tenant)
+        case .staged: Container.Place(ResultLocation.bodyPath(of: claim.task), tenant: claim.tenant)
+        case .data, nil: nil
         }
     }
 
-    /// Sends the request.
+    /// Sends the first request, once the file that it sends is open.
     func begin() {
-        var (request, remaining, isAtOrigin) = state.withLock { state in
+        // One that was stopped before it began has nothing to open.
+        guard let source, !connections.isAbandoned else { return request() }
+        disk.run(for: claim.tenant) { [self] in
+            open(source)
+            request()
+        }
+    }
+
+    /// Opens the file that is sent; waits for the disk.
+    private func open(_ source: Container.Place) {
+        do throws(StorageError) {
+            let file = try UploadFile(source, in: container)
+            state.withLock { $0.file = file }
+        } catch {
+            // What this machine is short of says nothing of the file.
+            let isItsOwn = [ENOENT, ENXIO, ENODEV].contains(error.errno)
+            let failure =
+                isItsOwn || error.failure.shortage == nil
+                ? TransferFailure(.sourceMissing, "The file to upload cannot be read.")
+                : error.failure
+            state.withLock { $0.machine.failed(failure) }
+        }
+    }
+
+    /// Sends the request, or gives the task back when none may be made any more.
+    private func request() {
+        if !connections.isOpen { abandon() }
+        let request: CurlRequest? = state.withLock { state in
+            guard state.machine.mayRequest else { return nil }
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
             var request = CurlRequest(
@@ -135,12 +154,13 @@ final class Exchange: CurlSink, TransferAttempt {
                 _ = file.rewind()
                 request.bodySource = file
             }
-            return (request, timeLeft(state), state.isAtOrigin)
+            request.httpVersion = .choice(
+                for: claim.request.kind == .data ? .message : .file(size: bytesToSend(state))
+            )
+            request.apply(claim, remaining: timeLeft(state), isAtOrigin: state.isAtOrigin)
+            return request
         }
-        request.httpVersion = .choice(
-            for: claim.request.kind == .data ? .message : .file(size: bytesToSend)
-        )
-        request.apply(claim, remaining: remaining, isAtOrigin: isAtOrigin)
+        guard let request else { return loop.refuse(self) }
         connections.start(request, on: loop, sink: self)
     }
 
@@ -158,7 +178,7 @@ final class Exchange: CurlSink, TransferAttempt {
                 received: state.bytesReceived,
                 expected: state.bytesExpected,
                 sent: bytesSent(state),
-                toSend: bytesToSend,
+                toSend: bytesToSend(state),
                 isAtOrigin: state.isAtOrigin
             )
         }
@@ -214,6 +234,7 @@ final class Exchange: CurlSink, TransferAttempt {
         let (goesOn, ending) = state.withLock { state in
             state.metrics.note(result)
             state.mayHaveArrived = state.mayHaveArrived || state.metrics.remoteAddress != nil
+            if connections.isRefusal(result) { state.machine.abandoned() }
             switch state.machine.finished(wholeEnough(result, state), bytesWritten: 0) {
             case .follow(_, let dropsSecrets):
                 if dropsSecrets {
@@ -228,7 +249,7 @@ final class Exchange: CurlSink, TransferAttempt {
                 return (false, handOver(end, state))
             }
         }
-        if goesOn { begin() }
+        if goesOn { request() }
         if let ending { onEnd(ending) }
     }
 
@@ -282,7 +303,12 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     private func bytesSent(_ state: Confined) -> Int64 {
-        state.file?.bytesRead ?? (state.mayHaveArrived ? bytesToSend : 0)
+        state.file?.bytesRead ?? (state.mayHaveArrived ? bytesToSend(state) : 0)
+    }
+
+    private func bytesToSend(_ state: Confined) -> Int64 {
+        guard case .data(let bytes) = claim.request.upload else { return state.file?.length ?? 0 }
+        return Int64(bytes.count)
     }
 
     private func timeLeft(_ state: Confined) -> Duration {

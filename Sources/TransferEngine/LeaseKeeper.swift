@@ -5,36 +5,52 @@ package import TransferStore
 
 /// Keeps this instance's registration alive as long as anything works under its fences, and
 /// removes it afterwards.
+///
+/// What runs is closed at the first sign that others may go on with it: the process has stood still
+/// for so long that it may have been declared dead, or it was. That the database does not answer is
+/// none, for then nobody can take over.
 package struct LeaseKeeper: Service {
     private let store: TransferStore
     private let identity: WorkerIdentity
     private let configuration: EngineConfiguration
     private let leasesShards: Bool
-    private let onDeclaredDead: @Sendable () -> Void
+    private let instanceLock: String?
+    private let standstill: StandstillWatch
+    private let onLost: @Sendable () -> Void
     private let logger: Logger
 
-    /// Keeps the registration that `identity` holds, with which it `leasesShards` or not.
+    /// Keeps the registration that `identity` holds, made with the same `leasesShards` and
+    /// `instanceLock`.
     ///
-    /// `onDeclaredDead` drops what was done under the old registration; what it forgets is refused
-    /// by the fences.
+    /// `onLost` closes what was begun before; what it forgets is refused by the fences.
     package init(
         store: TransferStore,
         identity: WorkerIdentity,
         configuration: EngineConfiguration,
         leasesShards: Bool,
+        instanceLock: String? = nil,
         logger: Logger,
-        onDeclaredDead: @escaping @Sendable () -> Void
+        onLost: @escaping @Sendable () -> Void
     ) {
         self.store = store
         self.identity = identity
         self.configuration = configuration
         self.leasesShards = leasesShards
+        self.instanceLock = instanceLock
         self.logger = logger
-        self.onDeclaredDead = onDeclaredDead
+        self.onLost = onLost
+        standstill = StandstillWatch(limit: configuration.trustDuration)
     }
 
     package func run() async throws {
-        await cancelWhenGracefulShutdown { await beat() }
+        // Before that there was nobody to look.
+        _ = standstill.look()
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { loops in
+                loops.addTask { await beat() }
+                loops.addTask { await watch() }
+            }
+        }
         do throws(StoreError) {
             try await store.retireWorker(incarnation: identity.incarnation)
         } catch {
@@ -45,34 +61,57 @@ package struct LeaseKeeper: Service {
 
     private func beat() async {
         while !Task.isCancelled {
+            var interval = configuration.heartbeatInterval
             do throws(StoreError) {
                 try await beatOnce()
             } catch {
                 logger.debug("no heartbeat", metadata: ["error": "\(error)"])
+                // Heard as soon as the database is back, long before others may rescue.
+                interval = configuration.heartbeatRetryInterval
             }
-            do { try await Task.sleep(for: configuration.heartbeatInterval.jittered) } catch {
-                return
-            }
+            do { try await Task.sleep(for: interval.jittered) } catch { return }
         }
     }
 
     /// A worker that was declared dead begins a new life.
     private func beatOnce() async throws(StoreError) {
+        // Before a new sign of life makes the worker trust again what it has.
+        heedStandstill()
         // Counted from before the database is asked, so that the lease ends later than trust in it.
-        let trustedUntil =
-            ContinuousClock.now + configuration.lease - EngineConfiguration.leaseMargin
-        guard try await !store.heartbeat(incarnation: identity.incarnation) else {
+        let trustedUntil = ContinuousClock.now + configuration.trustDuration
+        let isAlive = try await store.heartbeat(
+            incarnation: identity.incarnation,
+            lease: configuration.lease
+        )
+        guard !isAlive else {
             identity.trust(until: trustedUntil)
             return
         }
         logger.warning("this worker was declared dead and registers anew")
-        onDeclaredDead()
+        onLost()
         identity.adopt(
             incarnation: try await store.registerWorker(
                 name: configuration.workerName,
-                leasesShards: leasesShards
+                leasesShards: leasesShards,
+                instanceLock: instanceLock
             )
         )
         identity.trust(until: trustedUntil)
+    }
+
+    private func watch() async {
+        while !Task.isCancelled {
+            heedStandstill()
+            do { try await Task.sleep(for: configuration.trustDuration / 16) } catch { return }
+        }
+    }
+
+    private func heedStandstill() {
+        guard let gap = standstill.look() else { return }
+        logger.warning(
+            "this process stood still; what it had begun is closed",
+            metadata: ["seconds": "\(gap / .seconds(1))"]
+        )
+        onLost()
     }
 }

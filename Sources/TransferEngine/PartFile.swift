@@ -155,6 +155,11 @@ final class PartFile: @unchecked Sendable {
         try hasher.update(file: descriptor, range: range)
     }
 
+    /// Which file it is, whatever it is called later; asked once its bytes are durable.
+    func identity() throws(StorageError) -> FileIdentity {
+        try FileIdentity(of: descriptor, bytes: bytesWritten)
+    }
+
     /// Makes the bytes durable.
     ///
     /// After an error they may be lost, and no repetition tells:

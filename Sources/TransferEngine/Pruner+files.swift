@@ -12,16 +12,12 @@ extension Pruner {
     ///
     /// The files go first: whoever is stopped in between finds the tasks again.
     func expireTasks() async throws(StoreError) {
-        while try await store.expireResumeData() > 0 {}
         var place: SessionID?
         repeat {
             let page = try await store.sessionsToExpire(after: place)
             for session in page.sessions { try await expireTasks(of: session) }
             place = page.position
         } while place != nil
-        try await sweep { position throws(StoreError) in
-            try await store.pruneExpiredTasks(after: position)
-        }
     }
 
     private func expireTasks(of session: SessionID) async throws(StoreError) {
@@ -50,7 +46,7 @@ extension Pruner {
             for tenant in folders where known.contains(tenant) {
                 try await files.begin(tenant)
                 while let batch = await files.next(of: tenant, isThorough: isThorough) {
-                    removed += try await removeLeftovers(of: batch)
+                    removed += await files.remove(try await batch.placesOfNobody(store))
                     try await Task.sleep(for: Self.sweepPause)
                 }
             }
@@ -66,15 +62,18 @@ extension Pruner {
             logger.info("files of nobody removed", metadata: ["count": "\(removed)"])
         }
     }
+}
 
-    private func removeLeftovers(
-        of batch: ContainerSweeper.Batch
-    ) async throws(StoreError) -> Int {
-        guard !batch.leftovers.isEmpty else { return 0 }
+extension ContainerSweeper.Batch {
+    /// The files of the batch that no row names.
+    func placesOfNobody(
+        _ store: TransferStore
+    ) async throws(StoreError) -> [Container.Place] {
+        guard !leftovers.isEmpty else { return [] }
         var fences: [Fence] = []
         var attempted: [TaskID] = []
         var uploaded: [TaskID] = []
-        for leftover in batch.leftovers {
+        for leftover in leftovers {
             switch leftover.kind {
             case .part(let fence): fences.append(fence)
             case .result(let task, let fence):
@@ -89,13 +88,12 @@ extension Pruner {
         let living = try await store.outstandingTasks(among: uploaded)
         // What may be the result of a task that only a lost database knows is not removed.
         let known = try await store.tasks(among: attempted)
-        let places = batch.leftovers.filter { leftover in
+        return leftovers.filter { leftover in
             switch leftover.kind {
             case .part(let fence): !needed.contains(fence)
             case .result(let task, let fence): known.contains(task) && !needed.contains(fence)
             case .body(let task): !living.contains(task)
             }
         }.map(\.place)
-        return await files.remove(places)
     }
 }

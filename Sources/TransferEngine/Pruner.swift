@@ -5,9 +5,9 @@ package import TransferStore
 
 /// Makes room for the events to come, and removes what is too old, with what only that used.
 ///
-/// That is events, attempts, tasks with their results, and files that nobody else would remove. Every
-/// worker has one, and each finds out what is left to do; an advisory lock lets one of them do it at
-/// a time.
+/// That is events, attempts, tasks with their results, sessions, subscriptions, and files that nobody
+/// else would remove. Every worker has one, and each finds out what is left to do; advisory locks
+/// let one of them do each at a time.
 package struct Pruner: Service {
     package static let retentionDefaultInDays = 30
     /// A message is tried for some four days, so that none outlives its event.
@@ -28,17 +28,20 @@ package struct Pruner: Service {
         package var events: Duration
         /// Of ended attempts, also of tasks that are kept longer or not as long.
         package var attempts: Duration
+        /// Of sessions after their end, and of subscriptions after they were deleted.
+        package var sessions: Duration
 
-        package init(events: Duration, attempts: Duration) {
+        package init(events: Duration, attempts: Duration, sessions: Duration) {
             self.events = events
             self.attempts = attempts
+            self.sessions = sessions
         }
     }
 
     /// - Parameters:
     ///   - store: what is pruned.
     ///   - container: where the results are.
-    ///   - retention: how long events and attempts are kept.
+    ///   - retention: how long events, attempts and sessions are kept.
     ///   - logger: is told what was removed.
     /// - Throws: when there is no thread for it.
     package init(
@@ -54,22 +57,51 @@ package struct Pruner: Service {
     }
 
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            var isFirst = true
-            while !Task.isCancelled {
-                await tried("old events and attempts not removed") { () throws(StoreError) in
-                    try await makePartitions()
-                    try await prune()
-                }
-                await tried("old tasks not removed") { () throws(StoreError) in
-                    try await expireTasks()
-                }
-                await tried("files of nobody not removed") { () throws(StoreError) in
-                    try await sweepFiles(isThorough: isFirst)
-                    isFirst = false
-                }
-                do { try await Task.sleep(for: Self.interval.jittered) } catch { return }
-            }
+        try await Maintenance(chores: chores, logger: logger).run()
+    }
+
+    /// What is removed; the partitions come first, for events are written into them.
+    private var chores: [Chore] {
+        [
+            chore("partitions", makePartitions),
+            chore("old events", pruneEvents),
+            chore("old attempts", pruneAttempts),
+            chore("idle hosts") { () throws(StoreError) in
+                while try await store.pruneHosts() > 0 {}
+            },
+            chore("former client strings") { () throws(StoreError) in
+                try await sweep(store.pruneClientStringChanges)
+            },
+            chore("delivery log", pruneDeliveryLog),
+            chore("unused resume data") { () throws(StoreError) in
+                while try await store.expireResumeData() > 0 {}
+            },
+            chore("old tasks", expireTasks),
+            chore("expired tasks") { () throws(StoreError) in
+                try await sweep(store.pruneExpiredTasks)
+            },
+            chore("ended sessions", pruneSessions),
+            chore("deleted subscriptions", pruneSubscriptions),
+            Chore("files of nobody", every: Self.interval, making: sweepingFiles),
+        ]
+    }
+
+    private func sweepingFiles() -> Chore.Turn {
+        var isFirst = true
+        return { () throws(StoreError) in
+            try await sweepFiles(isThorough: isFirst)
+            isFirst = false
+            return .rest
+        }
+    }
+
+    private func chore(
+        _ name: String,
+        _ turn: @escaping @Sendable () async throws(StoreError) -> Void
+    ) -> Chore {
+        Chore(name, every: Self.interval) { () throws(StoreError) in
+            try await turn()
+            return .rest
         }
     }
 
@@ -90,31 +122,32 @@ package struct Pruner: Service {
         }
     }
 
-    /// Does one kind of work, so that the others are done although it fails.
-    private func tried(
-        _ failure: Logger.Message,
-        _ work: () async throws(StoreError) -> Void
-    ) async {
-        do throws(StoreError) {
-            try await work()
-        } catch {
-            if !Task.isCancelled { logger.warning(failure, metadata: ["error": "\(error)"]) }
-        }
-    }
-
     /// The last event of what waits for its subscribers is gone by then, with its week.
     var holdMax: Duration { retention.events + .seconds(7 * 24 * 3600) }
 
-    private func prune() async throws(StoreError) {
+    private func pruneEvents() async throws(StoreError) {
         try await prune(.events, olderThan: retention.events)
+    }
+
+    private func pruneAttempts() async throws(StoreError) {
         try await prune(.attempts, olderThan: retention.attempts)
-        while try await store.pruneHosts() > 0 {}
-        try await sweep { position throws(StoreError) in
-            try await store.pruneClientStringChanges(after: position)
-        }
+    }
+
+    private func pruneDeliveryLog() async throws(StoreError) {
         try await sweep { position throws(StoreError) in
             try await store.pruneDeliveryLog(olderThan: retention.events, after: position)
         }
+    }
+
+    /// Removes sessions that ended long ago and of which nothing is kept any more.
+    private func pruneSessions() async throws(StoreError) {
+        try await sweep { position throws(StoreError) in
+            try await store.pruneSessions(endedBefore: retention.sessions, after: position)
+        }
+    }
+
+    private func pruneSubscriptions() async throws(StoreError) {
+        while try await store.pruneSubscriptions(deletedBefore: retention.sessions) {}
     }
 
     private func prune(

@@ -22,25 +22,29 @@ extension Publisher {
 
     /// Looks after the parts of attempts that were taken away: those that somebody may still go on
     /// with are kept, the others removed.
+    ///
+    /// Asks until the database has answered, for nobody else knows of all of them.
     func settle(_ ended: [(task: TaskID, part: PartFile)]) async {
         guard !ended.isEmpty else { return }
-        let parts = ended.map(\.part)
-        do throws(StoreError) {
-            let wanted = try await store.keptParts(ended.map { ($0.task, $0.part.fence) })
-            for part in parts where !wanted.contains(part.fence) { remove(part.place) }
-            let durable = parts.filter { part in
-                guard wanted.contains(part.fence) else { return false }
-                do throws(StorageError) {
-                    try part.sync()
-                    return true
-                } catch {
-                    // Then the bytes count in this boot of the machine only.
-                    logger.warning("part file not synced", metadata: ["error": "\(error)"])
-                    return false
-                }
+        let wanted = await untilAnswered { () throws(StoreError) in
+            try await self.store.keptParts(ended.map { ($0.task, $0.part.fence) })
+        }
+        guard let wanted else { return }
+        let staying = ended.filter { !wanted.contains($0.part.fence) && !remove($0.part.place) }
+        let durable = ended.map(\.part).filter { part in
+            guard wanted.contains(part.fence) else { return false }
+            do throws(StorageError) {
+                try part.sync()
+                return true
+            } catch {
+                // Then the bytes count in this boot of the machine only.
+                logger.warning("part file not synced", metadata: ["error": "\(error)"])
+                return false
             }
-            guard !durable.isEmpty else { return }
-            try await store.recordDurable(
+        }
+        _ = await untilAnswered { () throws(StoreError) in
+            try await self.store.recordAbandoned(staying.map { ($0.task, $0.part.fence) })
+            try await self.store.recordDurable(
                 durable.map { part in
                     (
                         partFence: part.fence, bytes: part.bytesWritten,
@@ -48,14 +52,27 @@ extension Publisher {
                     )
                 }
             )
-        } catch {
-            // The files stay, and are worth no more than before.
-            logger.warning("parts not settled", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Asks the database until it has answered; nil when the service stops first, or when it refuses.
+    private func untilAnswered<Answer: Sendable>(
+        _ question: () async throws(StoreError) -> Answer
+    ) async -> Answer? {
+        while true {
+            do throws(StoreError) {
+                return try await question()
+            } catch  where error.isUnavailable && !error.isContended {
+                do { try await Task.sleep(for: Self.retryInterval.jittered) } catch { return nil }
+            } catch {
+                logger.error("parts not settled", metadata: ["error": "\(error)"])
+                return nil
+            }
         }
     }
 
     /// Removes parts that nobody will go on with; whoever finds their rows does it otherwise.
-    func discard(_ parts: [PartFile]) async {
+    func discard(_ parts: [(fence: Fence, place: Container.Place)]) async {
         guard !parts.isEmpty else { return }
         let gone = parts.filter { remove($0.place) }
         guard !gone.isEmpty else { return }

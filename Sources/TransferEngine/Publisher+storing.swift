@@ -4,25 +4,59 @@ import TransferStore
 
 extension Publisher {
     /// Between two tries to reach the database.
-    private static let retryInterval: Duration = .milliseconds(500)
+    static let retryInterval: Duration = .milliseconds(500)
+
+    /// What became of a group.
+    struct Stored<Item: Sendable>: Sendable {
+        /// The tasks that were changed.
+        var changed: Set<TaskID> = []
+        /// What could not be stored, because others hold what it has to change.
+        var heldUp: [Item] = []
+        /// The sessions of tasks, as far as they were asked for.
+        var owners: [TaskID: TaskSession] = [:]
+
+        mutating func merge(_ other: Stored) {
+            changed.formUnion(other.changed)
+            heldUp += other.heldUp
+            owners.merge(other.owners) { $1 }
+        }
+    }
 
     /// Stores a group, and repeats that until the database has answered; each change is safe to
     /// repeat, because the fence lets it happen once.
     ///
     /// A group that the database refuses is halved until what it refuses is alone: the others do
-    /// not suffer for it.
+    /// not suffer for it. Of one that met a lock for too long, those whose sessions are free are
+    /// stored once more; the rest is left to the caller.
     ///
-    /// - Returns: the tasks that were changed; nil when the service stops first.
+    /// - Returns: nil when the service stops first.
     nonisolated func stored<Item: Sendable>(
         _ step: String,
         _ items: [Item],
+        task: @Sendable (Item) -> TaskID,
         _ change: @Sendable ([Item]) async throws(StoreError) -> Set<TaskID>
-    ) async -> Set<TaskID>? {
+    ) async -> Stored<Item>? {
+        var stored = Stored<Item>()
+        var items = items
         var tries = 0
-        while true {
+        var isContended = false
+        while !items.isEmpty {
             do throws(StoreError) {
-                return try await change(items)
-            } catch .unavailable(let error) {
+                stored.changed.formUnion(try await change(items))
+                return stored
+            } catch  where error.isContended {
+                logger.notice(
+                    "results wait for a lock",
+                    metadata: ["step": "\(step)", "count": "\(items.count)", "error": "\(error)"]
+                )
+                stored.owners = await owners(of: items.map(task))
+                let owners = stored.owners
+                let held = items.filter { isContended || owners[task($0)]?.isHeld ?? true }
+                stored.heldUp += held
+                items = items.filter { !isContended && !(owners[task($0)]?.isHeld ?? true) }
+                isContended = true
+                continue
+            } catch  where error.isUnavailable {
                 tries += 1
                 if tries == 1 {
                     logger.warning(
@@ -36,19 +70,32 @@ extension Publisher {
                         "result not stored",
                         metadata: ["step": "\(step)", "error": "\(error)"]
                     )
-                    return []
+                    return stored
                 }
                 let half = items.count / 2
-                guard let first = await stored(step, Array(items[..<half]), change),
-                    let second = await stored(step, Array(items[half...]), change)
-                else { return nil }
-                return first.union(second)
+                for part in [items[..<half], items[half...]] {
+                    guard let other = await self.stored(step, Array(part), task: task, change)
+                    else { return nil }
+                    stored.merge(other)
+                }
+                return stored
             }
             do {
                 try await Task.sleep(for: Self.retryInterval.jittered)
             } catch {
                 return nil
             }
+        }
+        return stored
+    }
+
+    /// The sessions of tasks; none when the database does not say.
+    private nonisolated func owners(of tasks: [TaskID]) async -> [TaskID: TaskSession] {
+        do throws(StoreError) {
+            return try await store.sessions(of: tasks)
+        } catch {
+            logger.debug("sessions not found", metadata: ["error": "\(error)"])
+            return [:]
         }
     }
 

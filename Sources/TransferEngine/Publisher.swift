@@ -26,22 +26,24 @@ actor Publisher {
     /// How soon a turn follows on a busy one: a flush or a transaction of few costs nearly as much as
     /// one of many.
     private static let busyInterval: Duration = .milliseconds(20)
-    /// Files and directories up to which each is made durable by itself rather than its whole file
-    /// system.
-    private static let singleSyncMax = 4
 
     private nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let store: TransferStore
     let container: Container
+    let shortages: Shortages
     let logger: Logger
     private let onConcluded: @Sendable (_ isAnyBackInQueue: Bool) -> Void
     /// What waits for the file system.
     private nonisolated let entries = Inbox<Entry>()
     /// What waits for the database.
     private nonisolated let steps = Inbox<Step>()
+    /// What waits for sessions that others hold.
+    nonisolated let heldUp = HeldUpSteps<Step>()
     private nonisolated let unfinished = Atomic(0)
+    /// Publications that wait because this machine is short of something.
+    private nonisolated let postponed = PostponedPublications()
 
     /// What is to be ended.
     enum Entry: Sendable {
@@ -57,14 +59,17 @@ actor Publisher {
     }
 
     /// What the database is to be told.
-    private enum Step: Sendable {
+    enum Step: Sendable {
         case publish(Publication, PartFile)
         /// With the part file, if there is one, that goes unless somebody needs it.
         case conclude(Conclusion, part: PartFile?)
+        /// A publication whose file cannot have its name; the part goes once that is stored, for
+        /// whoever finds the publication before must find the part too.
+        case refuse(Publication, Conclusion)
 
         var task: TaskID {
             switch self {
-            case .publish(let publication, _): publication.task
+            case .publish(let publication, _), .refuse(let publication, _): publication.task
             case .conclude(let conclusion, _): conclusion.task
             }
         }
@@ -74,7 +79,10 @@ actor Publisher {
         }
 
         var conclusion: Conclusion? {
-            if case .conclude(let conclusion, _) = self { conclusion } else { nil }
+            switch self {
+            case .publish: nil
+            case .conclude(let conclusion, _), .refuse(_, let conclusion): conclusion
+            }
         }
     }
 
@@ -82,12 +90,14 @@ actor Publisher {
         loop: EventLoop,
         store: TransferStore,
         container: Container,
+        shortages: Shortages = Shortages(),
         logger: Logger,
         onConcluded: @escaping @Sendable (_ isAnyBackInQueue: Bool) -> Void
     ) {
         self.loop = loop
         self.store = store
         self.container = container
+        self.shortages = shortages
         self.logger = logger
         self.onConcluded = onConcluded
     }
@@ -101,7 +111,7 @@ actor Publisher {
     /// An attempt that was expected has been submitted.
     nonisolated func arrived() { finished(1) }
 
-    private nonisolated func finished(_ count: Int) {
+    nonisolated func finished(_ count: Int) {
         unfinished.subtract(count, ordering: .relaxed)
     }
 
@@ -121,20 +131,34 @@ actor Publisher {
         repeat {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.storeAll() }
+                group.addTask { await self.submitPostponed() }
+                group.addTask { await self.storeHeldUp() }
                 await self.writeAll()
             }
             // One may have left something to the other after that was cancelled.
         } while !entries.isEmpty || !steps.isEmpty
     }
 
+    private nonisolated func submitPostponed() async {
+        while let publications = await postponed.next() {
+            entries.append(contentsOf: publications.map { .publication($0) })
+        }
+    }
+
+    /// From now on publications that cannot be finished are left to whoever takes them over.
+    nonisolated func stopPostponing() { finished(postponed.stop()) }
+
+    /// Whether there is enough again of what there was too little of.
+    func probe(_ shortage: Shortage) -> Bool { container.isOver(shortage) }
+
     private nonisolated func writeAll() async {
         while true {
             let batch = await entries.next(limit: Self.batchMax)
             if batch.isEmpty { return }
             let begin = ContinuousClock.now
-            let next = await write(batch)
+            let (next, waiting) = await write(batch)
             steps.append(contentsOf: next)
-            finished(batch.count - next.count)
+            finished(batch.count - next.count - postponed.add(waiting))
             await rest(after: batch.count, since: begin)
         }
     }
@@ -145,11 +169,7 @@ actor Publisher {
             let batch = await steps.next(limit: Self.batchMax)
             if batch.isEmpty { return }
             let begin = ContinuousClock.now
-            for group in distinct(batch, by: \.task) {
-                let published = await store(group)
-                entries.append(contentsOf: published.map { .publication($0) })
-                finished(group.count - published.count)
-            }
+            for group in distinct(await withoutHeldUp(batch), by: \.task) { await store(group) }
             await rest(after: batch.count, since: begin)
         }
     }
@@ -160,150 +180,34 @@ actor Publisher {
         try? await Task.sleep(until: begin + Self.busyInterval)
     }
 
-    /// Makes files durable, renames those that were published and makes their names durable.
-    ///
-    /// - Returns: what the database is to be told of them.
-    private func write(_ batch: [Entry]) async -> [Step] {
-        var next: [Step] = []
-        var parts: [(file: PartFile, publication: Publication)] = []
-        var published: [Publication] = []
-        var resumptions: [Resumption] = []
-        for entry in batch {
-            switch entry {
-            case .part(let file, let publication):
-                parts.append((file, publication))
-                if let resumption = publication.resumption { resumptions.append(resumption) }
-            case .publication(let publication):
-                if let conclusion = rename(publication) {
-                    next.append(.conclude(conclusion, part: nil))
-                } else {
-                    published.append(publication)
-                }
-            case .conclusion(let conclusion, let part):
-                next.append(.conclude(keeping(part, conclusion), part: part))
-                if let resumption = conclusion.resumption { resumptions.append(resumption) }
-            case .abandoned(let part): remove(part)
-            }
-        }
-        if !resumptions.isEmpty {
-            _ = await stored("resumption", resumptions) { resumptions throws(StoreError) in
-                try await self.store.recordResumptions(resumptions)
-            }
-        }
-        // Looked for only where there are so few files that each is made durable by itself.
-        let directories = parts.count > Self.singleSyncMax ? [] : homes(parts, published)
-        var errors: [TaskID: StorageError] = [:]
-        var undurable: StorageError?
-        if parts.count + directories.count > Self.singleSyncMax {
-            do throws(StorageError) {
-                try container.syncAll()
-            } catch {
-                // The error may belong to any of them, so none may be trusted.
-                for part in parts { errors[part.publication.task] = error }
-                undurable = error
-            }
-        } else {
-            for part in parts {
-                do throws(StorageError) {
-                    try part.file.sync()
-                } catch {
-                    errors[part.publication.task] = error
-                }
-            }
-            undurable = syncNames(directories)
-        }
-        for (file, publication) in parts {
-            let isStaying = publication.destination == nil
-            if let error = errors[publication.task] ?? (isStaying ? undurable : nil) {
-                next.append(.conclude(retry(publication, error), part: file))
-            } else if isStaying {
-                next.append(.conclude(Conclusion(fetched: publication), part: file))
-            } else {
-                next.append(.publish(publication, file))
-            }
-        }
-        return next
-            + published.map { publication in
-                .conclude(
-                    Conclusion(
-                        task: publication.task,
-                        fence: publication.fence,
-                        verdict: undurable.map { .failed($0.failure) } ?? .completed,
-                        metrics: publication.metrics
-                    ),
-                    part: nil
-                )
-            }
-    }
-
-    /// The directories in which files have got the name that they keep.
-    private func homes(
-        _ parts: [(file: PartFile, publication: Publication)],
-        _ published: [Publication]
-    ) -> Set<String> {
-        let staying = parts.filter { $0.publication.destination == nil }
-        return Set(published.map { Container.Place(partOf: $0).directory })
-            .union(staying.map(\.file.place.directory))
-    }
-
-    private func syncNames(_ directories: Set<String>) -> StorageError? {
-        do throws(StorageError) {
-            for directory in directories { try container.syncDirectory(directory) }
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    /// Gives a file its final name.
-    ///
-    /// - Returns: what becomes of the task if that could not be done.
-    private func rename(_ publication: Publication) -> Conclusion? {
-        let part = Container.Place(partOf: publication)
-        do throws(StorageError) {
-            let publishing = try container.publish(
-                part,
-                as: Container.Place(of: publication).name,
-                overwrite: publication.destination?.overwrite ?? true,
-                bytes: publication.result.bytesReceived
-            )
-            switch publishing {
-            case .published: return nil
-            case .partLost:
-                return Conclusion(
-                    task: publication.task,
-                    fence: publication.fence,
-                    verdict: .requeued
-                )
-            }
-        } catch {
-            remove(part)
-            return Conclusion(
-                task: publication.task,
-                fence: publication.fence,
-                verdict: .failed(error.failure),
-                bytesReceived: publication.result.bytesReceived,
-                metrics: publication.metrics
-            )
-        }
-    }
-
-    /// Moves attempts past the point of no return, and ends others.
-    ///
-    /// - Returns: those whose files are to be renamed now.
-    private nonisolated func store(_ steps: [Step]) async -> [Publication] {
-        let changed = await stored("end", steps) { steps throws(StoreError) in
-            try await self.store.publish(
-                steps.compactMap(\.publication),
-                concluding: steps.compactMap(\.conclusion)
-            )
-        }
+    /// Moves attempts past the point of no return, and ends others; those whose sessions others hold
+    /// are set aside.
+    private nonisolated func store(_ steps: [Step]) async {
         // Without an answer nothing is known, and nothing is removed: the rows decide after the next
         // start.
-        guard let changed else { return [] }
+        guard let stored = await stored("end", steps, task: \.task, change) else {
+            return finished(steps.count)
+        }
+        setAside(stored.heldUp, stored.owners)
+        let waiting = Set(stored.heldUp.map(\.task))
+        await ended(steps.filter { !waiting.contains($0.task) }, changed: stored.changed)
+    }
+
+    /// Tells the database.
+    ///
+    /// - Returns: the tasks that were changed.
+    nonisolated func change(_ steps: [Step]) async throws(StoreError) -> Set<TaskID> {
+        try await store.publish(
+            steps.compactMap(\.publication),
+            concluding: steps.compactMap(\.conclusion)
+        )
+    }
+
+    /// Goes on with what the database knows now: files are to be renamed, or looked after.
+    nonisolated func ended(_ steps: [Step], changed: Set<TaskID>) async {
         var published: [Publication] = []
         var stale: [(task: TaskID, part: PartFile)] = []
-        var unwanted: [PartFile] = []
+        var unwanted: [(fence: Fence, place: Container.Place)] = []
         var conclusions: [Conclusion] = []
         var staleCount = 0
         for step in steps {
@@ -322,8 +226,13 @@ actor Publisher {
                 if !isChanged {
                     stale.append((step.task, part))
                 } else if conclusion.abandoned != nil {
-                    unwanted.append(part)
+                    unwanted.append((part.fence, part.place))
                 }
+            case .refuse(let publication, let conclusion):
+                conclusions.append(conclusion)
+                // Whoever has taken the publication over needs the part.
+                guard isChanged else { continue }
+                unwanted.append((publication.partFence, Container.Place(partOf: publication)))
             }
         }
         if staleCount > 0 {
@@ -332,29 +241,7 @@ actor Publisher {
         if !conclusions.isEmpty { onConcluded(conclusions.contains { $0.verdict.isBackInQueue }) }
         await settle(stale)
         await discard(unwanted)
-        return published
-    }
-
-    private func retry(_ publication: Publication, _ error: StorageError) -> Conclusion {
-        Conclusion(
-            task: publication.task,
-            fence: publication.fence,
-            verdict: .retry(error.failure, after: RetryPolicy.delayBaseDefault.jittered),
-            abandoned: publication.partFence,
-            metrics: publication.metrics
-        )
-    }
-}
-
-extension Conclusion {
-    /// The end of an attempt whose durable file is the result as it is.
-    fileprivate init(fetched publication: Publication) {
-        self.init(
-            task: publication.task,
-            fence: publication.fence,
-            verdict: .fetched(publication.result, part: publication.partFence),
-            bytesReceived: publication.result.bytesReceived,
-            metrics: publication.metrics
-        )
+        entries.append(contentsOf: published.map { .publication($0) })
+        finished(steps.count - published.count)
     }
 }

@@ -8,10 +8,16 @@ extension Schedule {
         /// Tasks that may be claimed before there is a slot for them.
         let ahead: Int
         var rest: Int
+        /// Slots that are taken, with those given out.
+        var taken: Int
         var counts: [Flow: Int] = [:]
         var inLane: [Lane: Int] = [:]
         var closed: Set<Lane> = []
         var ofTenant: [TenantID: Int] = [:]
+        /// Who waits at a host and has nothing there: what is free there is theirs first.
+        var newcomers: [Lane: Set<TenantID>] = [:]
+        /// Who waits and has nothing at all: a slot for each comes before another for others.
+        var firsts: Set<TenantID> = []
         /// In the order in which they were served first.
         var order: [Flow] = []
     }
@@ -31,7 +37,8 @@ extension Schedule {
         var given = Distribution(
             now: now,
             ahead: ahead,
-            rest: min(limit, settings.slots + ahead - held.count)
+            rest: min(limit, shares.total + ahead - taken),
+            taken: taken
         )
         distribute(&given, isClosed) { isOpenHour || !$0.isDiscretionary }
         if !isOpenHour {
@@ -54,7 +61,8 @@ extension Schedule {
     ) {
         guard given.rest > 0 else { return }
         var open: [TenantID: [Lane: [Flow]]] = [:]
-        for (id, tenant) in tenants where room(of: id, given) > 0 {
+        (given.newcomers, given.firsts) = ([:], [])
+        for (id, tenant) in tenants where hasRoom(id, given) {
             // What waits at hosts that are full is not looked at.
             for (lane, flows) in tenant.waiting where room(in: lane, given) > 0 {
                 if isClosed(lane) { given.closed.insert(lane) }
@@ -63,17 +71,22 @@ extension Schedule {
                     guard !heldBack.contains(flow), let entry = waiting[flow] else { return false }
                     return isIncluded(entry.details) && room(in: flow, given) > 0
                 }
-                if !flows.isEmpty { open[id, default: [:]][lane] = Array(flows) }
+                guard !flows.isEmpty else { continue }
+                open[id, default: [:]][lane] = Array(flows)
+                if tenant.held + given.ofTenant[id, default: 0] == 0 { given.firsts.insert(id) }
+                guard tenants.count > 1, held(by: tenant, at: lane) == 0 else { continue }
+                given.newcomers[lane, default: []].insert(id)
             }
         }
         for (id, lanes) in open { tenants[id]?.lanes.begin { lanes[$0] != nil } }
         round.begin { open[$0] != nil }
         while given.rest > 0, let id = round.next() {
-            guard room(of: id, given) > 0, let lane = tenants[id]?.lanes.next() else {
+            guard hasRoom(id, given), let lane = tenants[id]?.lanes.next() else {
                 round.close(id)
                 continue
             }
-            open[id]?[lane]?.removeAll { room(in: $0, given) <= 0 }
+            let others = roomForOthers(than: id, at: lane, given)
+            open[id]?[lane]?.removeAll { room(in: $0, given) <= others }
             guard let flow = first(of: open[id]?[lane] ?? []) else {
                 tenants[id]?.lanes.close(lane)
                 continue
@@ -94,7 +107,10 @@ extension Schedule {
         given.counts[flow, default: 0] += 1
         given.inLane[flow.lane, default: 0] += 1
         given.ofTenant[id, default: 0] += 1
+        given.newcomers[flow.lane]?.remove(id)
+        given.firsts.remove(id)
         given.rest -= 1
+        given.taken += 1
     }
 
     /// The tenants among those of `grants` whose running tasks are to be counted.
@@ -134,13 +150,28 @@ extension Schedule {
         min(lookahead.count(at: lane, given.now), limit, given.ahead)
     }
 
-    private func room(of id: TenantID, _ given: Distribution) -> Int {
-        guard let tenant = tenants[id] else { return 0 }
-        let reserve =
-            tenants.count > 1 ? Int(Double(settings.slots) * settings.tenantReserve) : 0
-        return min(settings.slots - reserve + given.ahead, tenant.tasksMax ?? .max) - tenant.held
-            - given.ofTenant[id, default: 0]
+    /// How many connections to a host a tenant leaves to those that have none there.
+    private func roomForOthers(than id: TenantID, at lane: Lane, _ given: Distribution) -> Int {
+        guard let newcomers = given.newcomers[lane], !newcomers.contains(id) else { return 0 }
+        return newcomers.count
     }
+
+    /// Whether a tenant may have another slot.
+    private func hasRoom(_ id: TenantID, _ given: Distribution) -> Bool {
+        guard let tenant = tenants[id] else { return false }
+        let own = tenant.held + given.ofTenant[id, default: 0]
+        // Those that are claimed ahead wait for a slot, and have none.
+        guard own < min(settings.slots + given.ahead, tenant.tasksMax ?? .max) else {
+            return false
+        }
+        return shares.mayTake(
+            own: own - given.ahead,
+            taken: given.taken - given.ahead + (own > 0 ? given.firsts.count : 0)
+        )
+    }
+
+    /// Slots that are taken; what a tenant has claimed ahead of what it may have takes none.
+    var taken: Int { tenants.values.reduce(0) { $0 + min($1.held, settings.slots) } }
 
     func cost(of lane: Lane) -> Int64 {
         max(settings.costMin, costs[lane] ?? settings.costDefault)

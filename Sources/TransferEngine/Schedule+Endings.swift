@@ -21,7 +21,8 @@ extension Schedule {
                 flow: flow,
                 tenant: claim.tenant,
                 base: claim.partial?.bytesDurable ?? 0,
-                charged: cost(of: flow.lane)
+                charged: cost(of: flow.lane),
+                mayGiveWay: claim.isIdempotent
             )
             heldInLane[flow.lane, default: 0] += 1
             heldInFlow[flow, default: 0] += 1

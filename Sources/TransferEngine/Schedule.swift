@@ -5,7 +5,8 @@ import TransferModel
 ///
 /// Tenants take turns by the bytes that they get, and so do the hosts of each tenant; of its
 /// sessions at one host that one is served whose first task has the highest priority. No host gets
-/// more connections than it may have, no session more than it may have there.
+/// more connections than it may have, no session more than it may have there, and no tenant so many
+/// slots that none is left for another.
 struct Schedule {
     /// What bounds a worker.
     struct Settings: Sendable {
@@ -28,9 +29,9 @@ struct Schedule {
         var aheadMax = 256
         /// This part of the slots stays free of discretionary tasks.
         var discretionaryReserve = 0.25
-        /// When several tenants are there, none has more than all but this part of the slots, so
-        /// that the others need not wait for its transfers to end.
-        var tenantReserve = 0.125
+        /// How long a tenant waits for its first connection to a host before one of another tenant's
+        /// attempts there gives way.
+        var patience: Duration = .milliseconds(500)
     }
 
     struct Waiting {
@@ -49,6 +50,10 @@ struct Schedule {
         /// What an earlier attempt has brought.
         let base: Int64
         var charged: Int64
+        /// Whether it can be given back without harm: the request may be sent once more.
+        let mayGiveWay: Bool
+        /// Whether it was told to.
+        var givesWay = false
     }
 
     struct Tenant {
@@ -64,6 +69,9 @@ struct Schedule {
     }
 
     let settings: Settings
+    let shares: SlotShares
+    /// Who has waited for a first connection to a host, and since when.
+    var newcomers: [Newcomer: ContinuousClock.Instant] = [:]
     var waiting: [Flow: Waiting] = [:]
     /// Those of tenants with a bound that a claim has brought too few of: whose tasks count is
     /// known anew once what has ended is stored.
@@ -89,6 +97,7 @@ struct Schedule {
 
     init(_ settings: Settings = Settings()) {
         self.settings = settings
+        shares = SlotShares(slots: settings.slots)
         round = DeficitRoundRobin(quantum: settings.quantum)
         lookahead = Lookahead(hostsMax: settings.hostsMax)
     }

@@ -23,6 +23,7 @@ final class Scheduler: Sendable {
         with { schedule in
             ConnectionSlots.Place(
                 flow: claim.flow,
+                tenant: claim.tenant,
                 perHost: schedule.limit(of: claim.lane),
                 perFlow: claim.maxConnectionsPerHost ?? .max
             )

@@ -3,29 +3,9 @@ import TransferModel
 import TransferStore
 
 extension TransferEngine {
-    /// Takes over what dead workers left, and removes what has outlived its use.
-    func rescue() async {
-        var forgotten = ForgottenAttempts()
-        await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
-            try await rescueOnce()
-            try await removeAbandonedParts()
-            try await heedForgotten(&forgotten)
-            try await store.continueInvalidations()
-            try await store.continueForceQuits()
-            if try await store.failUnanswered() > 0 { onEvents() }
-        }
-    }
-
-    /// Removes what may be much, so that no rescue waits for it.
-    func tidy() async {
-        await repeatedly(configuration.heartbeatInterval) { () throws(StoreError) in
-            try await eraseEphemeral()
-            while try await store.pruneIdempotencyKeys() > 0 {}
-        }
-    }
-
-    private func rescueOnce() async throws(StoreError) {
-        let takeover = try await store.takeOver(
+    /// Takes over what dead workers left.
+    func rescueOnce() async throws(StoreError) {
+        let takeover = try await lifeline.takeOver(
             silentFor: configuration.lease,
             identity: identity
         )
@@ -33,7 +13,8 @@ extension TransferEngine {
             publisher.submit(.publication(publication))
         }
         for claim in takeover.attempts {
-            publisher.submit(.conclusion(Self.conclusion(ofOrphan: claim), part: nil))
+            let conclusion = Self.conclusion(ofOrphan: claim, takeover.deaths[claim.task])
+            publisher.submit(.conclusion(conclusion, part: nil))
         }
         guard takeover.workers > 0 else { return }
         logger.notice(
@@ -47,28 +28,26 @@ extension TransferEngine {
     }
 
     /// Removes part files that nobody will go on with, whoever began them.
-    private func removeAbandonedParts() async throws(StoreError) {
+    func removeAbandonedParts() async throws(StoreError) {
         let parts = try await store.abandonedParts()
         guard !parts.isEmpty else { return }
         let removed = await publisher.remove(parts)
         try await store.forgetAbandonedParts(removed)
     }
 
-    /// Removes what invalidated ephemeral sessions have left.
-    private func eraseEphemeral() async throws(StoreError) {
-        var isMore: Bool
-        repeat {
-            let removed = await publisher.remove(try await store.tasksToErase())
-            // Also without any: a session may have had none.
-            isMore =
-                try await store.erase(removed)
-                || removed.count == TransferStore.erasureTasksMax
-        } while isMore && !Task.isCancelled
+    /// Removes a part of what invalidated ephemeral sessions have left.
+    ///
+    /// - Returns: whether there is more.
+    func eraseEphemeral() async throws(StoreError) -> Bool {
+        let removed = await publisher.remove(try await store.tasksToErase())
+        // Also without any: a session may have had none.
+        let isMore = try await store.erase(removed)
+        return isMore || removed.count == TransferStore.erasureTasksMax
     }
 
     /// Looks after what is this worker's in the database and unknown here, because the answer that
     /// told of it was lost with its connection.
-    private func heedForgotten(_ forgotten: inout ForgottenAttempts) async throws(StoreError) {
+    func heedForgotten(_ forgotten: inout ForgottenAttempts) async throws(StoreError) {
         let start = ContinuousClock.now
         if let dueAt = forgotten.dueAt, start < dueAt { return }
         // Asked before, so that what ends meanwhile counts as being stored.
@@ -83,23 +62,38 @@ extension TransferEngine {
             from: start,
             at: .now
         )
-        for attempt in attempts where gone.contains(attempt.fence) {
-            logger.notice("gave back an attempt", metadata: ["task": "\(attempt.task)"])
-            publisher.submit(
-                .conclusion(
-                    Conclusion(task: attempt.task, fence: attempt.fence, verdict: .released),
-                    part: nil
-                )
-            )
-        }
+        try await giveUp(attempts.filter { gone.contains($0.fence) })
         for publication in holdings.publications where gone.contains(publication.fence) {
             logger.notice("finishes a publication", metadata: ["task": "\(publication.task)"])
             publisher.submit(.publication(publication))
         }
     }
 
-    /// A task that was running in every worker that died is not given to another one.
-    static func conclusion(ofOrphan claim: TaskClaim) -> Conclusion {
+    /// Gives back attempts that nobody runs; one whose request may have been sent, and must not be
+    /// again, ends.
+    private func giveUp(_ attempts: [(task: TaskID, fence: Fence)]) async throws(StoreError) {
+        let doubtful = attempts.filter { !claimer.unanswered.contains($0.fence) }.map(\.task)
+        let repeatable =
+            doubtful.isEmpty ? [] : try await store.idempotentTasks(among: doubtful)
+        let final = Set(doubtful).subtracting(repeatable)
+        for (task, fence) in attempts {
+            logger.notice("gave up a forgotten attempt", metadata: ["task": "\(task)"])
+            let failure = TransferFailure(
+                .unknownOutcome,
+                "Its worker lost sight of it while the server may have had the request."
+            )
+            let verdict: Conclusion.Verdict = final.contains(task) ? .failed(failure) : .released
+            publisher.submit(
+                .conclusion(Conclusion(task: task, fence: fence, verdict: verdict), part: nil)
+            )
+        }
+    }
+
+    /// A task with which one worker after the other died is not given to another one.
+    static func conclusion(
+        ofOrphan claim: TaskClaim,
+        _ deaths: DeathStreak?
+    ) -> Conclusion {
         guard claim.isIdempotent else {
             let failure = TransferFailure(
                 .unknownOutcome,
@@ -107,12 +101,12 @@ extension TransferEngine {
             )
             return Conclusion(task: claim.task, fence: claim.fence, verdict: .failed(failure))
         }
-        guard claim.number >= EngineConfiguration.claimsMax else {
+        guard let deaths, deaths.count >= EngineConfiguration.deathsMax else {
             return Conclusion(task: claim.task, fence: claim.fence, verdict: .requeued)
         }
         let failure = TransferFailure(
             .poison,
-            "Its worker died in each of \(claim.number) attempts."
+            "Its worker died in \(deaths.count) attempts in a row, none of which got further."
         )
         return Conclusion(task: claim.task, fence: claim.fence, verdict: .failed(failure))
     }

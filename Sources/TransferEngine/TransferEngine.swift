@@ -1,5 +1,5 @@
 package import Curl
-import EventLoop
+package import EventLoop
 package import Logging
 import ServiceLifecycle
 package import TransferContainer
@@ -10,31 +10,43 @@ package import TransferStore
 /// Runs the tasks of the queue: claims them, transfers them, publishes their files.
 ///
 /// A group of loops around shared values: ``Claimer`` fills the slots, ``Publisher`` empties them,
-/// rescue looks after workers that died. ``LeaseKeeper`` keeps this one alive to others.
+/// ``Maintenance`` does the rest, as looking after workers that died. ``LeaseKeeper`` keeps this one
+/// alive to others.
 package struct TransferEngine: Service {
     let store: TransferStore
+    /// Apart from the load, for what must not wait behind it.
+    let lifeline: TransferStore
     let identity: WorkerIdentity
     let configuration: EngineConfiguration
     let claimer: Claimer
     let publisher: Publisher
     let logger: Logger
     let active: ActiveAttempts
+    /// What this instance is short of, for those who watch it.
+    package let shortages = Shortages()
     private let scheduler: Scheduler
     private let bandwidth: Bandwidth
     let onEvents: @Sendable () -> Void
-    private let onWork: @Sendable () -> Void
+    let onWork: @Sendable () -> Void
     private let controls: WakeSignal
+
+    /// Threads that wait for the disk; one of them is left to other tenants than the busiest.
+    private static let diskThreadsMax = 4
 
     /// Puts the parts together; nothing runs yet.
     ///
-    /// `identity` is registered, `curl` is used for nothing else, `secrets` opens credentials, and
-    /// `onEvents` is called after events were committed, to wake their delivery, and `onWork` after
+    /// `lifeline` is the same store by other connections, nil for the same ones.
+    /// `identity` is registered, `curl` is used for nothing else, `disk` does what may block for
+    /// long, `secrets` opens credentials, and `onEvents` is called after events were committed, to
+    /// wake their delivery, and `onWork` after
     /// tasks became runnable, which other workers may have room for.
     package init(
         store: TransferStore,
+        lifeline: TransferStore? = nil,
         identity: WorkerIdentity,
         container: Container,
         curl: CurlLoop,
+        disk: BlockingPool<TenantID>? = nil,
         secrets: SecretBox? = nil,
         configuration: EngineConfiguration,
         logger: Logger,
@@ -42,6 +54,7 @@ package struct TransferEngine: Service {
         onWork: @escaping @Sendable () -> Void = {}
     ) throws {
         self.store = store
+        self.lifeline = lifeline ?? store
         self.identity = identity
         self.configuration = configuration
         self.logger = logger
@@ -60,6 +73,7 @@ package struct TransferEngine: Service {
             loop: try EventLoop(name: "publisher"),
             store: store,
             container: container,
+            shortages: shortages,
             logger: logger,
             onConcluded: { isAnyBackInQueue in
                 if scheduler.with({ $0.stored() }) { queue.freed() }
@@ -77,6 +91,7 @@ package struct TransferEngine: Service {
             store: store,
             identity: identity,
             container: container,
+            disk: try disk ?? BlockingPool(name: "disk", threadsMax: Self.diskThreadsMax),
             curl: curl,
             active: active,
             scheduler: scheduler,
@@ -87,10 +102,12 @@ package struct TransferEngine: Service {
                 store: store,
                 box: secrets,
                 curl: curl,
+                identity: identity,
                 egress: configuration.egress,
                 logger: logger
             ),
             configuration: configuration,
+            shortages: shortages,
             logger: logger,
             signal: queue,
             onCheckpoint: { controls.signal() }
@@ -108,7 +125,7 @@ package struct TransferEngine: Service {
         if signals.contains(.control) { controls.signal() }
     }
 
-    /// Drops every running attempt, because they belong to others now.
+    /// Drops every running attempt, because they may belong to others now.
     package func dropAttempts() {
         let (running, postponed) = active.takeAll()
         active.abandon(running)
@@ -121,10 +138,9 @@ package struct TransferEngine: Service {
             group.addTask { await publisher.run() }
             await withDiscardingTaskGroup { loops in
                 loops.addTask { await claimer.run() }
-                loops.addTask { await rescue() }
-                loops.addTask { await tidy() }
-                loops.addTask { await promote() }
+                loops.addTask { await maintain() }
                 loops.addTask { await watchControls() }
+                loops.addTask { await watchShortages() }
                 loops.addTask {
                     await repeatedly(configuration.pollInterval) {
                         claimer.poll()
@@ -156,6 +172,7 @@ package struct TransferEngine: Service {
     /// Stops the running attempts and waits until each is back in the queue or published.
     private func giveBack() async {
         active.abandon(active.close())
+        publisher.stopPostponing()
         while active.count > 0 || publisher.backlog > 0 {
             do {
                 try await Task.sleep(for: .milliseconds(10))
@@ -177,27 +194,12 @@ package struct TransferEngine: Service {
         }
     }
 
-    /// Moves due tasks to the queue, as close to their time as the next one's is known.
-    private func promote() async {
-        var wait = Duration.zero
-        while !Task.isCancelled {
-            do {
-                try await Task.sleep(for: wait)
-                let promotion = try await store.promoteDue()
-                if promotion.promoted > 0 {
-                    claimer.look()
-                    onWork()
-                }
-                if promotion.asked > 0 { onEvents() }
-                wait = min(
-                    promotion.next ?? EngineConfiguration.tickInterval,
-                    EngineConfiguration.tickInterval
-                )
-            } catch is CancellationError {
-                return
-            } catch {
-                wait = EngineConfiguration.pollIntervalDefault
-            }
+    private func maintain() async {
+        do {
+            try await Maintenance(chores: chores, logger: logger).run()
+        } catch {
+            // It ends with the group, and then there is nothing to tell of it.
+            logger.debug("maintenance has ended", metadata: ["error": "\(error)"])
         }
     }
 
@@ -208,37 +210,49 @@ package struct TransferEngine: Service {
                 await repeatedly(EngineConfiguration.tickInterval) { controls.signal() }
             }
             var revocations = RevocationView()
+            var hosts = FailureLog("hosts", logger: logger)
+            var controlling = FailureLog("controls", logger: logger)
+            var progress = FailureLog("progress", logger: logger)
             while !Task.isCancelled {
                 await controls.wait()
-                let changes = scheduler.takeChanges()
-                do throws(StoreError) {
-                    try await store.record(changes)
-                } catch {
-                    // What the database refuses once it refuses for ever, with all that came with
-                    // it.
-                    if case .unavailable = error { scheduler.putBack(changes) }
-                    logger.debug("hosts not stored", metadata: ["error": "\(error)"])
-                }
-                do throws(StoreError) {
+                _ = await hosts.watch(recordHosts)
+                _ = await controlling.watch { () throws(StoreError) in
                     try await heedControls(&revocations)
-                    let news = active.takeProgress()
-                    // As long as bytes flow, no host counts as away.
-                    claimer.reachability.reached(news.heard)
-                    scheduler.with { schedule in
-                        for attempt in news.progress {
-                            let bytes = attempt.bytesReceived + attempt.bytesSent
-                            schedule.moved(attempt.fence, bytes: bytes)
-                        }
-                    }
-                    if !(try await store.recordResumptions(news.resumptions)).isEmpty { onEvents() }
-                    if !news.progress.isEmpty, try await store.recordProgress(news.progress) {
-                        onEvents()
-                    }
-                } catch {
-                    active.restore()
-                    logger.debug("controls not read", metadata: ["error": "\(error)"])
                 }
+                _ = await progress.watch(recordProgress)
             }
+        }
+    }
+
+    private func recordHosts() async throws(StoreError) {
+        let changes = scheduler.takeChanges()
+        do throws(StoreError) {
+            try await store.record(changes)
+        } catch {
+            // What the database refuses once it refuses for ever, with all that came with it.
+            if case .unavailable = error { scheduler.putBack(changes) }
+            throw error
+        }
+    }
+
+    private func recordProgress() async throws(StoreError) {
+        let news = active.takeProgress()
+        // As long as bytes flow, no host counts as away.
+        claimer.reachability.reached(news.heard)
+        scheduler.with { schedule in
+            for attempt in news.progress {
+                let bytes = attempt.bytesReceived + attempt.bytesSent
+                schedule.moved(attempt.fence, bytes: bytes)
+            }
+        }
+        do throws(StoreError) {
+            if !(try await store.recordResumptions(news.resumptions)).isEmpty { onEvents() }
+            if !news.progress.isEmpty, try await store.recordProgress(news.progress) {
+                onEvents()
+            }
+        } catch {
+            active.restore()
+            throw error
         }
     }
 
@@ -268,17 +282,10 @@ package struct TransferEngine: Service {
         if !ended.isEmpty { try await store.removeRevocations(ended) }
     }
 
-    /// Runs `body` at jittered intervals until cancelled; an unavailable database is waited out.
-    func repeatedly(
-        _ interval: Duration,
-        _ body: () async throws(StoreError) -> Void
-    ) async {
+    /// Runs `body` at jittered intervals until cancelled.
+    private func repeatedly(_ interval: Duration, _ body: () -> Void) async {
         while !Task.isCancelled {
-            do throws(StoreError) {
-                try await body()
-            } catch {
-                logger.debug("periodic work failed", metadata: ["error": "\(error)"])
-            }
+            body()
             do { try await Task.sleep(for: interval.jittered) } catch { return }
         }
     }

@@ -34,15 +34,19 @@ extension TransferFailure {
             self.init(.fileTooLarge, "The body is larger than this service stores.")
         case .egressDenied:
             self.init(.egressDenied, "The host is in a network that this service does not reach.")
-        case .outOfMemory, .tooManyTransfers:
-            self.init(.couldNotConnect, "This service was out of memory or descriptors.")
+        case .outOfMemory:
+            self.init(.memoryExhausted, "This service was out of memory or threads.")
+        case .outOfDescriptors:
+            self.init(.descriptorsExhausted, "This service was out of descriptors.")
+        case .tooManyTransfers:
+            self.init(.couldNotConnect, "This service had as many transfers as it may.")
         case .bodySourceFailed, .aborted, .cancelled, .other:
             self.init(.connectionLost, "The transfer ended unexpectedly (\(error)).")
         }
         isAboutHost =
             switch error.code {
-            case .timedOut(.total), .outOfMemory, .tooManyTransfers, .bodySourceFailed, .aborted,
-                .cancelled:
+            case .timedOut(.total), .outOfMemory, .outOfDescriptors, .tooManyTransfers,
+                .bodySourceFailed, .aborted, .cancelled:
                 false
             default: true
             }

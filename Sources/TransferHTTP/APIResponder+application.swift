@@ -17,22 +17,24 @@ extension APIResponder {
                     http1: HTTP1Channel(
                         responder: respond,
                         configuration: HTTP1Channel.Configuration(
-                            additionalChannelHandlers: [ContinueHandler()],
-                            idleTimeout: TransferAPI.idleTimeout,
+                            additionalChannelHandlers: [RequestGate(), ContinueHandler()],
                             httpDecoderConfiguration: .init(
                                 maxHeaderFieldSize: TransferAPI.headerBytesMax,
                                 maxHeaderListSize: TransferAPI.headerBytesMax,
                                 maxHeaderFieldCount: TransferAPI.headerCountMax
                             )
                         )
-                    )
+                    ),
+                    connections: connections
                 )
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),
                 backlog: TransferAPI.backlog,
+                // Never reached: those who are too many are closed, not left in the kernel's queue,
+                // behind which nobody would hear whether the service lives.
                 availableConnectionsDelegate: MaximumAvailableConnections(
-                    TransferAPI.connectionsMax,
+                    2 * (connections.bounds.max + connections.bounds.reserve),
                     logger: logger
                 )
             ),

@@ -20,17 +20,23 @@ package struct APIResponder: HTTPResponder {
     let table: RouteTable
     /// Nil on an instance that does not offer the API.
     let authenticator: Authenticator?
-    let bodies: BodyBudget
+    let resources: SharedResources
+    let connections: ConnectionRegistry
     let logger: Logger
+    /// Whoever answers in its place from some moment on; nil for nobody.
+    var handover: APIHandover?
 
     package func respond(to request: Request, context: APIContext) async throws -> Response {
+        if let successor = handover?.successor {
+            return try await successor.respond(to: request, context: context)
+        }
         let start = ContinuousClock.now
         let requestID = UUID.version7().text
         var response: Response
         do {
             var context = context
             context.requestID = requestID
-            response = try await handle(request, context: context)
+            response = try await admitted(request, context: context)
         } catch let error as HTTPParserError {
             throw error
         } catch {
@@ -51,24 +57,47 @@ package struct APIResponder: HTTPResponder {
         return response
     }
 
-    private func handle(_ request: Request, context: APIContext) async throws -> Response {
+    /// Answers a request that may be made on its connection.
+    private func admitted(_ request: Request, context: APIContext) async throws -> Response {
         let path = request.uri.path
+        if !OperationRoutes.probes.contains(path), connections.isHealthAlone(context.channel) {
+            throw Problem(exhausted: .connections)
+        }
         var context = context
         if !OperationRoutes.paths.contains(path) {
-            guard let authenticator else { throw Problem.withoutAPI }
-            context.tenant = try await authenticator.tenant(of: request.headers)
+            guard let authenticator else { throw handover?.refusal ?? Problem.withoutAPI }
+            let tenant = try await authenticator.tenant(
+                of: request.headers,
+                from: PeerAddress(context.channel.remoteAddress)
+            )
+            try connections.claim(context.channel, for: tenant)
+            context.tenant = tenant
         }
-        guard let methods = table.methods(of: path) else { throw Problem(.unknownRoute) }
+        let own = RequestResources(
+            of: resources,
+            for: context.tenant,
+            bodyTimeout: connections.bounds.bodyTimeout
+        )
+        let prepared = context
+        var response = try await RequestResources.$current.withValue(own) {
+            try await handle(request, context: prepared)
+        }
+        if request.method != .head {
+            response.body = response.body.paced(on: context.channel, holding: own.answer)
+        }
+        return response
+    }
+
+    private func handle(_ request: Request, context: APIContext) async throws -> Response {
+        guard let methods = table.methods(of: request.uri.path) else {
+            throw Problem(.unknownRoute)
+        }
         guard methods.contains(request.method.rawValue) else {
             var problem = Problem(.methodNotAllowed)
             problem.headers[.allow] = methods.joined(separator: ", ")
             throw problem
         }
-        let routed = Self.routed(request)
-        let prepared = context
-        return try await BodyShare.$current.withValue(BodyShare(of: bodies)) {
-            try await routes.respond(to: routed, context: prepared)
-        }
+        return try await routes.respond(to: Self.routed(request), context: context)
     }
 
     /// A `HEAD` is answered as its `GET` would be, without the body and without ranges, which
@@ -97,6 +126,7 @@ package struct APIResponder: HTTPResponder {
         let details = ProblemDetails(problem, requestID: requestID)
         var headers = problem.headers
         headers[.contentType] = "application/problem+json"
+        if problem.closesConnection { headers[.connection] = "close" }
         // The details hold nothing that cannot be encoded; should that ever change, the status
         // still goes out.
         let body = (try? WireEncoder.encode(details)) ?? []

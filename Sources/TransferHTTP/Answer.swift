@@ -44,7 +44,11 @@ struct Answer: Sendable {
 }
 
 extension Answer: ResponseGenerator {
-    func response(from request: Request, context: some RequestContext) -> Response {
+    func response(from request: Request, context: some RequestContext) throws(Problem) -> Response {
+        try RequestResources.current?.holdAnswer(
+            ofBytes: body.count,
+            isRepeatable: request.method == .get
+        )
         var headers: HTTPFields = [:]
         if !body.isEmpty { headers[.contentType] = "application/json" }
         if let location { headers[.location] = location }

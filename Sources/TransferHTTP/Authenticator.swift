@@ -6,9 +6,9 @@ import TransferStore
 
 /// Finds the tenant behind a request's `Authorization`.
 final class Authenticator: Sendable {
-    /// How long a revoked key may still be taken for a good one.
+    /// How long a revoked key may still be taken for a good one, and a new one for an unknown one.
     static let cacheLifetime: Duration = .seconds(5)
-    /// Keys remembered at once.
+    /// Keys remembered at once, of good ones and of unknown ones each.
     static let cacheMax = 1024
 
     /// Reads what is stored of a key.
@@ -21,7 +21,11 @@ final class Authenticator: Sendable {
 
     private let lookUp: LookUp
     private let now: @Sendable () -> ContinuousClock.Instant
+    private let throttle = WrongKeyThrottle()
     private let cache = Mutex<[String: Entry]>([:])
+    /// Identifiers that no key has, and until when that is believed; apart from the good ones, so that
+    /// guesses cannot push those out.
+    private let unknown = Mutex<[String: ContinuousClock.Instant]>([:])
 
     init(
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock().now },
@@ -31,34 +35,67 @@ final class Authenticator: Sendable {
         self.lookUp = lookUp
     }
 
-    /// The tenant of the key in `fields`.
+    /// The tenant of the key in `fields`, which came from `address`.
     ///
-    /// - Throws: ``Problem`` with one and the same answer for every key that is not good.
-    func tenant(of fields: HTTPFields) async throws -> TenantID {
+    /// - Throws: ``Problem`` with one and the same answer for every key that is not good, and with
+    ///   another one for those that are not looked at because too many before were not.
+    func tenant(
+        of fields: HTTPFields,
+        from address: @autoclosure () -> PeerAddress? = nil
+    ) async throws -> TenantID {
         guard let header = fields[.authorization], let token = Self.bearerToken(header) else {
             throw Problem(
                 .unauthorized,
                 "Send the API key as `Authorization: Bearer tdk_…`."
             )
         }
-        guard let key = APIKey(token), let stored = try await stored(key.id), !stored.isRevoked,
-            Self.isEqual(stored.secretSHA256, key.secretSHA256)
+        guard let key = APIKey(token), let stored = try await stored(key, from: address()),
+            !stored.isRevoked, Self.isEqual(stored.secretSHA256, key.secretSHA256)
         else { throw Problem(.unauthorized, "The API key is not valid.") }
         return stored.tenant
     }
 
-    private func stored(_ id: String) async throws -> StoredAPIKey? {
+    private func stored(
+        _ key: APIKey,
+        from address: @autoclosure () -> PeerAddress?
+    ) async throws -> StoredAPIKey? {
         let instant = now()
-        if let entry = cache.withLock({ $0[id] }), entry.expiresAt > instant { return entry.key }
-        // Keys that do not exist are not remembered: a new one works at once, and guesses cannot
-        // push good ones out.
-        guard let key = try await lookUp(id) else { return nil }
+        let known = cache.withLock { $0[key.id] }
+        if let known, known.expiresAt > instant { return known.key }
+        // One that was good a while ago is asked for again at once, whoever floods from its address.
+        let address = address()
+        let isTrusted = known.map { Self.isEqual($0.key.secretSHA256, key.secretSHA256) } ?? false
+        if !isTrusted {
+            if unknown.withLock({ $0[key.id] }).map({ $0 > instant }) ?? false { return nil }
+            guard throttle.takeLookUp(for: address, at: instant) else {
+                throw Problem(exhausted: .wrongKeys)
+            }
+        }
+        guard let stored = try await lookUp(key.id) else {
+            remember(unknown: key.id, at: instant)
+            return nil
+        }
+        if !isTrusted, !stored.isRevoked, Self.isEqual(stored.secretSHA256, key.secretSHA256) {
+            throttle.giveBack(for: address)
+        }
+        remember(stored, as: key.id, at: instant)
+        return stored
+    }
+
+    private func remember(_ key: StoredAPIKey, as id: String, at instant: ContinuousClock.Instant) {
         cache.withLock { cache in
             if cache.count >= Self.cacheMax { cache = cache.filter { $1.expiresAt > instant } }
             if cache.count >= Self.cacheMax { cache.removeAll(keepingCapacity: true) }
             cache[id] = Entry(key: key, expiresAt: instant + Self.cacheLifetime)
         }
-        return key
+    }
+
+    private func remember(unknown id: String, at instant: ContinuousClock.Instant) {
+        unknown.withLock { unknown in
+            if unknown.count >= Self.cacheMax { unknown = unknown.filter { $1 > instant } }
+            if unknown.count >= Self.cacheMax { unknown.removeAll(keepingCapacity: true) }
+            unknown[id] = instant + Self.cacheLifetime
+        }
     }
 
     /// The token of the `Bearer` scheme, whose name is not case-sensitive (RFC 9110 §11.1).

@@ -146,8 +146,7 @@ struct BodyRoutes: Sendable {
         do {
             return try await threads.runIfActive(body)
         } catch let error as StorageError {
-            guard error.failure.code == .storageFull else { throw error }
-            throw Problem(.storageFull)
+            throw Problem(error, in: container)
         }
     }
 }

@@ -11,7 +11,8 @@ struct ClientRoutes: Sendable {
     func add(to router: Router<APIContext>) {
         router.get("/v1/clients") { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
-            return try await list(query, tenant: context.requireTenant())
+            let tenant = try context.requireTenant()
+            return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
         router.put("/v1/clients/{client}") { request, context in
             let id = try context.clientID()
@@ -39,8 +40,11 @@ struct ClientRoutes: Sendable {
             after = id
         }
         let clients = try await store.clients(tenant: tenant, after: after, limit: limit + 1)
-        return try .json(
-            Page(clients, limit: limit, document: ClientDocument.init) { .client($0.id) }
+        return try await .page(
+            clients,
+            limit: limit,
+            document: { ClientDocument($0) },
+            cursor: { .client($0.id) }
         )
     }
 

@@ -9,8 +9,10 @@ import TransferWire
 
 /// `/v1/tasks/{id}/content`: the bytes of a completed task.
 struct ContentRoutes: Sendable {
-    /// Bytes in memory for one client.
-    static let chunkBytes = 128 * 1024
+    /// Bytes in memory for one client: many where the budget of answers has them, few where not, so
+    /// that there may be as many slow clients as connections.
+    static let chunkBytes = PacedBodyWriter.pieceBytes
+    static let chunkBytesMin = 16 * 1024
 
     let store: TransferStore
     let container: Container
@@ -105,6 +107,8 @@ struct ContentRoutes: Sendable {
             }
         } catch ContentFile.Failure.gone {
             throw Problem(.contentGone)
+        } catch ContentFile.Failure.system(let code) {
+            throw Problem(StorageError(operation: "openat2", errno: code), in: container)
         }
     }
 
@@ -112,10 +116,14 @@ struct ContentRoutes: Sendable {
     /// one that goes away ends the write, which lets go of the file.
     private func body(_ file: ContentFile, _ range: Range<Int64>) -> ResponseBody {
         guard !range.isEmpty else { return ResponseBody() }
+        let share = RequestResources.current?.answer
         return ResponseBody(contentLength: range.count) { [threads] writer in
             var offset = range.lowerBound
             while offset < range.upperBound {
-                let end = min(offset + Int64(Self.chunkBytes), range.upperBound)
+                let isLarge = share?.takeIfThere(Self.chunkBytes) ?? true
+                defer { share?.shrink(to: 0) }
+                let count = isLarge ? Self.chunkBytes : Self.chunkBytesMin
+                let end = min(offset + Int64(count), range.upperBound)
                 let chunk = try await threads.runIfActive { [offset] in
                     try file.read(offset..<end)
                 }

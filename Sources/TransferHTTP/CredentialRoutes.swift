@@ -24,7 +24,8 @@ struct CredentialRoutes: Sendable {
         }
         router.get("/v1/credentials") { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
-            return try await list(query, tenant: context.requireTenant())
+            let tenant = try context.requireTenant()
+            return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
     }
 
@@ -75,10 +76,11 @@ struct CredentialRoutes: Sendable {
             after: after,
             limit: limit + 1
         )
-        return try .json(
-            Page(credentials, limit: limit, document: { CredentialDocument($0) }) {
-                .credential(name: $0.name ?? "")
-            }
+        return try await .page(
+            credentials,
+            limit: limit,
+            document: { CredentialDocument($0) },
+            cursor: { .credential(name: $0.name ?? "") }
         )
     }
 }

@@ -20,11 +20,11 @@ struct DeliveryRoutes: Sendable {
         }
         router.get("/v1/subscriptions/{id}/deliveries") { request, context in
             let query = try QueryParameters(request, allowed: ["state", "limit", "cursor"])
-            return try await list(
-                query,
-                of: context.subscriptionID(),
-                tenant: context.requireTenant()
-            )
+            let subscription = try context.subscriptionID()
+            let tenant = try context.requireTenant()
+            return try await RequestResources.listing {
+                try await list(query, of: subscription, tenant: tenant)
+            }
         }
         router.post("/v1/subscriptions/{id}/recover") { request, context in
             try await recover(
@@ -67,8 +67,11 @@ struct DeliveryRoutes: Sendable {
             limit: limit + 1
         )
         guard let deliveries else { throw Problem(.unknownSubscription) }
-        return try .json(
-            Page(deliveries, limit: limit, document: DeliveryDocument.init) { .delivery($0.id) }
+        return try await .page(
+            deliveries,
+            limit: limit,
+            document: { DeliveryDocument($0) },
+            cursor: { .delivery($0.id) }
         )
     }
 

@@ -13,8 +13,17 @@ struct EventLog: Sendable {
     /// The next events, without a gap before or between them.
     ///
     /// - Throws: ``Problem`` when what comes next is not kept any more.
-    func page(after cursor: Int64, limit: Int) async throws -> [SessionEvent] {
-        let events = try await store.events(of: id, after: cursor, limit: limit)
+    func page(
+        after cursor: Int64,
+        limit: Int,
+        bytesMax: Int = TransferStore.pageBytesMax
+    ) async throws -> [SessionEvent] {
+        let events = try await store.events(
+            of: id,
+            after: cursor,
+            limit: limit,
+            bytesMax: bytesMax
+        )
         // Clocks that were set may have put a younger event into the older partition.
         let next = events.enumerated()
             .prefix { $0.element.sequence - Int64($0.offset) - 1 == cursor }

@@ -43,13 +43,14 @@ struct EventQuery: Sendable {
         } else {
             filter = nil
         }
+        let lastEventID = try Self.lastEventID(request.headers)
         guard Self.wantsStream(request.headers) else {
             after = position
             form = .page(waiting: WaitPreference(request.headers))
             return
         }
         // A client that connects again repeats its first address, and says in the field where it is.
-        after = try Self.lastEventID(request.headers) ?? position
+        after = lastEventID ?? position
         form = .stream
     }
 

@@ -58,7 +58,7 @@ struct EventRoutes: Sendable {
                 waiting: preference,
                 for: tenant
             )
-            return answer.response(from: request, context: context)
+            return try answer.response(from: request, context: context)
         case .stream:
             // What is not kept any more is answered as in a page, before the stream begins.
             _ = try await log.page(after: begin, limit: 1)
@@ -69,7 +69,8 @@ struct EventRoutes: Sendable {
                 query: query,
                 bounds: bounds,
                 linkBase: linkBase,
-                slot: try slots.take(for: tenant)
+                slot: try slots.take(for: tenant),
+                share: RequestResources.current?.answer
             )
             return stream.response(to: request, on: context.channel)
         }
@@ -83,30 +84,29 @@ struct EventRoutes: Sendable {
         waiting preference: WaitPreference?,
         for tenant: TenantID
     ) async throws -> Answer {
+        let share = RequestResources.current?.answer
         let deadline = preference.map { ContinuousClock.now + .seconds($0.seconds) }
         var slot: ReaderSlot?
         var cursor = begin
         var hasNews = false
         var found: [SessionEvent] = []
         while true {
+            try await share?.take(PageBytes.max)
             let events = try await log.page(after: cursor, limit: query.limit)
             found = events.filter(query.wants)
             // News without an event: there will be none any more.
             if events.isEmpty, hasNews { break }
             cursor = events.last?.sequence ?? cursor
             guard found.isEmpty, let deadline, deadline > .now else { break }
+            share?.shrink(to: 0)
             // What is there and not asked for is passed over without waiting.
             if events.count == query.limit { continue }
             if slot == nil { slot = try slots.take(for: tenant) }
             hasNews = await watch.hasEvents(of: log.id, after: cursor, within: deadline - .now)
             guard hasNews else { break }
         }
-        var answer = try Answer.json(
-            EventPage(
-                items: found.map { EventMessage($0, linkBase: linkBase) },
-                next: cursor
-            )
-        )
+        var answer = try await Answer.events(found, next: cursor, linkBase: linkBase)
+        share?.shrink(to: answer.body.count)
         answer.preferenceApplied = preference?.applied
         return answer
     }
@@ -131,5 +131,35 @@ struct EventRoutes: Sendable {
         )
         guard living != nil else { throw try await store.noSession(at: session) }
         throw Problem(.staleAckToken, "No message waits for this token, or no longer.")
+    }
+}
+
+extension Answer {
+    /// A page of `events`, as many as fit; `next` is the position when all of them do.
+    fileprivate static func events(
+        _ events: [SessionEvent],
+        next: Int64,
+        linkBase: String?
+    ) async throws -> Answer {
+        let make: @Sendable () throws -> [UInt8] = {
+            var page = PageBytes()
+            for event in events {
+                guard try page.append(EventMessage(event, linkBase: linkBase)) else { break }
+            }
+            let isWhole = page.count == events.count
+            return try page.encoded(
+                before: Position(next: isWhole ? next : events[page.count - 1].sequence)
+            )
+        }
+        let byteCount = events.reduce(0) {
+            $0 + PageBytes.itemBytes + ($1.task?.clientString?.utf8.count ?? 0)
+        }
+        let isSmall = byteCount <= PageBytes.smallBytesMax
+        let body = isSmall ? try make() : try await RequestResources.beside(make)
+        return Answer(status: .ok, body: body)
+    }
+
+    private struct Position: Encodable {
+        let next: Int64
     }
 }

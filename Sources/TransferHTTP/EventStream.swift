@@ -13,8 +13,11 @@ import TransferWire
 /// and one that does not read at all is let go.
 struct EventStream: Sendable {
     static let mediaType = "text/event-stream"
-    /// Events in memory for one client; their client strings may have 64 KiB each.
+    /// Events in memory for one client, and bytes of their client strings.
     private static let pageMax = 25
+    private static let pageBytesMax = 256 * 1024
+    /// What a page is counted with while it is sent: with its frames, of which one may be long.
+    private static let shareBytes = 2 * pageBytesMax
     /// Frames are sent together up to about so many bytes.
     private static let chunkBytes = 32 * 1024
     /// How long a stream waits for a database that is away.
@@ -28,6 +31,8 @@ struct EventStream: Sendable {
     let bounds: EventReaderBounds
     let linkBase: String?
     let slot: ReaderSlot
+    /// What of the answers that are held is this one's.
+    let share: BudgetShare?
 
     /// The answer, whose body runs until the client goes away, the service stops or nothing more
     /// can happen in the session.
@@ -67,10 +72,12 @@ struct EventStream: Sendable {
             }
             if let last = events.last {
                 try await send(events, to: &writer, on: channel)
+                share?.shrink(to: 0)
                 cursor = last.sequence
                 hasNews = false
                 continue
             }
+            share?.shrink(to: 0)
             // News without an event: there will be none any more.
             if hasNews { return }
             hasNews = await watch.hasEvents(
@@ -85,11 +92,21 @@ struct EventStream: Sendable {
         }
     }
 
-    /// - Returns: nil while the database is away.
+    /// - Returns: nil while the database is away, or other answers of the tenant wait to be read.
     private func page(after cursor: Int64) async throws -> [SessionEvent]? {
         do {
-            return try await log.page(after: cursor, limit: Self.pageMax)
+            try await share?.take(Self.shareBytes)
+        } catch {
+            return nil
+        }
+        do {
+            return try await log.page(
+                after: cursor,
+                limit: Self.pageMax,
+                bytesMax: Self.pageBytesMax
+            )
         } catch StoreError.unavailable {
+            share?.shrink(to: 0)
             return nil
         }
     }

@@ -25,7 +25,11 @@ package struct HealthReport: Sendable {
     /// What the instance does.
     package let roles: Set<InstanceRole>
     package let isDatabaseUp: Bool
+    /// Why it is not, in a few words without secrets.
+    package let databaseReason: String?
     package let signals: SignalStatus
+    /// What the instance is short of, so that it claims no task.
+    package let shortages: [Shortage]
     /// Registered and alive; nil while the database does not tell.
     package let workers: Int?
     package let uptime: Duration
@@ -35,7 +39,9 @@ package struct HealthReport: Sendable {
         libcurl: HealthDocument.Library,
         roles: Set<InstanceRole>,
         isDatabaseUp: Bool,
+        databaseReason: String? = nil,
         signals: SignalStatus,
+        shortages: [Shortage] = [],
         workers: Int?,
         uptime: Duration
     ) {
@@ -43,7 +49,9 @@ package struct HealthReport: Sendable {
         self.libcurl = libcurl
         self.roles = roles
         self.isDatabaseUp = isDatabaseUp
+        self.databaseReason = databaseReason
         self.signals = signals
+        self.shortages = shortages
         self.workers = workers
         self.uptime = uptime
     }

@@ -10,7 +10,8 @@ struct HostRoutes: Sendable {
     func add(to router: Router<APIContext>) {
         router.get("/v1/hosts") { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
-            return try await list(query, tenant: context.requireTenant())
+            let tenant = try context.requireTenant()
+            return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
         router.get("/v1/hosts/{host}") { _, context in
             try await get(context.parameters.get("host"), tenant: context.requireTenant())
@@ -25,10 +26,11 @@ struct HostRoutes: Sendable {
             after = name
         }
         let hosts = try await store.hosts(tenant: tenant, after: after, limit: limit + 1)
-        return try .json(
-            Page(hosts, limit: limit, document: { HostDocument($0, decisions: nil) }) {
-                .host(name: $0.name)
-            }
+        return try await .page(
+            hosts,
+            limit: limit,
+            document: { HostDocument($0, decisions: nil) },
+            cursor: { .host(name: $0.name) }
         )
     }
 

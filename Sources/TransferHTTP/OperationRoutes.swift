@@ -9,6 +9,9 @@ struct OperationRoutes: Sendable {
     /// Paths that are answered without a key; every other one needs it.
     static let paths: Set<String> = ["/livez", "/readyz", "/health", "/openapi.yaml"]
 
+    /// Those that are answered also when there are too many connections.
+    static let probes: Set<String> = ["/livez", "/readyz", "/health"]
+
     let health: HealthSource
     /// Nil on an instance without the API that it describes.
     let openAPIDocument: [UInt8]?
@@ -17,9 +20,11 @@ struct OperationRoutes: Sendable {
         router.get("/livez") { _, _ in try Answer.json(ProbeDocument(status: "pass")) }
         router.get("/readyz") { _, _ in try await readiness() }
         router.get("/health") { _, _ in try await report() }
+        // One for all answers.
+        let document = openAPIDocument.map { ByteBuffer(bytes: $0) }
         router.get("/openapi.yaml") { _, _ in
-            guard let openAPIDocument else { throw Problem.withoutAPI }
-            return Self.answer(openAPIDocument)
+            guard let document else { throw Problem.withoutAPI }
+            return Self.answer(document)
         }
     }
 
@@ -37,24 +42,29 @@ struct OperationRoutes: Sendable {
     func report() async throws -> Answer {
         let report = await health.report()
         let status = report.isDatabaseUp ? "pass" : "fail"
+        let isShort = report.isDatabaseUp && !report.shortages.isEmpty
         let document = HealthDocument(
-            status: status,
+            status: isShort ? "warn" : status,
             version: report.version,
             libcurl: report.libcurl,
             roles: InstanceRole.allCases.filter(report.roles.contains).map(\.rawValue),
-            database: HealthDocument.Component(status: status),
+            database: HealthDocument.Component(
+                status: status,
+                reason: report.databaseReason
+            ),
             signals: HealthDocument.Component(status: report.signals.rawValue),
+            shortages: report.shortages.map(\.rawValue),
             workers: report.workers,
             uptimeSeconds: Int(report.uptime.components.seconds)
         )
         return try .json(document, status: report.isDatabaseUp ? .ok : .serviceUnavailable)
     }
 
-    private static func answer(_ document: [UInt8]) -> Response {
+    private static func answer(_ document: ByteBuffer) -> Response {
         Response(
             status: .ok,
             headers: [.contentType: "application/yaml"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: document))
+            body: ResponseBody(byteBuffer: document)
         )
     }
 }

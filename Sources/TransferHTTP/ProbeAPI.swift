@@ -1,14 +1,28 @@
 package import Hummingbird
 package import Logging
 
-/// The health routes alone, for an instance that does not answer clients: whoever watches
-/// containers needs a port.
+/// The health routes alone, for an instance that does not answer clients, or not yet: whoever
+/// watches containers needs a port.
 package struct ProbeAPI: Sendable {
     private let health: HealthSource
     private let logger: Logger
+    private let handover: APIHandover?
+    private let connections: ConnectionRegistry
 
-    package init(health: HealthSource, logger: Logger) {
+    /// - Parameters:
+    ///   - health: what the routes answer.
+    ///   - handover: leads to the API once it has started; nil for an instance without it.
+    ///   - connections: those of the server, which the API is given too.
+    ///   - logger: gets a line for each request.
+    package init(
+        health: HealthSource,
+        handover: APIHandover? = nil,
+        connections: ConnectionRegistry = ConnectionRegistry(),
+        logger: Logger
+    ) {
         self.health = health
+        self.handover = handover
+        self.connections = connections
         self.logger = logger
     }
 
@@ -30,8 +44,10 @@ package struct ProbeAPI: Sendable {
             routes: router.buildResponder(),
             table: RouteTable(router.routes),
             authenticator: nil,
-            bodies: BodyBudget(bytesMax: 0),
-            logger: logger
+            resources: SharedResources(bodyBytesMax: 0),
+            connections: connections,
+            logger: logger,
+            handover: handover
         ).application(host: host, port: port, onServerRunning: onServerRunning)
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import TransferContainer
 import TransferModel
 import TransferStore
 import TransferWire
@@ -13,6 +14,8 @@ struct Problem: Error, Sendable {
     private(set) var oldestSequence: Int64?
     /// What the tenant has as much of as it may.
     private(set) var quota: Quota?
+    /// What there is no more of now, of this instance's.
+    private(set) var sharedLimit: SharedLimit?
     /// Which line of a body of lines is wrong, from 1.
     private(set) var line: Int?
 
@@ -22,7 +25,7 @@ struct Problem: Error, Sendable {
         self.errors = errors
         switch code {
         case .unauthorized: headers[.wwwAuthenticate] = "Bearer"
-        case .unavailable, .idempotencyKeyInUse:
+        case .unavailable, .idempotencyKeyInUse, .tooManyRequests:
             headers[.retryAfter] = String(Self.retryAfterSeconds)
         case .queueFull: headers[.retryAfter] = String(Self.queueRetryAfterSeconds)
         case .tooManyReaders: headers[.retryAfter] = String(Self.readerRetryAfterSeconds)
@@ -49,6 +52,12 @@ struct Problem: Error, Sendable {
         oldestSequence = oldest
     }
 
+    /// A request to an instance that does not offer the API yet.
+    static let starting = Problem(
+        .unavailable,
+        "This instance has not started yet; it waits for its database or migrates it."
+    )
+
     /// A request to an instance that does not offer the API.
     static let withoutAPI = Problem(
         .unavailable,
@@ -62,6 +71,22 @@ struct Problem: Error, Sendable {
             "The limit `\(quota.limit.rawValue)` of the tenant is \(quota.maximum)."
         )
         self.quota = quota
+    }
+
+    /// A request for more of something than there is now.
+    init(exhausted limit: SharedLimit) {
+        self.init(limit.code, limit.detail)
+        sharedLimit = limit
+    }
+
+    /// Whether nothing more is read on the connection after the answer.
+    ///
+    /// Who has no key, or sends more than is taken, would have the rest read and thrown away.
+    var closesConnection: Bool {
+        switch sharedLimit {
+        case .connections, .tenantConnections, .wrongKeys: true
+        default: code == .unauthorized || code == .bodyTooLarge
+        }
     }
 
     /// When a client that met an unavailable database should come back.
@@ -100,6 +125,19 @@ extension Problem {
         }
     }
 
+    /// What a client is told of storage that cannot be used now, at a place that no client has
+    /// chosen.
+    init(_ error: StorageError, in container: Container) {
+        switch container.failure(of: error, isChosen: false).shortage {
+        case .storageFull: self.init(.storageFull)
+        case .storageUnwritable: self.init(.storageUnwritable)
+        case .descriptorsExhausted:
+            self.init(.unavailable, "The service is out of descriptors.")
+        case .memoryExhausted: self.init(.unavailable, "The service is out of memory or threads.")
+        case .storageFailure, nil: self.init(.storageFailure)
+        }
+    }
+
     /// What a client is told of a body that has no value.
     init(_ failure: WireDecoder.Failure) {
         switch failure {
@@ -117,7 +155,7 @@ extension ProblemDetails {
             detail: problem.detail,
             errors: problem.errors,
             oldestSequence: problem.oldestSequence,
-            limit: problem.quota?.limit.rawValue,
+            limit: problem.quota?.limit.rawValue ?? problem.sharedLimit?.rawValue,
             maximum: problem.quota?.maximum,
             line: problem.line,
             requestID: requestID

@@ -11,7 +11,8 @@ struct ReconnectRoutes: Sendable {
     func add(to router: Router<APIContext>) {
         router.post("/v1/sessions/{identifier}/reconnect") { request, context in
             let session = try context.session(request)
-            return try await reconnect(session, request.jsonBody())
+            let body = try await request.jsonBody()
+            return try await RequestResources.listing { try await reconnect(session, body) }
         }
         router.patch("/v1/leases/{id}") { request, context in
             let lease = try context.leaseToken()
@@ -27,9 +28,12 @@ struct ReconnectRoutes: Sendable {
             body.isEmpty ? ReconnectRequest() : try decoded(ReconnectRequest.self, from: body)
         let settings = try request.settings()
         let session = try await session(address, adopted: settings.adoption)
-        return try .json(
-            await ReconnectionDocument(reconnecting: session, settings, in: store)
+        let document = try await ReconnectionDocument(
+            reconnecting: session,
+            settings,
+            in: store
         )
+        return try await RequestResources.beside { try .json(document) }
     }
 
     /// The session that is meant: the client's own, or an extension's that it adopts.

@@ -52,17 +52,21 @@ extension Request {
     }
 
     private func collect() async throws -> [UInt8] {
-        let share = BodyShare.current
+        let resources = RequestResources.current
+        let announced = headers[.contentLength].flatMap(Int.init)
         var bytes: [UInt8] = []
         var count = 0
-        var refusal: Problem?
+        var refusal = await refusal(ofBytes: announced ?? 0, resources)
+        if refusal == nil { bytes.reserveCapacity(announced ?? 0) }
+        let deadline = ContinuousClock.now + (resources?.bodyTimeout ?? .seconds(60))
         do {
             for try await chunk in body {
                 count += chunk.readableBytes
                 if count > Self.bodyBytesMax { refusal = Self.tooLarge }
+                if refusal == nil, deadline <= .now { refusal = Self.tooSlow }
                 if refusal == nil {
                     do throws(Problem) {
-                        try share?.take(chunk.readableBytes)
+                        try resources?.holdBody(ofBytes: count)
                         bytes += chunk.readableBytesView
                     } catch {
                         refusal = error
@@ -70,7 +74,7 @@ extension Request {
                 }
                 if refusal != nil {
                     bytes = []
-                    share?.empty()
+                    resources?.body.shrink(to: 0)
                     if count > Self.discardedBytesMax { break }
                 }
             }
@@ -84,7 +88,20 @@ extension Request {
         return bytes
     }
 
+    /// What is wrong with a body of so many bytes, before any is read: several that are read at once
+    /// would each take a part of what only one of them needs whole.
+    private func refusal(ofBytes count: Int, _ resources: RequestResources?) async -> Problem? {
+        guard count <= Self.bodyBytesMax else { return Self.tooLarge }
+        do throws(Problem) {
+            try await resources?.awaitRoom(forBytes: count)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     static let incomplete = Problem(.incompleteBody, "It broke off; send the request again.")
+    private static let tooSlow = Problem(.incompleteBody, "It came too slowly; send it again.")
     private static let tooLarge = Problem(
         .bodyTooLarge,
         "A body may have \(bodyBytesMax) bytes."

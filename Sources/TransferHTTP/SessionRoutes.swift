@@ -15,7 +15,8 @@ struct SessionRoutes: Sendable {
                 request,
                 allowed: [QueryParameters.client, "limit", "cursor"]
             )
-            return try await list(query, tenant: context.requireTenant())
+            let tenant = try context.requireTenant()
+            return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
         router.put("/v1/sessions/{identifier}") { request, context in
             let query = try QueryParameters(
@@ -24,7 +25,13 @@ struct SessionRoutes: Sendable {
             )
             let session = try context.session(query)
             let isReconnecting = try query.boolean("reconnect")
-            return try await put(session, request.jsonBody(), reconnecting: isReconnecting)
+            let body = try await request.jsonBody()
+            guard isReconnecting else {
+                return try await put(session, body, reconnecting: false)
+            }
+            return try await RequestResources.listing {
+                try await put(session, body, reconnecting: true)
+            }
         }
         router.get("/v1/sessions/{identifier}") { request, context in
             try await get(context.session(request))
@@ -60,10 +67,11 @@ struct SessionRoutes: Sendable {
             after: after,
             limit: limit + 1
         )
-        return try .json(
-            Page(sessions, limit: limit, document: SessionDocument.init) {
-                .session($0.client, identifier: $0.identifier)
-            }
+        return try await .page(
+            sessions,
+            limit: limit,
+            document: { SessionDocument($0) },
+            cursor: { .session($0.client, identifier: $0.identifier) }
         )
     }
 
@@ -216,6 +224,17 @@ extension Problem {
     }
 }
 
+extension SubmitRequest {
+    /// The tasks of a body, or the problem with it.
+    init(body: [UInt8]) throws(Problem) {
+        do throws(WireDecoder.Failure) {
+            try self.init(json: body)
+        } catch {
+            throw Problem(error)
+        }
+    }
+}
+
 /// The value of a body, or the problem with it.
 func decoded<Value: Decodable>(
     _ type: Value.Type,
@@ -228,24 +247,10 @@ func decoded<Value: Decodable>(
     }
 }
 
-extension Page {
-    /// A page of the first `limit` of `values`, of which one more was read to know of the next.
-    init<Value>(
-        _ values: [Value],
-        limit: Int,
-        document: (Value) -> Item,
-        cursor: (Value) -> Cursor
-    ) {
-        let page = values.prefix(limit)
-        let next = values.count > limit ? page.last.map(cursor) : nil
-        self.init(items: page.map(document), nextCursor: next?.serialized)
-    }
-}
-
 extension Session {
     fileprivate func configuration(changedBy patch: JSONValue) throws -> SessionConfiguration {
         do {
-            let request = try SessionRequest(
+            let request = try SessionPatchRequest(
                 changing: SessionDocument(self).configuration,
                 by: patch
             )

@@ -24,7 +24,8 @@ struct SubscriptionRoutes: Sendable {
         }
         router.get("/v1/subscriptions") { request, context in
             let query = try QueryParameters(request, allowed: ["limit", "cursor"])
-            return try await list(query, tenant: context.requireTenant())
+            let tenant = try context.requireTenant()
+            return try await RequestResources.listing { try await list(query, tenant: tenant) }
         }
         router.get("/v1/subscriptions/{id}") { _, context in
             try await get(context.subscriptionID(), tenant: context.requireTenant())
@@ -95,10 +96,11 @@ struct SubscriptionRoutes: Sendable {
             after: after,
             limit: limit + 1
         )
-        return try .json(
-            Page(subscriptions, limit: limit, document: { SubscriptionDocument($0) }) {
-                .subscription($0.id)
-            }
+        return try await .page(
+            subscriptions,
+            limit: limit,
+            document: { SubscriptionDocument($0) },
+            cursor: { .subscription($0.id) }
         )
     }
 

@@ -54,7 +54,10 @@ extension TaskDocument {
                 suggestedFilename: $0.suggestedFileName
             )
         }
-        if task.state == .completed { content = APIPath.content(of: task.id) }
+        contentGoneAt = task.resultGoneAt.map(Timestamp.init)
+        if task.state == .completed, task.resultGoneAt == nil {
+            content = APIPath.content(of: task.id)
+        }
         finishedAt = task.finishedAt.map(Timestamp.init)
         expiresAt = task.expiresAt.map(Timestamp.init)
     }

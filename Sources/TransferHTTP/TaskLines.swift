@@ -27,13 +27,13 @@ final class TaskLines: @unchecked Sendable {
 
     private var body: RequestBody.AsyncIterator
     /// Of one part at a time.
-    private let share: BodyShare?
+    private let share: BudgetShare?
     /// What came last, as far as it is not in a line yet.
     private var rest = ByteBuffer()
     private var line: [UInt8] = []
     private var lineNumber = 1
 
-    init(_ request: Request, share: BodyShare?) {
+    init(_ request: Request, share: BudgetShare?) {
         self.share = share
         body = request.body.makeAsyncIterator()
     }
@@ -43,7 +43,7 @@ final class TaskLines: @unchecked Sendable {
     /// - Throws: ``Problem`` for a line that is too long, for too many, for one too many at this time, and for a
     ///   body that breaks off: its last part may not be what the client meant, so nothing of it is given out.
     func nextPart() async throws -> [Line]? {
-        share?.empty()
+        share?.shrink(to: 0)
         var lines: [Line] = []
         var byteCount = 0
         while lines.count < Self.partLinesMax, byteCount < Self.partBytesMax,
@@ -84,7 +84,7 @@ final class TaskLines: @unchecked Sendable {
                 throw Problem(.bodyTooLarge, "A line may have \(Self.lineBytesMax) bytes.")
                     .inLine(lineNumber)
             }
-            try share?.take(piece.count)
+            try share?.takeNow(piece.count)
             line += piece
             if let end {
                 rest.moveReaderIndex(to: end + 1)

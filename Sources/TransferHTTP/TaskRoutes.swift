@@ -20,15 +20,18 @@ struct TaskRoutes: Sendable {
                 return try await TaskStream(request, to: session, by: submitter, context).response()
             }
             let body = try await request.jsonBody()
-            return try await submit(body, key: IdempotencyKey(request, body: body), to: session)
-                .response(from: request, context: context)
+            let answer = try await RequestResources.submitting(body.count) {
+                try await submit(body, of: request, to: session)
+            }
+            return try answer.response(from: request, context: context)
         }
         router.get("/v1/sessions/{identifier}/tasks") { request, context in
             let query = try QueryParameters(
                 request,
                 allowed: [QueryParameters.client, "state", "limit", "cursor"]
             )
-            return try await list(query, of: context.session(query))
+            let session = try context.session(query)
+            return try await RequestResources.listing { try await list(query, of: session) }
         }
         router.get("/v1/tasks/{id}") { request, context in
             try await get(
@@ -61,15 +64,18 @@ struct TaskRoutes: Sendable {
         }
     }
 
-    func submit(
+    private func submit(
         _ body: [UInt8],
-        key: IdempotencyKey?,
+        of request: Request,
         to session: SessionAddress
     ) async throws -> Answer {
+        let key = try IdempotencyKey(request, body: body)
         if let key, let answer = try await store.earlierAnswer(key, tenant: session.tenant) {
             return answer
         }
-        let request = try decoded(SubmitRequest.self, from: body)
+        let request = try await RequestResources.decoding(body.count) {
+            try SubmitRequest(body: body)
+        }
         let submissions = try request.submissions()
         return try await submitter.submit(
             submissions,
@@ -97,17 +103,21 @@ struct TaskRoutes: Sendable {
             guard case .task(let id) = cursor else { throw QueryParameters.foreignCursor }
             after = id
         }
-        let tasks = try await store.tasks(
+        let page = try await store.tasks(
             tenant: session.tenant,
             client: session.client,
             sessionIdentifier: session.identifier,
             state: state,
             after: after,
-            limit: limit + 1
+            limit: limit
         )
-        guard let tasks else { throw try await store.noSession(at: session) }
-        return try .json(
-            Page(tasks, limit: limit, document: TaskDocument.init) { .task($0.id) }
+        guard let page else { throw try await store.noSession(at: session) }
+        return try await .page(
+            page.tasks,
+            next: page.next.map { .task($0) },
+            byteCount: page.tasks.reduce(0) { $0 + ($1.clientString?.utf8.count ?? 0) },
+            document: { TaskDocument($0) },
+            cursor: { .task($0.id) }
         )
     }
 
@@ -171,9 +181,17 @@ struct TaskRoutes: Sendable {
     }
 
     func suspend(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        let answer = try Self.answer(try await store.suspendTask(tenant: tenant, id: id))
-        wake()
-        return answer
+        switch try await store.suspendTask(tenant: tenant, id: id) {
+        case .answered(let task):
+            wake()
+            return try .json(TaskDocument(task))
+        case .inFlight:
+            throw Problem(
+                .requestInFlight,
+                "The origin may have the request already; the task can be cancelled."
+            )
+        case .unknownTask: throw Problem(.unknownTask)
+        }
     }
 
     func attempts(_ id: TaskID, tenant: TenantID) async throws -> Answer {

@@ -17,11 +17,16 @@ struct TaskStream: Sendable {
     /// How long a client may take nothing of its answer before its connection is closed.
     static let writeTimeout: Duration = .seconds(60)
 
+    /// Bytes of the answer that the kernel takes before the client does: many a client writes all of
+    /// its lines before it reads one.
+    static let unsentBytesMax: SocketOptionValue = 4 * 1024 * 1024
+
     let submitter: Submitter
     let session: SessionAddress
     let idempotency: PartIdempotency?
     let lines: TaskLines
     let context: APIContext
+    private let resources: RequestResources?
 
     init(
         _ request: Request,
@@ -36,7 +41,8 @@ struct TaskStream: Sendable {
         self.session = session
         self.context = context
         idempotency = try PartIdempotency(request)
-        lines = TaskLines(request, share: BodyShare.current)
+        resources = RequestResources.current
+        lines = TaskLines(request, share: resources?.body)
     }
 
     /// The answer, which begins when the first part is stored.
@@ -47,6 +53,7 @@ struct TaskStream: Sendable {
             throw Problem([FieldError(pointer: "", .noItems, "A body needs at least one task.")])
         }
         let first = try await store(part, number: 0)
+        try await context.channel.setOption(.unsentBytesMax, value: Self.unsentBytesMax).get()
         var headers: HTTPFields = [.contentType: Self.mediaType, .accelBuffering: "no"]
         headers[.location] = APIPath.tasks(
             ofSession: session.identifier,
@@ -101,6 +108,19 @@ struct TaskStream: Sendable {
         if let key, let answer = try await submitter.earlierAnswer(key, tenant: session.tenant) {
             return answer
         }
+        let byteCount = part.reduce(0) { $0 + $1.bytes.count }
+        // The answer's body runs when the handler has returned, and needs to be told whose it is.
+        return try await RequestResources.$current.withValue(resources) {
+            try await RequestResources.submitting(byteCount) {
+                let submissions = try await RequestResources.decoding(byteCount) {
+                    try Self.submissions(in: part)
+                }
+                return try await submit(submissions, part, key)
+            }
+        }
+    }
+
+    private static func submissions(in part: [TaskLines.Line]) throws(Problem) -> [TaskSubmission] {
         var tasks: [Checked<TaskRequest>] = []
         tasks.reserveCapacity(part.count)
         for line in part {
@@ -110,9 +130,16 @@ struct TaskStream: Sendable {
                 throw error.inLine(line.number)
             }
         }
-        let submissions = try tasks.submissions { index, errors throws(Problem) in
+        return try tasks.submissions { index, errors throws(Problem) in
             throw Problem(errors).inLine(part[index].number)
         }
+    }
+
+    private func submit(
+        _ submissions: [TaskSubmission],
+        _ part: [TaskLines.Line],
+        _ key: IdempotencyKey?
+    ) async throws -> Answer {
         var body: [UInt8] = []
         for receipt in session.receipts(of: submissions) {
             body += try WireEncoder.encode(receipt)

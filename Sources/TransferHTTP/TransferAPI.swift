@@ -1,6 +1,5 @@
 package import Hummingbird
 package import Logging
-package import NIOCore
 import NIOPosix
 package import TransferContainer
 package import TransferModel
@@ -12,15 +11,10 @@ package struct TransferAPI: Sendable {
     /// Bytes of all header fields of a request, and their number.
     package static let headerBytesMax = 32 * 1024
     package static let headerCountMax = 100
-    /// How long a connection may be without a request, and a request without a byte; longer than a
-    /// client may have its answer wait.
-    package static let idleTimeout: TimeAmount = .seconds(
-        Int64(WaitPreference.secondsMax) + 30
-    )
-    /// Connections at once; further ones wait in the kernel's queue.
-    package static let connectionsMax = 8192
-    /// Length of that queue.
+    /// Connections that wait in the kernel's queue to be accepted.
     package static let backlog = 1024
+    /// Bytes of all bodies that are held at once, but for those of uploads; a tenant has half of them.
+    package static let bodyBytesMaxDefault = 2 * Request.bodyBytesMax
 
     private let store: TransferStore
     private let container: Container
@@ -32,6 +26,7 @@ package struct TransferAPI: Sendable {
     private let health: HealthSource
     private let watch: NewsWatch
     private let readers: EventReaderBounds
+    let connections: ConnectionRegistry
     private let wake: @Sendable () -> Void
     private let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     private let openAPIDocument: [UInt8]
@@ -51,6 +46,7 @@ package struct TransferAPI: Sendable {
     ///   - health: what the health routes answer.
     ///   - watch: where requests wait; whoever changes something in this instance signals it.
     ///   - readers: how many may wait for events, and how streams behave.
+    ///   - connections: those of the server that answers, with their bounds.
     ///   - wake: called after a change that may give a worker something to do has been committed.
     ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
@@ -60,12 +56,13 @@ package struct TransferAPI: Sendable {
         container: Container,
         secrets: SecretBox?,
         uploadBytesMax: Int64,
-        bodyBytesMax: Int = 256 * 1024 * 1024,
+        bodyBytesMax: Int = TransferAPI.bodyBytesMaxDefault,
         baseURL: String?,
         egress: EgressPolicy,
         health: HealthSource,
         watch: NewsWatch,
         readers: EventReaderBounds = EventReaderBounds(),
+        connections: ConnectionRegistry = ConnectionRegistry(),
         wake: @escaping @Sendable () -> Void,
         sendTest: @escaping @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt,
         openAPIDocument: [UInt8],
@@ -81,6 +78,7 @@ package struct TransferAPI: Sendable {
         self.health = health
         self.watch = watch
         self.readers = readers
+        self.connections = connections
         self.wake = wake
         self.sendTest = sendTest
         self.openAPIDocument = openAPIDocument
@@ -129,7 +127,8 @@ package struct TransferAPI: Sendable {
             routes: router.buildResponder(),
             table: RouteTable(router.routes),
             authenticator: Authenticator { id in try await store.apiKey(id: id) },
-            bodies: BodyBudget(bytesMax: bodyBytesMax),
+            resources: SharedResources(bodyBytesMax: bodyBytesMax),
+            connections: connections,
             logger: logger
         )
     }

@@ -1,6 +1,8 @@
 /// A subscription's due events of one session, given to this instance to deliver.
 package struct DeliveryClaim: Sendable {
     package let subscription: SubscriptionID
+    /// Whose subscription it is.
+    package let tenant: TenantID
     package let session: SessionID
     package let fence: Fence
     /// The last event that the subscriber has answered with 2xx.
@@ -26,6 +28,7 @@ package struct DeliveryClaim: Sendable {
 
     package init(
         subscription: SubscriptionID,
+        tenant: TenantID,
         session: SessionID,
         fence: Fence,
         acknowledgedSequence: Int64,
@@ -41,6 +44,7 @@ package struct DeliveryClaim: Sendable {
         ackTimeout: Duration = SubscriptionSettings.ackTimeoutDefault
     ) {
         self.subscription = subscription
+        self.tenant = tenant
         self.session = session
         self.fence = fence
         self.acknowledgedSequence = acknowledgedSequence

@@ -33,6 +33,8 @@ package struct WaitingFlow: Sendable {
     package let tenantTasksMax: Int?
     /// Whether it waits until there is nothing else to do.
     package let isDiscretionary: Bool
+    /// Whether its session takes part: it has not ended, and its client was not force-quit.
+    package let mayBegin: Bool
 
     package init(
         flow: Flow,
@@ -40,7 +42,8 @@ package struct WaitingFlow: Sendable {
         position: FlowPosition,
         maxConnectionsPerHost: Int? = nil,
         tenantTasksMax: Int? = nil,
-        isDiscretionary: Bool = false
+        isDiscretionary: Bool = false,
+        mayBegin: Bool = true
     ) {
         self.flow = flow
         self.tenant = tenant
@@ -48,6 +51,7 @@ package struct WaitingFlow: Sendable {
         self.maxConnectionsPerHost = maxConnectionsPerHost
         self.tenantTasksMax = tenantTasksMax
         self.isDiscretionary = isDiscretionary
+        self.mayBegin = mayBegin
     }
 }
 

@@ -13,6 +13,8 @@ package struct RetryPolicy: Equatable, Sendable {
     package static let attemptsMaxDefault = 5
     package static let delayBaseDefault: Duration = .seconds(1)
     package static let delayMaxDefault: Duration = .seconds(3600)
+    /// The longest wait for what this machine is short of, so that a task goes on soon after.
+    package static let shortageDelayMax: Duration = .seconds(60)
 
     package init(
         attemptsMax: Int = attemptsMaxDefault,
@@ -28,6 +30,13 @@ package struct RetryPolicy: Equatable, Sendable {
     package enum Decision: Equatable, Sendable {
         case retry(after: Duration)
         case giveUp
+    }
+
+    /// How long a task waits for what this machine is short of: the longer, the longer it has been at
+    /// work and waiting, `elapsed`, for such attempts are not counted.
+    package func delay(ofShortage elapsed: Duration, chance: Double) -> Duration {
+        let ceiling = min(Self.shortageDelayMax, delayMax)
+        return min(max(delayBase, elapsed / 2), ceiling) * (0.5 + chance / 2)
     }
 
     /// What follows the failure of attempt `number`, counted from 1.

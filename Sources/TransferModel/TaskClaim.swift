@@ -111,6 +111,8 @@ package struct Publication: Sendable {
     package let number: Int
     package let destination: Destination?
     package let result: TransferResult
+    /// By which the file is known again under its destination; nil until it is durable.
+    package var file: FileIdentity?
     /// Nil when the worker that transferred the file is gone.
     package let metrics: AttemptMetrics?
     /// Stored before the publication, unless it was already.
@@ -125,11 +127,13 @@ package struct Publication: Sendable {
         number: Int,
         destination: Destination?,
         result: TransferResult,
+        file: FileIdentity? = nil,
         metrics: AttemptMetrics? = nil,
         resumption: Resumption? = nil
     ) {
         self.task = task
         self.fence = fence
+        self.file = file
         self.resumption = resumption
         self.partFence = partFence
         self.tenant = tenant
@@ -219,6 +223,9 @@ package struct Conclusion: Sendable {
         /// The host cannot be reached; another attempt follows after the delay, or as soon as it is
         /// reached, and this one does not count.
         case waitForConnectivity(TransferFailure, after: Duration)
+        /// This machine is short of something; another attempt follows after the delay, and this one
+        /// does not count.
+        case waitOut(TransferFailure, after: Duration)
         /// The origin wants a credential; another attempt follows the client's answer, which has to
         /// come within the time, and this one does not count. The named credential is the one that
         /// was not good.
@@ -233,7 +240,7 @@ package struct Conclusion: Sendable {
             switch self {
             case .released, .requeued: true
             case .completed, .fetched, .answered, .failed, .retry, .waitForConnectivity,
-                .askForCredential:
+                .waitOut, .askForCredential:
                 false
             }
         }
@@ -241,7 +248,7 @@ package struct Conclusion: Sendable {
         /// Whether another attempt goes on where this one ended.
         package var isFollowedByAnother: Bool {
             switch self {
-            case .retry, .waitForConnectivity, .askForCredential, .released: true
+            case .retry, .waitForConnectivity, .waitOut, .askForCredential, .released: true
             case .completed, .fetched, .answered, .failed, .requeued: false
             }
         }

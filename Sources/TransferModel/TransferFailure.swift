@@ -48,9 +48,16 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case storageFull = "storage_full"
         /// The container's file system answered with an input/output error.
         case storageFailure = "storage_failure"
+        /// The container as a whole cannot be written.
+        case storageUnwritable = "storage_unwritable"
+        /// This service had as many files and sockets open as it may.
+        case descriptorsExhausted = "descriptors_exhausted"
+        /// This service was out of memory or threads.
+        case memoryExhausted = "memory_exhausted"
         /// The origin may have acted on the request, which must not be sent twice.
         case unknownOutcome = "unknown_outcome"
-        /// Every worker that ran the task died; it is not tried again.
+        /// One worker after the other died with the task, and it got no further; it is not tried
+        /// again.
         case poison
         /// The task's client was force-quit; the cause of a task that is cancelled, not failed.
         case userForceQuit = "user_force_quit"
@@ -111,9 +118,10 @@ package struct TransferFailure: Error, Equatable, Sendable {
             .badRedirect, .unsupportedURL, .responseTooLarge:
             .http
         case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
-            .sourceChanged, .storageFull, .storageFailure:
+            .sourceChanged, .storageFull, .storageFailure, .storageUnwritable:
             .storage
-        case .unknownOutcome, .poison, .userForceQuit: .service
+        case .descriptorsExhausted, .memoryExhausted, .unknownOutcome, .poison, .userForceQuit:
+            .service
         }
     }
 
@@ -122,7 +130,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         guard !isFinal else { return false }
         return switch code {
         case .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
-            .checksumMismatch, .badResponse, .storageFull, .storageFailure:
+            .checksumMismatch, .badResponse, .storageFull, .storageFailure, .storageUnwritable,
+            .descriptorsExhausted, .memoryExhausted:
             true
         case .httpStatus:
             // RFC 9110 §15: request timeout, too early, too many requests, and server errors but

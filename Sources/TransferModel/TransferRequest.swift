@@ -54,10 +54,11 @@ package struct TransferRequest: Equatable, Sendable {
         self.upload = upload
     }
 
-    /// Whether the origin may see the request twice without harm (RFC 9110 §9.2.2).
-    package var isIdempotent: Bool {
-        ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
-    }
+    /// Whether the origin may see the request twice without harm.
+    package var isIdempotent: Bool { Self.idempotentMethods.contains(method) }
+
+    /// RFC 9110 §9.2.2.
+    package static let idempotentMethods = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
 
     /// The request that follows a redirect with `status` (RFC 9110 §15.4).
     ///

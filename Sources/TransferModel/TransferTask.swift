@@ -81,6 +81,8 @@ package struct TransferTask: Sendable {
     package let result: TransferResult?
     /// The part file that is the result as it is; nil when that has a name without a fence.
     package let part: Fence?
+    /// When somebody found that the file of the completed task is gone; nil while nobody has.
+    package let resultGoneAt: Date?
     package let createdAt: Date
     package let finishedAt: Date?
     /// Until when at least it is kept; nil before its end.
@@ -111,6 +113,7 @@ package struct TransferTask: Sendable {
         failure: TransferFailure?,
         result: TransferResult?,
         part: Fence?,
+        resultGoneAt: Date? = nil,
         createdAt: Date,
         finishedAt: Date?,
         expiresAt: Date?
@@ -139,6 +142,7 @@ package struct TransferTask: Sendable {
         self.failure = failure
         self.result = result
         self.part = part
+        self.resultGoneAt = resultGoneAt
         self.createdAt = createdAt
         self.finishedAt = finishedAt
         self.expiresAt = expiresAt

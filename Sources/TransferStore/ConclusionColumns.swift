@@ -45,6 +45,7 @@ struct ConclusionColumns {
             case .retry(let failure, let delay): try append("retry", failure, delay)
             case .waitForConnectivity(let failure, let delay):
                 try append("offline", failure, delay)
+            case .waitOut(let failure, let delay): try append("short", failure, delay)
             case .askForCredential(let failure, let origin, let name, let time):
                 try append("asks", failure, time)
                 questions.append(

@@ -7,6 +7,10 @@ package import Postgres
 ///
 /// Each migration is one transaction together with its entry in `schema_migration`, under an
 /// advisory lock: of instances that start at once one migrates and the others wait.
+///
+/// The version of a program is the newest migration it knows. What it needs not know a migration
+/// declares itself, and the database keeps that, so that a program can judge also what came after
+/// it: docs/decisions/0027.
 package struct Migrator: Sendable {
     /// One step of the schema, as found in the folder of migrations.
     package struct Migration: Sendable {
@@ -17,6 +21,9 @@ package struct Migrator: Sendable {
         let up: String
         let down: String
         let checksum: [UInt8]
+        /// The oldest version whose program may run on the schema that this makes: its own number,
+        /// unless the file says `-- runs beside: 0038`.
+        let floor: Int
     }
 
     private let migrations: [Migration]
@@ -27,6 +34,12 @@ package struct Migrator: Sendable {
     /// The second half of the
     /// lock is the schema's name, for each schema has migrations of its own.
     private static let lockKey: Int32 = 0x7472_6664
+    /// What a migration says first that an older program may run beside.
+    static let floorMark = "-- runs beside: "
+    /// A worker that was silent for as long is dead, or finds out soon that it counts as such.
+    private static let silenceMax: Duration = .seconds(15)
+    /// Workers that an error names.
+    private static let namesMax: Int64 = 20
     /// Between two looks at whether another instance has finished.
     private static let lockInterval: Duration = .milliseconds(100)
 
@@ -37,35 +50,61 @@ package struct Migrator: Sendable {
         self.logger = logger
     }
 
-    /// Applies what is missing.
+    /// The newest migration that this program knows.
+    package var version: Int { migrations.count }
+
+    /// Applies what is missing; nothing to a newer schema that this program may run on.
     ///
+    /// - Parameters:
+    ///   - connection: goes to PostgreSQL itself.
+    ///   - isForced: whether also beside workers that cannot run on the new schema, which end when
+    ///     they notice.
     /// - Returns: how many migrations were applied.
+    /// - Throws: ``MigratorError``, or what the database refuses.
     @discardableResult
-    package func migrate(_ connection: Connection) async throws -> Int {
+    package func migrate(_ connection: Connection, isForced: Bool = false) async throws -> Int {
         try await withLock(connection) {
             let applied = try await applied(connection)
             try check(applied)
-            for migration in migrations.dropFirst(applied.count) {
+            let missing = migrations.dropFirst(applied.count)
+            if let highest = missing.max(by: { $0.floor < $1.floor }), !isForced {
+                let floor = Int32(clamping: highest.floor)
+                try await refuse(highest.name, beside: "< \(floor)", connection)
+            }
+            for migration in missing {
                 try await run(
                     migration.up,
                     with: """
-                        INSERT INTO schema_migration (number, name, checksum)
+                        INSERT INTO schema_migration (number, name, checksum, runs_beside)
                         VALUES (\(migration.number), '\(migration.name)',
-                            '\\x\(Self.hexadecimal(migration.checksum))')
+                            '\\x\(Self.hexadecimal(migration.checksum))', \(migration.floor))
                         """,
                     on: connection
                 )
                 logger.info("migration applied", metadata: ["migration": "\(migration.name)"])
             }
-            return migrations.count - applied.count
+            return missing.count
         }
     }
 
-    /// Takes back the newest `count` migrations, with the data they hold.
-    package func revert(_ count: Int, _ connection: Connection) async throws {
+    /// Takes back the newest `count` migrations, with the data they hold; `isForced` also beneath
+    /// workers that need them.
+    package func revert(
+        _ count: Int,
+        _ connection: Connection,
+        isForced: Bool = false
+    ) async throws {
         try await withLock(connection) {
             let applied = try await applied(connection)
             try check(applied)
+            if let unknown = applied.dropFirst(version).first {
+                throw MigratorError.databaseIsNewer(number: unknown.number, name: unknown.name)
+            }
+            let reverted = applied.suffix(count)
+            if let first = reverted.first, !isForced {
+                let left = Int32(clamping: applied.count - reverted.count)
+                try await refuse(first.name, beside: "> \(left)", connection)
+            }
             for migration in migrations.prefix(applied.count).suffix(count).reversed() {
                 try await run(
                     migration.down,
@@ -86,7 +125,34 @@ package struct Migrator: Sendable {
         if try rows.first?.decode("is_new", as: Bool.self) != false { return migrations.count }
         let applied = try await recorded(connection)
         try check(applied)
-        return migrations.count - applied.count
+        return max(0, migrations.count - applied.count)
+    }
+
+    /// Refuses what workers of some versions could not work with while such live.
+    private func refuse(
+        _ migration: String,
+        beside versions: Query,
+        _ connection: Connection
+    ) async throws {
+        let isNew = try await connection.execute(
+            "SELECT to_regclass('worker') IS NULL AS is_new"
+        )
+        if try isNew.first?.decode("is_new", as: Bool.self) != false { return }
+        // By way of JSON, as the column is younger than the table.
+        let rows = try await connection.execute(
+            """
+            SELECT name, version FROM worker w CROSS JOIN LATERAL (
+                SELECT coalesce((to_jsonb(w) ->> 'schema_version')::integer, 0) AS version) v
+            WHERE version \(versions) AND heartbeat_at
+                > clock_timestamp() - \(Self.silenceMax.milliseconds) * interval '1 ms'
+            ORDER BY incarnation LIMIT \(Self.namesMax)
+            """
+        )
+        let names = try rows.map { row in
+            "\(try row.decode("name", as: String.self)) "
+                + "(\(try row.decode("version", as: Int32.self)))"
+        }
+        guard names.isEmpty else { throw MigratorError.workersLive(migration, names) }
     }
 
     private func withLock<Result>(
@@ -137,8 +203,16 @@ package struct Migrator: Sendable {
                 number integer PRIMARY KEY,
                 name text NOT NULL,
                 checksum bytea NOT NULL,
-                applied_at timestamptz NOT NULL DEFAULT now()
-            )
+                applied_at timestamptz NOT NULL DEFAULT now(),
+                runs_beside integer
+            );
+            -- Not IF NOT EXISTS, which locks readers out even where there is nothing to do.
+            DO $$ BEGIN
+                IF NOT EXISTS (SELECT FROM pg_attribute
+                    WHERE attrelid = 'schema_migration'::regclass AND attname = 'runs_beside')
+                THEN ALTER TABLE schema_migration ADD COLUMN runs_beside integer;
+                END IF;
+            END $$
             """
         )
         return try await recorded(connection)
@@ -146,12 +220,17 @@ package struct Migrator: Sendable {
 
     private func recorded(_ connection: Connection) async throws -> [Applied] {
         try await connection.execute(
-            "SELECT number, name, checksum FROM schema_migration ORDER BY number"
+            """
+            SELECT number, name, checksum,
+                coalesce((to_jsonb(m) ->> 'runs_beside')::integer, number) AS floor
+            FROM schema_migration m ORDER BY number
+            """
         ).map { row in
             Applied(
                 number: Int(try row.decode("number", as: Int32.self)),
                 name: try row.decode("name"),
-                checksum: try row.decode("checksum")
+                checksum: try row.decode("checksum"),
+                floor: Int(try row.decode("floor", as: Int32.self))
             )
         }
     }
@@ -160,13 +239,18 @@ package struct Migrator: Sendable {
         let number: Int
         let name: String
         let checksum: [UInt8]
+        let floor: Int
     }
 
-    /// Refuses a database whose history is not the beginning of this version's.
+    /// Refuses a database whose history is not the beginning of this version's, or a continuation
+    /// that this version may run beside.
     private func check(_ applied: [Applied]) throws(MigratorError) {
         for (index, entry) in applied.enumerated() {
             guard index < migrations.count else {
-                throw .databaseIsNewer(number: entry.number, name: entry.name)
+                guard entry.floor <= version else {
+                    throw .databaseIsNewer(number: entry.number, name: entry.name)
+                }
+                continue
             }
             let migration = migrations[index]
             guard entry.number == migration.number, entry.checksum == migration.checksum else {
@@ -209,18 +293,31 @@ package struct Migrator: Sendable {
                 let up = FileManager.default.contents(atPath: "\(folder)/\(file)"),
                 let down = FileManager.default.contents(atPath: "\(folder)/\(name).down.sql")
             else { throw .sequenceBroken(file) }
+            let floor = Self.floor(in: String(decoding: up, as: UTF8.self), default: number)
+            guard let floor, (1...number).contains(floor) else { throw .floorUnreadable(file) }
             migrations.append(
                 Migration(
                     number: number,
                     name: name,
                     up: String(decoding: up, as: UTF8.self),
                     down: String(decoding: down, as: UTF8.self),
-                    checksum: Array(SHA256.hash(data: up))
+                    checksum: Array(SHA256.hash(data: up)),
+                    floor: floor
                 )
             )
         }
         guard !migrations.isEmpty else { throw .folderUnreadable(folder) }
         return migrations
+    }
+}
+
+extension Migrator {
+    /// The version that the first line of a migration names, or its own number; nil for a first line
+    /// that cannot be read.
+    private static func floor(in text: String, default number: Int) -> Int? {
+        let line = text.prefix { !$0.isNewline }
+        guard line.hasPrefix(floorMark) else { return number }
+        return Int(line.dropFirst(floorMark.count))
     }
 }
 
@@ -230,6 +327,9 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
     case sequenceBroken(String)
     case diverged(number: Int, name: String)
     case databaseIsNewer(number: Int, name: String)
+    case floorUnreadable(String)
+    /// With the name and version of each.
+    case workersLive(String, [String])
 
     package var description: String {
         switch self {
@@ -252,6 +352,17 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
             """
             the database has migration \(name), which this release does not know: start the newer \
             release, or revert it there with `transferd migrate --revert`
+            """
+        case .floorUnreadable(let file):
+            """
+            migration \(file) does not name a version from 1 to its own after \
+            "\(Migrator.floorMark)": restore the folder of migrations from the release
+            """
+        case .workersLive(let name, let workers):
+            """
+            workers live that cannot run beside the change of migration \(name): \
+            \(workers.joined(separator: ", ")); stop them first, or run `transferd migrate` with \
+            --force
             """
         }
     }

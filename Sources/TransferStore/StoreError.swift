@@ -13,8 +13,29 @@ package enum StoreError: Error, Sendable {
     /// The database refused for a reason that is a defect of this program.
     case defect(PostgresError)
 
+    /// Why, in one short line without values, secrets or addresses: for operators.
+    package var reason: String {
+        switch self {
+        case .unavailable(let error), .defect(let error): error.reason
+        case .idempotencyKeyInUse, .quotaExceeded: description
+        }
+    }
+
     init(_ error: PostgresError) {
         self = error.isUnavailable || error.isRetryable ? .unavailable(error) : .defect(error)
+    }
+}
+
+extension StoreError {
+    /// Whether the same call may work soon.
+    package var isUnavailable: Bool {
+        if case .unavailable = self { true } else { false }
+    }
+
+    /// Whether the database serves, and only what this call has to change is held by others, or is
+    /// more than can be changed in time: others need not wait for it.
+    package var isContended: Bool {
+        if case .unavailable(let error) = self { error.isContended } else { false }
     }
 }
 

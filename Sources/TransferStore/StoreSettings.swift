@@ -8,6 +8,9 @@ package struct StoreSettings: Sendable {
     /// Tasks that wait for anything, of all tenants together, beyond which none is taken.
     package var queueMax = queueMaxDefault
 
+    /// The newest migration that this program knows, which its workers tell others.
+    package var schemaVersion = 0
+
     package static let queueMaxDefault: Int64 = 20_000_000
 
     package init() {}

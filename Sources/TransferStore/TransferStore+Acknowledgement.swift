@@ -56,13 +56,17 @@ extension TransferStore {
             WITH target AS (
                 SELECT d.subscription_id, d.session_id, e.sequence
                 FROM session s
-                JOIN event e ON e.session_id = s.id AND e.sequence = \(token.sequence)
-                    AND e.kind = 'session.events_finished'
-                JOIN subscription b ON b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-                    AND substring(sha256(b.ack_key || uuid_send(e.id))
+                CROSS JOIN LATERAL (
+                    SELECT e.id, e.sequence FROM event e
+                    WHERE e.session_id = s.id AND e.sequence = \(token.sequence)
+                        AND e.kind = 'session.events_finished' LIMIT 1
+                ) e
+                CROSS JOIN LATERAL (\(Self.selectSubscriptions("b.id, b.ack_key"))) b
+                JOIN delivery d ON d.subscription_id = ANY (ARRAY[b.id])
+                    AND d.session_id = ANY (ARRAY[s.id])
+                WHERE substring(sha256(b.ack_key || uuid_send(e.id))
                         FOR \(Int32(AckToken.proofBytes))) = \(token.proof)
-                JOIN delivery d ON d.subscription_id = b.id AND d.session_id = s.id
-                WHERE s.id = \(token.session.uuid) AND s.tenant_id = \(tenant.uuid)
+                    AND s.id = \(token.session.uuid) AND s.tenant_id = \(tenant.uuid)
                     AND s.client = \(client.name)
                     AND s.identifier = \(sessionIdentifier) COLLATE "C"
             ),
@@ -72,15 +76,17 @@ extension TransferStore {
                     -- Looked at once more, for what has happened since.
                     due_at = clock_timestamp(), worker = NULL, fence = NULL
                 FROM target t
-                WHERE d.subscription_id = t.subscription_id AND d.session_id = t.session_id
+                WHERE d.subscription_id = ANY (ARRAY[t.subscription_id])
+                    AND d.session_id = ANY (ARRAY[t.session_id])
                     AND d.acknowledged_sequence < t.sequence
                 RETURNING d.subscription_id, d.session_id, t.sequence
             ),
             log_row AS (
                 UPDATE delivery_log l SET state = 'delivered'
                 FROM acknowledged a
-                WHERE l.subscription_id = a.subscription_id AND l.session_id = a.session_id
-                    AND l.sequence = a.sequence AND l.state = 'waiting'
+                WHERE l.subscription_id = ANY (ARRAY[a.subscription_id])
+                    AND l.session_id = ANY (ARRAY[a.session_id])
+                    AND l.sequence = ANY (ARRAY[a.sequence]) AND l.state = 'waiting'
             )
             SELECT 1 FROM acknowledged
             """
@@ -100,7 +106,8 @@ extension TransferStore {
             """
             SELECT coalesce(sum(l.event_count), 0) AS count
             FROM delivery_log l
-            JOIN event e ON e.session_id = l.session_id AND e.sequence = l.sequence
+            JOIN event e ON e.session_id = ANY (ARRAY[l.session_id])
+                AND e.sequence = ANY (ARRAY[l.sequence])
             WHERE l.subscription_id = \(subscription.uuid) AND l.session_id = \(session.uuid)
                 AND l.sequence < \(sequence) AND l.died_at IS NOT NULL
                 AND e.generation = \(generation)

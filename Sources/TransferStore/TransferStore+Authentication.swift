@@ -39,15 +39,16 @@ extension TransferStore {
             Self.lockSession(of: id, tenant),
             """
             WITH target AS MATERIALIZED (
-                SELECT q.session_id, q.origin FROM asked q JOIN task t ON t.id = q.task_id
+                SELECT q.session_id, q.origin
+                FROM asked q JOIN task t ON t.id = ANY (ARRAY[q.task_id])
                 WHERE q.task_id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
                     AND q.question = 'authentication'
             ),
             \(insertion)
             replaced AS (
                 DELETE FROM credential c USING session_credential s, target x
-                WHERE s.session_id = x.session_id AND s.origin = x.origin
-                    AND c.id = s.credential_id AND c.name IS NULL
+                WHERE s.session_id = ANY (ARRAY[x.session_id]) AND s.origin = x.origin
+                    AND c.id = ANY (ARRAY[s.credential_id]) AND c.name IS NULL
             ),
             answer_row AS (
                 INSERT INTO session_credential (session_id, origin, credential_id)
@@ -57,11 +58,12 @@ extension TransferStore {
             ),
             flag AS (
                 UPDATE session s SET has_credentials = true FROM target x
-                WHERE s.id = x.session_id AND NOT s.has_credentials
+                WHERE s.id = ANY (ARRAY[x.session_id]) AND NOT s.has_credentials
             ),
             begun AS (
                 DELETE FROM asked q USING target x, task t
-                WHERE q.session_id = x.session_id AND q.origin = x.origin AND t.id = q.task_id
+                WHERE q.session_id = ANY (ARRAY[x.session_id])
+                    AND q.origin = ANY (ARRAY[x.origin]) AND t.id = ANY (ARRAY[q.task_id])
                 RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
                     \(Self.state(ofAsked: "q")) AS state
             ),
@@ -80,7 +82,7 @@ extension TransferStore {
         let rows = try await run([
             """
             WITH target AS (
-                SELECT q.task_id FROM asked q JOIN task t ON t.id = q.task_id
+                SELECT q.task_id FROM asked q JOIN task t ON t.id = ANY (ARRAY[q.task_id])
                 WHERE q.task_id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
                     AND q.question = 'authentication'
             ),
@@ -90,7 +92,7 @@ extension TransferStore {
             """
             UPDATE session_progress p SET is_pending_told = false FROM task t
             WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
-                AND p.session_id = t.session_id AND p.is_pending_told
+                AND p.session_id = ANY (ARRAY[t.session_id]) AND p.is_pending_told
             """,
         ])
         return try await result(rows[0], tenant, id)
@@ -103,7 +105,7 @@ extension TransferStore {
         """
         WITH begun AS (
             DELETE FROM asked q USING task t
-            WHERE q.task_id = ANY (\(tasks)) AND t.id = q.task_id
+            WHERE q.task_id = ANY (\(tasks)) AND t.id = ANY (ARRAY[q.task_id])
                 AND q.question = 'authentication' AND (
                     EXISTS (
                         SELECT 1 FROM session_credential s
@@ -121,14 +123,17 @@ extension TransferStore {
         """
     }
 
-    /// Removes what clients gave for a session that has ended.
+    /// Removes what clients gave for a session, if it has ended.
     static func forgetCredentials(ofEndedSession session: SessionID) -> Query {
         """
         WITH gone AS (
-            DELETE FROM session_credential WHERE session_id = \(session.uuid)
+            DELETE FROM session_credential WHERE session_id = (
+                SELECT id FROM session
+                WHERE id = \(session.uuid) AND invalidated_at IS NOT NULL)
             RETURNING credential_id
         )
-        DELETE FROM credential c USING gone g WHERE c.id = g.credential_id AND c.name IS NULL
+        DELETE FROM credential c USING gone g
+        WHERE c.id = ANY (ARRAY[g.credential_id]) AND c.name IS NULL
         """
     }
 }

@@ -54,7 +54,7 @@ extension TransferStore {
     static func lockSession(of id: TaskID, _ tenant: TenantID) -> Query {
         """
         SELECT 1 FROM session_progress p
-        JOIN task t ON t.session_id = p.session_id
+        JOIN task t ON p.session_id = ANY (ARRAY[t.session_id])
         WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid) FOR UPDATE OF p
         """
     }
@@ -87,7 +87,8 @@ extension TransferStore {
                             'credential', \(change.credential ?? nil)::text) ELSE '{}' END
                         || CASE WHEN \(change.bytesPerSecondMax != nil) THEN jsonb_build_object(
                             'bytes_per_second_max', \(limit)::bigint) ELSE '{}' END), '{}')
-                FROM old JOIN session s ON s.id = old.session_id WHERE t.id = old.id
+                FROM old JOIN session s ON s.id = ANY (ARRAY[old.session_id])
+                WHERE t.id = ANY (ARRAY[old.id])
                 RETURNING t.id, t.lane, t.session_id, old.priority_rank AS old_rank,
                     t.priority_rank AS rank,
                     \(hasBegin) AND coalesce(t.earliest_begin_at > now(), false) AS waits,
@@ -99,7 +100,7 @@ extension TransferStore {
             change_row AS (
                 INSERT INTO client_string_change (task_id, through_sequence, client_string)
                 SELECT old.id, p.last_sequence, old.was
-                FROM old JOIN session_progress p ON p.session_id = old.session_id
+                FROM old JOIN session_progress p ON p.session_id = ANY (ARRAY[old.session_id])
                 WHERE \(change.clientString != nil)
                 ON CONFLICT (task_id, through_sequence) DO NOTHING
             ),
@@ -107,13 +108,13 @@ extension TransferStore {
             -- has begun keeps to its retries.
             from_ready AS (
                 DELETE FROM ready r USING new n
-                WHERE r.lane = n.lane AND r.session_id = n.session_id
-                    AND r.priority_rank = n.old_rank AND r.task_id = n.id
+                WHERE r.lane = ANY (ARRAY[n.lane]) AND r.session_id = ANY (ARRAY[n.session_id])
+                    AND r.priority_rank = ANY (ARRAY[n.old_rank]) AND r.task_id = ANY (ARRAY[n.id])
                 RETURNING r.task_id, r.attempt, r.began_at, n.lane, n.session_id, n.rank,
                     n.waits AND r.attempt = 0 AS waits, n.earliest_begin_at, n.asks_to_begin
             ),
             from_delayed AS (
-                DELETE FROM delayed d USING new n WHERE d.task_id = n.id
+                DELETE FROM delayed d USING new n WHERE d.task_id = ANY (ARRAY[n.id])
                 RETURNING d.task_id, d.attempt, d.began_at, d.failure, d.awaits_host, n.lane,
                     n.session_id, n.rank, d.asks_to_begin,
                     NOT (n.begins AND d.failure IS NULL) AS waits, \(state(ofDelayed: "d")) AS state,
@@ -123,17 +124,18 @@ extension TransferStore {
             -- What it is told now counts, and not what was answered for its origin before.
             from_challenged AS (
                 DELETE FROM asked q USING new n
-                WHERE q.task_id = n.id AND q.question = 'authentication' AND \(hasCredential)
+                WHERE q.task_id = ANY (ARRAY[n.id]) AND q.question = 'authentication'
+                    AND \(hasCredential)
                 RETURNING q.task_id, q.attempt, q.began_at, q.session_id, q.origin, n.lane, n.rank
             ),
             forgotten AS (
                 DELETE FROM session_credential s USING from_challenged q
-                WHERE s.session_id = q.session_id AND s.origin = q.origin
+                WHERE s.session_id = ANY (ARRAY[q.session_id]) AND s.origin = q.origin
             ),
             -- Asked too early, as it now is.
             from_asked AS (
                 DELETE FROM asked q USING new n
-                WHERE q.task_id = n.id AND q.question = 'begin' AND n.waits
+                WHERE q.task_id = ANY (ARRAY[n.id]) AND q.question = 'begin' AND n.waits
                 RETURNING q.task_id, q.attempt, n.lane, n.session_id, n.rank, n.earliest_begin_at
             ),
             ready_row AS (

@@ -32,7 +32,8 @@ extension TransferStore {
             : """
             room AS (
                 SELECT n.id, n.running_tasks_max - (
-                    SELECT count(*) FROM attempt a JOIN session s ON s.id = a.session_id
+                    SELECT count(*)
+                    FROM attempt a JOIN session s ON s.id = ANY (ARRAY[a.session_id])
                     WHERE s.tenant_id = n.id) AS free
                 FROM tenant n WHERE n.id = ANY (\(bound))
             ),
@@ -42,7 +43,8 @@ extension TransferStore {
                         PARTITION BY r.id ORDER BY g.place) + g.count))::bigint END AS count
                 FROM unnest(\(lanes), \(sessions), \(counts), \(ranks), \(tasks))
                     WITH ORDINALITY AS g (lane, session_id, count, rank, task_id, place)
-                JOIN session s ON s.id = g.session_id LEFT JOIN room r ON r.id = s.tenant_id
+                JOIN session s ON s.id = ANY (ARRAY[g.session_id])
+                LEFT JOIN room r ON r.id = s.tenant_id
             )
             """
         let claim: Query = """
@@ -59,6 +61,7 @@ extension TransferStore {
                     LIMIT g.count
                     FOR UPDATE SKIP LOCKED
                 ) p
+                WHERE \(Self.mayBegin(session: "g.session_id"))
             ),
             -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps
             -- a rescue from missing the attempts made below.
@@ -71,18 +74,17 @@ extension TransferStore {
                 -- the queue was when its statistics were taken, which is mostly empty.
                 DELETE FROM ready r USING alive
                 WHERE r.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
-                RETURNING r.task_id, r.attempt, r.began_at
+                RETURNING r.task_id, r.session_id, r.lane, r.attempt, r.began_at
             ),
             begun AS (
                 INSERT INTO attempt (
                     task_id, fence, worker, number, session_id, lane, began_at, bytes_received,
                     bytes_expected)
-                SELECT t.id, \(fences.first.rawValue) + row_number() OVER () - 1,
-                    \(fences.incarnation), k.attempt + 1, t.session_id, t.lane,
+                SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER () - 1,
+                    \(fences.incarnation), k.attempt + 1, k.session_id, k.lane,
                     coalesce(k.began_at, clock_timestamp()), coalesce(x.bytes_durable, 0),
                     x.bytes_total
-                FROM taken k JOIN task t ON t.id = k.task_id
-                LEFT JOIN partial x ON x.task_id = k.task_id
+                FROM taken k LEFT JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
                 RETURNING task_id, fence, number, session_id, began_at
             ),
             move_row AS (\(Self.recordMoves("""
@@ -93,7 +95,8 @@ extension TransferStore {
             \(Self.selectClaim) FROM begun a \(Self.joinClaim)
             """
         // A claim that is lost leaves its tasks in the queue, and the fences given out with it are
-        // refused later; a claim that counts is flushed with the publication that rests on it.
+        // refused later; a claim that counts is flushed with the publication that rests on it, or
+        // before a request that must not be sent twice.
         var queries = [TransactionSetting.unsynced.query]
         if !bound.isEmpty {
             // One claim after the other, each with all that the one before has begun.
@@ -107,6 +110,15 @@ extension TransferStore {
         return try decoding { () throws(PostgresError) in
             try rows.map { row throws(PostgresError) in try TaskClaim(row) }
         }
+    }
+
+    /// Waits until all that was committed before has reached the disk: also claims, which do not wait
+    /// for that themselves.
+    ///
+    /// What must not be sent twice is sent after that. Costs a commit that is flushed.
+    package func makeClaimsDurable() async throws(StoreError) {
+        // A commit waits for the disk only when its transaction has written to the log.
+        _ = try await run("SELECT pg_logical_emit_message(true, 'transferd', ''::text)")
     }
 
     /// The columns of a claim, of an attempt `a`, its task `t` and its session `s`.
@@ -125,10 +137,13 @@ extension TransferStore {
             \(selectLimits)
         """
 
+    /// Each a look-up by key, whatever the statistics say (docs/decisions/0023).
     static let joinClaim: Query = """
-        JOIN task t ON t.id = a.task_id JOIN session s ON s.id = t.session_id
-        JOIN tenant n ON n.id = t.tenant_id
-        LEFT JOIN partial x ON x.task_id = a.task_id LEFT JOIN task y ON y.id = x.source_task_id
+        JOIN task t ON t.id = ANY (ARRAY[a.task_id])
+        JOIN session s ON s.id = ANY (ARRAY[t.session_id])
+        JOIN tenant n ON n.id = ANY (ARRAY[t.tenant_id])
+        LEFT JOIN partial x ON x.task_id = ANY (ARRAY[a.task_id])
+        LEFT JOIN task y ON y.id = ANY (ARRAY[x.source_task_id])
         ORDER BY t.lane, t.priority_rank, t.id
         """
 }

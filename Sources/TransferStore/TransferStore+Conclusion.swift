@@ -34,7 +34,12 @@ extension TransferStore {
             -- 1. Each row tells of its own end, matched by fence: a batch may hold a stale end of
             -- the same task.
             from_attempt AS MATERIALIZED (
-                SELECT i.*, a.number, a.started_at, a.began_at, a.resumed_at_offset
+                SELECT i.place, i.task_id, i.fence, i.verdict,
+                    -- Of one whose worker died only its row knows.
+                    CASE i.verdict WHEN 'requeued' THEN a.bytes_received ELSE i.bytes_received END
+                        AS bytes_received,
+                    i.bytes_sent, i.failure, i.delay_ms, i.abandoned, a.number, a.started_at,
+                    a.began_at, a.resumed_at_offset
                 FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
                 WHERE i.verdict <> 'completed'
             ),
@@ -106,10 +111,10 @@ extension TransferStore {
                     task_id, due_at, attempt, failure, lane, session_id, priority_rank, began_at,
                     awaits_host)
                 SELECT task_id, clock_timestamp() + delay_ms * interval '1 ms',
-                    attempt - (verdict = 'offline')::int, failure, lane, session_id,
+                    attempt - (verdict IN ('offline', 'short'))::int, failure, lane, session_id,
                     priority_rank, began_at,
                     verdict = 'offline'
-                FROM gone WHERE verdict IN ('retry', 'offline')
+                FROM gone WHERE verdict IN ('retry', 'offline', 'short')
             ),
             asked_row AS (
                 INSERT INTO asked (
@@ -142,6 +147,7 @@ extension TransferStore {
                     local_port, bytes_sent, connections)
                 SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
                         WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried'
+                        WHEN 'short' THEN 'retried'
                         WHEN 'asks' THEN 'retried' WHEN 'requeued' THEN 'lost'
                         WHEN 'fetched' THEN 'completed' WHEN 'answered' THEN 'completed'
                         ELSE g.verdict END,
@@ -184,7 +190,7 @@ extension TransferStore {
                     \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
                 ) AS k (place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
                 JOIN gone g USING (place)
-                WHERE g.verdict IN ('retry', 'offline', 'asks', 'released')
+                WHERE g.verdict IN ('retry', 'offline', 'short', 'asks', 'released')
             ),
             partial_row AS (\(Self.replacePartial)),
             partial_gone AS (
@@ -219,6 +225,7 @@ extension TransferStore {
                     ('answered', 1, 'task.completed', true, 'completed'),
                     ('failed', 1, 'task.failed', true, 'failed'),
                     ('retry', 1, 'task.waiting', false, 'waiting_for_retry'),
+                    ('short', 1, 'task.waiting', false, 'waiting_for_retry'),
                     ('offline', 1, 'task.waiting', false, 'waiting_for_connectivity'),
                     ('asks', 1, 'task.authentication_required', false,
                         'waiting_for_authentication')

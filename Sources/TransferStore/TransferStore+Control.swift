@@ -1,11 +1,27 @@
 import Postgres
 package import TransferModel
 
+/// What became of a request to suspend a task.
+package enum SuspendTaskResult: Sendable {
+    /// The task as it then is: suspended, unless it was in no state for it.
+    case answered(TransferTask)
+    /// It goes on, for its request is running and must not be sent twice.
+    case inFlight(TransferTask)
+    /// The tenant has no such task.
+    case unknownTask
+
+    /// The task as it then is; nil when the tenant has none.
+    package var task: TransferTask? {
+        switch self {
+        case .answered(let task), .inFlight(let task): task
+        case .unknownTask: nil
+        }
+    }
+}
+
 extension TransferStore {
     /// Tries of a change that keeps meeting the task on its way between two tables.
     private static let triesMax = 20
-    /// Invalidated sessions looked after by one call.
-    private static let invalidationsMax = 100
 
     /// Cancels a task that is not terminal and not being published.
     ///
@@ -40,38 +56,40 @@ extension TransferStore {
     /// Takes a task out of the queue or off its worker until it is resumed; what there is of its
     /// bytes is kept.
     ///
-    /// Linearizable against completion as ``cancelTask(tenant:id:producing:)`` is.
-    ///
-    /// - Returns: the task as it then is, or nil when the tenant has no such task.
+    /// Linearizable against completion as ``cancelTask(tenant:id:producing:)`` is. A request that is
+    /// running and must not be sent twice goes on: resumed, the task would send it again.
     package func suspendTask(
         tenant: TenantID,
         id: TaskID
-    ) async throws(StoreError) -> TransferTask? {
-        try await change(
+    ) async throws(StoreError) -> SuspendTaskResult {
+        let task = try await change(
             tenant: tenant,
             id: id,
             where: { $0.state.after(.suspended) != nil }
         ) {
             """
             WITH target AS (
-                SELECT id, session_id, lane, priority_rank FROM task
-                WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
+                SELECT t.id, t.session_id, t.lane, t.priority_rank,
+                    \(Self.isIdempotent) AS is_idempotent
+                FROM task t JOIN session s ON s.id = t.session_id
+                WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
             ),
             from_delayed AS (
-                DELETE FROM delayed x USING target t WHERE x.task_id = t.id
+                DELETE FROM delayed x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
                 RETURNING x.task_id, x.attempt, \(Self.state(ofDelayed: "x")) AS state
             ),
             from_ready AS (
                 DELETE FROM ready x USING target t
-                WHERE x.lane = t.lane AND x.session_id = t.session_id
-                    AND x.priority_rank = t.priority_rank AND x.task_id = t.id
+                WHERE x.lane = ANY (ARRAY[t.lane]) AND x.session_id = ANY (ARRAY[t.session_id])
+                    AND x.priority_rank = ANY (ARRAY[t.priority_rank])
+                    AND x.task_id = ANY (ARRAY[t.id])
                 RETURNING x.task_id, x.attempt
             ),
             from_asked AS (
-                DELETE FROM asked x USING target t WHERE x.task_id = t.id
+                DELETE FROM asked x USING target t WHERE x.task_id = ANY (ARRAY[t.id])
                 RETURNING x.task_id, x.attempt, \(Self.state(ofAsked: "x")) AS state
             ),
-            \(Self.revokeTargets("suspended")),
+            \(Self.revokeTargets("suspended", if: "t.is_idempotent")),
             gone AS (
                 SELECT task_id, attempt, 0::bigint AS bytes_received, state FROM from_delayed
                 UNION ALL SELECT task_id, attempt, 0, 'queued' FROM from_ready
@@ -92,7 +110,38 @@ extension TransferStore {
             \(Self.recordHappenings),
             \(Self.wake)
             SELECT task_id FROM gone
+            UNION ALL
+            SELECT x.task_id FROM attempt x JOIN target t ON t.id = x.task_id
+            WHERE NOT t.is_idempotent
             """
+        }
+        guard let task else { return .unknownTask }
+        return try await isInFlight(task) ? .inFlight(task) : .answered(task)
+    }
+
+    /// Whether a task has an attempt whose request must not be sent twice.
+    private func isInFlight(_ task: TransferTask) async throws(StoreError) -> Bool {
+        guard task.state == .running else { return false }
+        let rows = try await run(
+            """
+            SELECT 1 FROM attempt x JOIN task t ON t.id = x.task_id
+            JOIN session s ON s.id = t.session_id
+            WHERE x.task_id = \(task.id.uuid) AND NOT \(Self.isIdempotent)
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// Those of the tasks whose requests an origin may see twice.
+    package func idempotentTasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+        let rows = try await run(
+            """
+            SELECT t.id FROM task t JOIN session s ON s.id = t.session_id
+            WHERE t.id = ANY (\(tasks.map(\.uuid))) AND \(Self.isIdempotent)
+            """
+        )
+        return try decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.task("id") })
         }
     }
 
@@ -140,11 +189,11 @@ extension TransferStore {
                 WHEN t.earliest_begin_at > now() THEN 'scheduled'::task_state
                 ELSE 'queued'::task_state END AS state,
                 \(asksToBegin(task: "t.options", session: "s.options")) AS asks_to_begin
-            FROM task t JOIN session s ON s.id = t.session_id
+            FROM task t JOIN session s ON s.id = ANY (ARRAY[t.session_id])
             WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
         ),
         gone AS (
-            DELETE FROM held h USING target t WHERE h.task_id = t.id AND \(condition)
+            DELETE FROM held h USING target t WHERE h.task_id = ANY (ARRAY[t.id]) AND \(condition)
             RETURNING t.*, h.attempt
         ),
         delayed_row AS (
@@ -192,55 +241,13 @@ extension TransferStore {
         return !rows.isEmpty
     }
 
-    /// Goes on with invalidations that were begun, by whichever instance.
-    package func continueInvalidations() async throws(StoreError) {
-        let rows = try await run(
-            "SELECT session_id FROM invalidation ORDER BY session_id LIMIT \(Self.invalidationsMax)"
-        )
-        let sessions = try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try row.session("session_id") }
-        }
-        for session in sessions { try await cancelAll(of: session) }
-    }
-
-    /// Cancels what is outstanding of an invalidated session.
-    ///
-    /// What is being published is left for the next call; when nothing is left, the invalidation
-    /// is forgotten.
-    func cancelAll(of session: SessionID) async throws(StoreError) {
-        for _ in 0..<Self.triesMax {
-            let rows = try await run([
-                """
-                WITH target AS (
-                    SELECT t.id, t.tenant_id, t.session_id, t.generation, t.lane, t.priority_rank
-                    FROM task t
-                    WHERE t.session_id = \(session.uuid)
-                        AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
-                ),
-                \(Self.cancelTargets(producing: nil))
-                """,
-                """
-                DELETE FROM invalidation i USING session_progress p
-                WHERE i.session_id = \(session.uuid) AND p.session_id = i.session_id
-                    AND p.outstanding = 0
-                """,
-                """
-                SELECT 1 FROM session_progress p
-                WHERE p.session_id = \(session.uuid) AND p.outstanding > (
-                    SELECT count(*) FROM publication b WHERE b.session_id = p.session_id)
-                """,
-                Self.forgetCredentials(ofEndedSession: session),
-            ])
-            if rows[2].isEmpty { return }
-        }
-    }
-
-    /// Takes the attempts of `target` from their workers, which are told to stop; offers
-    /// `from_attempt`.
-    private static func revokeTargets(_ outcome: String) -> Query {
+    /// Takes the attempts of `target` from their workers, which are told to stop, as far as
+    /// `condition` says; offers `from_attempt`.
+    private static func revokeTargets(_ outcome: String, if condition: Query = "true") -> Query {
         """
         from_attempt AS (
-            DELETE FROM attempt x USING target t WHERE x.task_id = t.id
+            DELETE FROM attempt x USING target t
+            WHERE x.task_id = ANY (ARRAY[t.id]) AND \(condition)
             RETURNING x.task_id, x.number, x.bytes_received, x.worker, x.fence, x.started_at,
                 x.resumed_at_offset, x.bytes_sent
         ),
@@ -260,31 +267,36 @@ extension TransferStore {
         """
     }
 
-    /// Ends the tasks of `target` wherever their hot row is, with a stored failure as the cause
+    /// Ends the tasks of `target` wherever their hot row is, with `cause`, a stored failure, as the reason
     /// unless their client wanted it.
     ///
-    /// Their parts are abandoned, or kept for another task under the name `resumeData`.
+    /// Their parts are abandoned, or kept for another task under the name `resumeData`. Hot rows are
+    /// looked up one by one: a join would be planned by how full the queue was when its statistics
+    /// were taken, and might read all of it for each page of a large session.
     static func cancelTargets(
         producing resumeData: ResumeDataID?,
-        because cause: String? = nil
+        because cause: Query = "NULL"
     ) -> Query {
         """
         from_held AS (
-            DELETE FROM held x USING target t WHERE x.task_id = t.id
+            DELETE FROM held x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
             RETURNING x.task_id, x.attempt
         ),
         from_delayed AS (
-            DELETE FROM delayed x USING target t WHERE x.task_id = t.id
+            DELETE FROM delayed x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
             RETURNING x.task_id, x.attempt, \(state(ofDelayed: "x")) AS state
         ),
         from_ready AS (
-            DELETE FROM ready x USING target t
-            WHERE x.lane = t.lane AND x.session_id = t.session_id
-                AND x.priority_rank = t.priority_rank AND x.task_id = t.id
+            DELETE FROM ready x WHERE x.ctid = ANY (ARRAY(
+                SELECT r.row FROM target t CROSS JOIN LATERAL (
+                    SELECT y.ctid AS row FROM ready y
+                    WHERE y.lane = t.lane AND y.session_id = t.session_id
+                        AND y.priority_rank = t.priority_rank AND y.task_id = t.id
+                    LIMIT 1) r))
             RETURNING x.task_id, x.attempt
         ),
         from_asked AS (
-            DELETE FROM asked x USING target t WHERE x.task_id = t.id
+            DELETE FROM asked x WHERE x.task_id = ANY (ARRAY(SELECT t.id FROM target t))
             RETURNING x.task_id, x.attempt, \(state(ofAsked: "x")) AS state
         ),
         \(revokeTargets("cancelled")),
@@ -297,7 +309,8 @@ extension TransferStore {
             UNION ALL SELECT task_id, number, bytes_received, 'running' FROM from_attempt
         ),
         from_partial AS (
-            DELETE FROM partial x USING gone g WHERE x.task_id = g.task_id RETURNING x.*
+            DELETE FROM partial x WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+            RETURNING x.*
         ),
         resume_data_row AS (
             INSERT INTO resume_data (

@@ -47,7 +47,7 @@ extension TransferStore {
         }
     }
 
-    private static let addCounts: Query = """
+    static let addCounts: Query = """
         tasks = c.tasks + excluded.tasks, bytes_received = c.bytes_received + excluded.bytes_received,
         bytes_sent = c.bytes_sent + excluded.bytes_sent
         """
@@ -84,8 +84,10 @@ extension TransferStore {
         """
 
     /// The counts `c` of a session `s`.
-    static let joinCountsOfSession: Query = joinCounts(
-        """
+    static let joinCountsOfSession: Query = joinCounts(selectCountsOfSession)
+
+    /// `(state, tasks, bytes_received, bytes_sent)` of a session `s`, each state in several rows.
+    static let selectCountsOfSession: Query = """
         SELECT state, tasks, bytes_received, bytes_sent FROM session_task_count
         WHERE session_id = s.id
         UNION ALL
@@ -93,7 +95,6 @@ extension TransferStore {
             SELECT * FROM task_move WHERE tenant_id = s.tenant_id AND session_id = s.id
             """))) m
         """
-    )
 
     /// The counts `c` of a tenant.
     static func joinCounts(ofTenant tenant: Query) -> Query {

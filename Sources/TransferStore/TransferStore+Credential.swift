@@ -62,7 +62,7 @@ extension TransferStore {
             """
             WITH begun AS (
                 DELETE FROM asked q USING task t
-                WHERE q.credential = \(name) AND t.id = q.task_id
+                WHERE q.credential = \(name) AND t.id = ANY (ARRAY[q.task_id])
                     AND t.tenant_id = \(tenant.uuid)
                 RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
                     \(Self.state(ofAsked: "q")) AS state
@@ -144,7 +144,7 @@ extension TransferStore {
                 \(queries.map(\.claim.options.credential))
             ) AS i (task_id, tenant_id, session_id, origin, name)
             LEFT JOIN session_credential s
-                ON s.session_id = i.session_id AND s.origin = i.origin
+                ON s.session_id = ANY (ARRAY[i.session_id]) AND s.origin = ANY (ARRAY[i.origin])
             CROSS JOIN LATERAL (
                 \(Self.selectStored) WHERE id = s.credential_id
                 UNION ALL

@@ -44,8 +44,9 @@ extension TransferStore {
                         THEN EXISTS (\(Self.selectAwayClient(ofSession: "d.session_id")))
                         ELSE false END AS is_away
                 FROM delivery d
-                JOIN subscription b ON b.id = d.subscription_id AND b.deleted_at IS NULL
-                LEFT JOIN failure_streak f ON f.subscription_id = d.subscription_id
+                JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])
+                    AND b.deleted_at IS NULL
+                LEFT JOIN failure_streak f ON f.subscription_id = ANY (ARRAY[d.subscription_id])
                 WHERE d.due_at <= clock_timestamp()
                 ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
             ),
@@ -53,7 +54,7 @@ extension TransferStore {
             -- saw it before: the lock reads the newest version, and skips what is being changed.
             disabled AS MATERIALIZED (
                 SELECT b.id FROM subscription b
-                WHERE b.id IN (SELECT u.subscription_id FROM due u WHERE u.is_disabled)
+                WHERE b.id = ANY (ARRAY(SELECT u.subscription_id FROM due u WHERE u.is_disabled))
                     AND b.disabled_at IS NOT NULL
                 FOR SHARE SKIP LOCKED
             ),
@@ -66,7 +67,8 @@ extension TransferStore {
             ),
             paused AS MATERIALIZED (
                 SELECT f.subscription_id, f.paused_until FROM failure_streak f
-                WHERE f.subscription_id IN (SELECT u.subscription_id FROM due u WHERE u.is_paused)
+                WHERE f.subscription_id = ANY (ARRAY(
+                        SELECT u.subscription_id FROM due u WHERE u.is_paused))
                     AND f.paused_until > clock_timestamp()
                 FOR SHARE SKIP LOCKED
             ),
@@ -78,7 +80,7 @@ extension TransferStore {
                         + \(health.probeTime.milliseconds) * interval '1 ms'
                 FROM due u
                 WHERE u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
-                    AND f.subscription_id = u.subscription_id
+                    AND f.subscription_id = ANY (ARRAY[u.subscription_id])
                     AND coalesce(f.paused_until <= clock_timestamp(), true)
                 RETURNING u.subscription_id, u.session_id
             ),
@@ -106,7 +108,8 @@ extension TransferStore {
                 LEFT JOIN away y ON y.subscription_id = u.subscription_id
                     AND y.session_id = u.session_id
                 LEFT JOIN paused p ON p.subscription_id = u.subscription_id
-                WHERE d.subscription_id = u.subscription_id AND d.session_id = u.session_id
+                WHERE d.subscription_id = ANY (ARRAY[u.subscription_id])
+                    AND d.session_id = ANY (ARRAY[u.session_id])
                     AND (x.id IS NOT NULL OR y.session_id IS NOT NULL
                         OR p.subscription_id IS NOT NULL
                         OR u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
@@ -120,15 +123,16 @@ extension TransferStore {
                     fence = \(fences.first.rawValue) + n.number,
                     due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
                 FROM numbered n, alive
-                WHERE d.subscription_id = n.subscription_id AND d.session_id = n.session_id
+                WHERE d.subscription_id = ANY (ARRAY[n.subscription_id])
+                    AND d.session_id = ANY (ARRAY[n.session_id])
                 RETURNING d.subscription_id, d.session_id, d.fence, d.acknowledged_sequence,
                     d.batch_through, d.attempt, d.attempt > 0 AND d.last_status = 202 AS awaits_ack
             )
-            SELECT x.examined, m.*, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(Self.livingSecrets) AS secrets,
+            SELECT x.examined, m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(Self.livingSecrets) AS secrets,
                 b.event_types, b.delivery_form, b.wake_up_throttling, b.concurrency, b.rate_limit
             FROM (SELECT count(*) AS examined FROM due) x
             LEFT JOIN mine m ON true
-            LEFT JOIN subscription b ON b.id = m.subscription_id
+            LEFT JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
             """
         )
         return try decoding { () throws(PostgresError) in
@@ -141,11 +145,26 @@ extension TransferStore {
         }
     }
 
+    /// Gives back what a claim of at most `limit` has got of which no answer came.
+    package func returnDeliveries(
+        claimedUnder fences: WorkerIdentity.Reservation,
+        limit: Int
+    ) async throws(StoreError) {
+        _ = try await run(
+            """
+            UPDATE delivery SET due_at = clock_timestamp(), worker = NULL, fence = NULL
+            WHERE worker = \(fences.incarnation) AND fence >= \(fences.first.rawValue)
+                AND fence < \(fences.first.rawValue + Int64(limit))
+            """
+        )
+    }
+
     /// A client that was force-quit, of which a session is.
     private static func selectAwayClient(ofSession session: Query) -> Query {
         """
         SELECT 1 FROM session s
-        JOIN client c ON c.tenant_id = s.tenant_id AND c.identifier = s.client
+        JOIN client c ON c.tenant_id = ANY (ARRAY[s.tenant_id])
+            AND c.identifier = ANY (ARRAY[s.client])
         WHERE s.id = \(session) AND c.lifecycle = 'force_quit'
         """
     }
@@ -192,7 +211,7 @@ extension TransferStore {
         """
         healed AS (
             DELETE FROM failure_streak f USING held h
-            WHERE f.subscription_id = h.subscription_id AND \(isTaken)
+            WHERE f.subscription_id = ANY (ARRAY[h.subscription_id]) AND \(isTaken)
                 AND (f.failures >= \(Int32(health.failuresMax))
                     OR coalesce(f.paused_until <= clock_timestamp(), true))
             RETURNING f.subscription_id, f.failures
@@ -201,7 +220,7 @@ extension TransferStore {
         eased AS (
             UPDATE failure_streak f SET failures = 0, failing_since = clock_timestamp()
             FROM held h
-            WHERE f.subscription_id = h.subscription_id AND \(isTaken)
+            WHERE f.subscription_id = ANY (ARRAY[h.subscription_id]) AND \(isTaken)
                 AND f.failures < \(Int32(health.failuresMax))
                 AND f.paused_until > clock_timestamp()
         ),
@@ -209,7 +228,7 @@ extension TransferStore {
         due AS (
             UPDATE delivery d SET due_at = clock_timestamp()
             FROM healed e
-            WHERE d.subscription_id = e.subscription_id AND d.fence IS NULL
+            WHERE d.subscription_id = ANY (ARRAY[e.subscription_id]) AND d.fence IS NULL
                 AND e.failures >= \(Int32(health.failuresMax))
                 -- Also what is due: a claim may be setting it to wait just now.
                 AND d.due_at IS NOT NULL
@@ -252,6 +271,7 @@ extension DeliveryClaim {
         }
         self.init(
             subscription: SubscriptionID(subscription),
+            tenant: try row.tenant("tenant_id"),
             session: try row.session("session_id"),
             fence: try row.fence("fence"),
             acknowledgedSequence: try row.decode("acknowledged_sequence"),

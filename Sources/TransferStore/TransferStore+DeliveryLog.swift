@@ -53,7 +53,7 @@ extension TransferStore {
         ),
         old_attempt AS (
             DELETE FROM delivery_attempt a USING attempt_row r
-            WHERE a.delivery_id = r.delivery_id
+            WHERE a.delivery_id = ANY (ARRAY[r.delivery_id])
                 AND a.number <= r.number - \(Int32(loggedAttemptsMax))
         )
         """
@@ -72,13 +72,27 @@ extension TransferStore {
         guard try await self.subscription(tenant: tenant, id: subscription) != nil else {
             return nil
         }
+        let end = before?.uuid ?? UUID.last
+        let page: Query =
+            if let state {
+                """
+                WHERE (l.subscription_id, l.state, l.id)
+                    < (\(subscription.uuid), \(state.rawValue), \(end))
+                ORDER BY l.subscription_id DESC, l.state DESC, l.id DESC LIMIT \(limit)
+                """
+            } else {
+                """
+                WHERE (l.subscription_id, l.id) < (\(subscription.uuid), \(end))
+                ORDER BY l.subscription_id DESC, l.id DESC LIMIT \(limit)
+                """
+            }
+        // In the order of its own index, or a plan may walk through those of all subscriptions.
         return try await loggedDeliveries(
-            """
-            WHERE l.subscription_id = \(subscription.uuid)
-                AND (\(before?.uuid)::uuid IS NULL OR l.id < \(before?.uuid))
+            page,
+            where: """
+                l.subscription_id = \(subscription.uuid)
                 AND (\(state?.rawValue)::text IS NULL OR l.state = \(state?.rawValue))
-            ORDER BY l.id DESC LIMIT \(limit)
-            """
+                """
         )
     }
 
@@ -89,27 +103,40 @@ extension TransferStore {
     ) async throws(StoreError) -> LoggedDelivery? {
         try await loggedDeliveries(
             """
-            JOIN subscription b ON b.id = l.subscription_id AND b.deleted_at IS NULL
+            JOIN subscription b ON b.id = ANY (ARRAY[l.subscription_id])
+                AND b.deleted_at IS NULL
             WHERE l.id = \(id.uuid) AND b.tenant_id = \(tenant.uuid)
-            """
+            """,
+            where: "true"
         ).first
     }
 
+    /// The deliveries `l` that `page` chooses, with events that are kept, as far as `condition` is
+    /// true of them.
     private func loggedDeliveries(
-        _ condition: Query
+        _ page: Query,
+        where condition: Query
     ) async throws(StoreError) -> [LoggedDelivery] {
         let rows = try await run(
             """
-            SELECT l.id, l.subscription_id, e.id AS event_id, e.kind, s.client, s.identifier,
+            SELECT l.id, l.subscription_id, l.event_id, l.kind, s.client, s.identifier,
                 l.sequence, l.batch_id, l.batch_first, l.event_count, l.state, l.died_at,
                 CASE WHEN l.replay_due_at IS NOT NULL THEN l.replay_due_at
                     WHEN l.state = 'waiting' THEN d.due_at END AS next_attempt_at
-            FROM delivery_log l
-            JOIN event e ON e.session_id = l.session_id AND e.sequence = l.sequence
-            LEFT JOIN session s ON s.id = l.session_id
-            LEFT JOIN delivery d ON d.subscription_id = l.subscription_id
-                AND d.session_id = l.session_id
-            \(condition)
+            FROM (
+                SELECT l.id, l.subscription_id, l.session_id, l.sequence, l.batch_id, l.batch_first,
+                    l.event_count, l.state, l.died_at, l.replay_due_at, e.id AS event_id, e.kind
+                FROM delivery_log l CROSS JOIN LATERAL (
+                    SELECT e.id, e.kind FROM event e
+                    WHERE e.session_id = l.session_id AND e.sequence = l.sequence LIMIT 1
+                ) e
+                \(page)
+            ) l
+            LEFT JOIN session s ON s.id = ANY (ARRAY[l.session_id])
+            LEFT JOIN delivery d ON d.subscription_id = ANY (ARRAY[l.subscription_id])
+                AND d.session_id = ANY (ARRAY[l.session_id])
+            WHERE \(condition)
+            ORDER BY l.id DESC
             """
         )
         let ids = try decoding { () throws(PostgresError) in
@@ -184,12 +211,12 @@ extension TransferStore {
         let rows = try await run(
             """
             UPDATE delivery_log SET replay_due_at = now()
-            WHERE id IN (
+            WHERE id = ANY (ARRAY(
                 SELECT l.id FROM delivery_log l
                 WHERE l.subscription_id = \(subscription.uuid) AND l.state = 'dead'
                     AND l.died_at >= \(since) AND l.died_at < coalesce(\(until), 'infinity')
                     AND l.replay_due_at IS NULL AND \(Self.hasItsEvent)
-                ORDER BY l.id LIMIT \(Self.recoveryMax))
+                ORDER BY l.id LIMIT \(Self.recoveryMax)))
             """
         )
         return rows.affectedCount
@@ -212,7 +239,8 @@ extension TransferStore {
             """
             WITH due AS MATERIALIZED (
                 SELECT l.id FROM delivery_log l
-                JOIN subscription b ON b.id = l.subscription_id AND b.deleted_at IS NULL
+                JOIN subscription b ON b.id = ANY (ARRAY[l.subscription_id])
+                    AND b.deleted_at IS NULL
                 WHERE l.replay_due_at <= clock_timestamp()
                 ORDER BY l.replay_due_at, l.subscription_id, l.session_id, l.sequence
                 LIMIT \(limit) FOR UPDATE OF l SKIP LOCKED
@@ -222,12 +250,12 @@ extension TransferStore {
                 UPDATE delivery_log l SET
                     replay_fence = \(fences.first.rawValue) + n.number,
                     replay_due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
-                FROM numbered n WHERE l.id = n.id
+                FROM numbered n WHERE l.id = ANY (ARRAY[n.id])
                 RETURNING l.id, l.subscription_id, l.session_id, l.sequence, l.batch_first,
                     l.replay_fence
             )
             SELECT m.*, b.url, b.headers, b.ack_key, b.event_types, \(Self.livingSecrets) AS secrets
-            FROM mine m JOIN subscription b ON b.id = m.subscription_id
+            FROM mine m JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
             ORDER BY m.subscription_id, m.session_id, m.sequence
             """
         )

@@ -149,7 +149,8 @@ extension TransferStore {
             WHERE (SELECT t.id FROM task t WHERE t.session_id = e.session_id LIMIT 1) IS NULL
                 -- Where another instance was folding, the session waits for the next call.
                 AND (SELECT m.session_id FROM session s
-                    JOIN task_move m ON m.tenant_id = s.tenant_id AND m.session_id = s.id
+                    JOIN task_move m ON m.tenant_id = ANY (ARRAY[s.tenant_id])
+                        AND m.session_id = ANY (ARRAY[s.id])
                     WHERE s.id = e.session_id LIMIT 1) IS NULL
         )
         """
@@ -160,8 +161,8 @@ extension TransferStore {
         erasable AS MATERIALIZED (
             SELECT x.session_id
             FROM erasure x
-            JOIN session s ON s.id = x.session_id
-            JOIN session_progress p ON p.session_id = x.session_id
+            JOIN session s ON s.id = ANY (ARRAY[x.session_id])
+            JOIN session_progress p ON p.session_id = ANY (ARRAY[x.session_id])
             WHERE p.outstanding = 0 AND (
                 x.begun_at < now() - \(erasureDelayMax.milliseconds) * interval '1 ms'
                 OR NOT EXISTS (

@@ -19,9 +19,9 @@ extension TransferStore {
             SELECT x.id, coalesce(p.last_sequence, 0) AS last_sequence,
                 coalesce(p.is_invalidated AND p.outstanding = 0, false) AS is_final
             FROM unnest(\(logs.map(\.uuid))) AS x (id)
-            LEFT JOIN session_progress p ON p.session_id = x.id
+            LEFT JOIN session_progress p ON p.session_id = ANY (ARRAY[x.id])
             -- A tenant to which nothing has happened yet has no counters.
-            LEFT JOIN tenant t ON t.id = x.id
+            LEFT JOIN tenant t ON t.id = ANY (ARRAY[x.id])
             WHERE p.session_id IS NOT NULL OR t.id IS NOT NULL
             """
         )
@@ -77,90 +77,103 @@ extension TransferStore {
     ///
     /// Numbers have no gaps, because one is given out under the session's lock in the transaction
     /// that commits it. Only the oldest may be missing, because they are not kept for ever.
+    ///
+    /// There are fewer than `limit` also when their client strings have `bytesMax` together.
     package func events(
         of session: SessionID,
         after sequence: Int64,
-        limit: Int
+        limit: Int,
+        bytesMax: Int = TransferStore.pageBytesMax
     ) async throws(StoreError) -> [SessionEvent] {
         let rows = try await run(
-            """
-            SELECT e.id, e.session_id, s.client, s.identifier, e.sequence, e.kind, e.generation,
-                e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
-                e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
-                e.summary, e.details,
-                CASE
-                    WHEN c.task_id IS NOT NULL THEN c.client_string
-                    WHEN t.id IS NOT NULL THEN t.client_string
-                    -- Looked up only then: the task is kept no longer, and its events are.
-                    ELSE (SELECT y.client_string FROM expired_task y WHERE y.task_id = e.task_id)
-                END AS client_string,
-                CASE WHEN e.summary IS NOT NULL THEN coalesce((
-                    SELECT jsonb_agg(jsonb_build_object(
-                        'id', f.task_id, 'code', f.code) ORDER BY f.task_id)
-                    FROM (
-                        (SELECT o.task_id, o.failure->>'code' AS code FROM outcome o
-                        WHERE o.session_id = e.session_id AND o.state = 'failed'
-                            AND o.generation = e.generation
-                        ORDER BY o.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax))
-                        UNION ALL
-                        (SELECT y.task_id, y.failure_code FROM expired_task y
-                        WHERE y.session_id = e.session_id AND y.failure_code IS NOT NULL
-                            AND y.generation = e.generation
-                        ORDER BY y.task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax))
-                        ORDER BY task_id LIMIT \(SessionEvent.GenerationSummary.failedTasksMax)
-                    ) f), '[]'::jsonb) END AS failed_tasks
-            FROM event e
-            LEFT JOIN session s ON s.id = e.session_id
-            LEFT JOIN task t ON t.id = e.task_id
-            -- As it was then, if it has been changed since.
-            LEFT JOIN LATERAL (
-                SELECT x.task_id, x.client_string FROM client_string_change x
-                WHERE x.task_id = e.task_id AND x.through_sequence >= e.sequence
-                ORDER BY x.through_sequence LIMIT 1
-            ) c ON true
-            WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
-            ORDER BY e.sequence LIMIT \(limit)
-            """
+            Self.cut(
+                Self.selectEvents(of: session, after: sequence, limit: limit),
+                orderedBy: "sequence",
+                at: bytesMax
+            )
         )
-        let clientStrings = try await clientStrings(ofFailedTasksIn: rows)
         return try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in
-                try SessionEvent(row, clientStrings: clientStrings)
-            }
+            try rows.map { row throws(PostgresError) in try SessionEvent(row) }
         }
     }
 
-    /// Client strings may hold what JSON in PostgreSQL cannot, so they are read as bytes.
-    private func clientStrings(
-        ofFailedTasksIn rows: Rows
-    ) async throws(StoreError) -> [UUID: ClientString] {
-        let ids = try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try row.failedTasks().map(\.id) }
-                .flatMap { $0 }
-        }
-        guard !ids.isEmpty else { return [:] }
-        let found = try await run(
-            """
-            SELECT id, client_string FROM task
-            WHERE id = ANY(\(ids)) AND client_string IS NOT NULL
-            UNION ALL
-            SELECT task_id, client_string FROM expired_task
-            WHERE task_id = ANY(\(ids)) AND client_string IS NOT NULL
-            """
-        )
-        return try decoding { () throws(PostgresError) in
-            var strings: [UUID: ClientString] = [:]
-            for row in found {
-                strings[try row.decode("id")] = try row.clientString("client_string")
-            }
-            return strings
-        }
+    /// The first failed tasks of the generation that an event `e` ends, up to the bounds of its
+    /// payload: `(id, code, client_string)`.
+    ///
+    /// Read from the generation's first on in the order of their index, as many as are told. By an
+    /// equality a plan may walk through all tasks in the order of their keys.
+    private static let selectFailedTasks: Query = """
+        SELECT u.id, u.code, u.client_string
+        FROM (
+            SELECT x.*,
+                sum(coalesce(octet_length(x.client_string), 0)) OVER (ORDER BY x.id) AS bytes
+            FROM (
+                SELECT k.id, k.code, coalesce(
+                    (SELECT t.client_string FROM task t WHERE t.id = k.id),
+                    (SELECT y.client_string FROM expired_task y WHERE y.task_id = k.id)
+                ) AS client_string
+                FROM (
+                    (SELECT o.task_id AS id, o.session_id, o.generation, o.failure->>'code' AS code
+                    FROM outcome o
+                    WHERE (o.state = 'failed') IS TRUE
+                        AND (o.session_id, o.generation) >= (e.session_id, e.generation)
+                    ORDER BY o.session_id, o.generation, o.task_id LIMIT \(failedTasksMax))
+                    UNION ALL
+                    (SELECT y.task_id, y.session_id, y.generation, y.failure_code
+                    FROM expired_task y
+                    WHERE y.failure_code IS NOT NULL
+                        AND (y.session_id, y.generation) >= (e.session_id, e.generation)
+                    ORDER BY y.session_id, y.generation, y.task_id LIMIT \(failedTasksMax))
+                ) k
+                WHERE k.session_id = e.session_id AND k.generation = e.generation
+                ORDER BY k.id LIMIT \(failedTasksMax)
+            ) x
+        ) u
+        WHERE u.bytes <= \(Int64(SessionEvent.GenerationSummary.clientStringBytesMax))
+        """
+    private static let failedTasksMax = SessionEvent.GenerationSummary.failedTasksMax
+
+    private static func selectEvents(
+        of session: SessionID,
+        after sequence: Int64,
+        limit: Int
+    ) -> Query {
+        """
+        SELECT e.id, e.session_id, s.client, s.identifier, e.sequence, e.kind, e.generation,
+            e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
+            e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
+            e.summary, e.details,
+            CASE
+                WHEN c.task_id IS NOT NULL THEN c.client_string
+                WHEN t.id IS NOT NULL THEN t.client_string
+                -- Looked up only then: the task is kept no longer, and its events are.
+                ELSE (SELECT y.client_string FROM expired_task y WHERE y.task_id = e.task_id)
+            END AS client_string,
+            CASE WHEN e.summary IS NOT NULL THEN coalesce((
+                SELECT jsonb_agg(jsonb_build_object(
+                    'id', f.id, 'code', f.code, 'client_string',
+                    replace(encode(f.client_string, 'base64'), chr(10), '')) ORDER BY f.id)
+                FROM (\(Self.selectFailedTasks)) f), '[]'::jsonb) END AS failed_tasks
+        FROM event e
+        LEFT JOIN session s ON s.id = ANY (ARRAY[e.session_id])
+        LEFT JOIN task t ON t.id = ANY (ARRAY[e.task_id])
+        -- As it was then, if it has been changed since.
+        LEFT JOIN LATERAL (
+            SELECT x.task_id, x.client_string FROM client_string_change x
+            WHERE x.task_id = e.task_id AND x.through_sequence >= e.sequence
+            ORDER BY x.through_sequence LIMIT 1
+        ) c ON true
+        WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
+        ORDER BY e.sequence LIMIT \(limit)
+        """
     }
 }
 
 private struct StoredFailedTask: Decodable {
     let id: UUID
     let code: String
+    /// In base64, for JSON in PostgreSQL cannot hold all that it may.
+    let client_string: Data?
 }
 
 private struct StoredSummary: Decodable {
@@ -177,7 +190,7 @@ extension Row {
 }
 
 extension SessionEvent {
-    fileprivate init(_ row: Row, clientStrings: [UUID: ClientString]) throws(PostgresError) {
+    fileprivate init(_ row: Row) throws(PostgresError) {
         self.init(
             id: try row.decode("id"),
             session: try row.session("session_id"),
@@ -188,7 +201,7 @@ extension SessionEvent {
             generation: try row.decode("generation"),
             occurredAt: try row.decode("occurred_at"),
             task: try TaskSnapshot(row),
-            summary: try GenerationSummary(row, clientStrings: clientStrings),
+            summary: try GenerationSummary(row),
             disabledSubscription: try DisabledSubscription(row),
             pendingTasks: try PendingTasks(row)
         )
@@ -276,24 +289,16 @@ extension SessionEvent.DisabledSubscription {
 
 extension SessionEvent.GenerationSummary {
     /// Nil in the row of an event that does not end a generation.
-    fileprivate init?(
-        _ row: Row,
-        clientStrings: [UUID: ClientString]
-    ) throws(PostgresError) {
+    fileprivate init?(_ row: Row) throws(PostgresError) {
         guard let json = try row.decodeIfPresent("summary", as: JSONText.self) else { return nil }
         let counts = try StoredJSON.decode(StoredSummary.self, json.text)
-        var bytesLeft = Self.clientStringBytesMax
-        let listed = try row.failedTasks().prefix { task in
-            bytesLeft -= clientStrings[task.id]?.utf8.count ?? 0
-            return bytesLeft >= 0
-        }
-        let failedTasks = try listed.map { task throws(PostgresError) in
+        let failedTasks = try row.failedTasks().map { task throws(PostgresError) in
             guard let code = TransferFailure.Code(rawValue: task.code) else {
                 throw PostgresError(decoding: "unknown failure code in a stored failure")
             }
             return SessionEvent.FailedTask(
                 id: TaskID(task.id),
-                clientString: clientStrings[task.id],
+                clientString: task.client_string.map { ClientString(stored: Array($0)) },
                 code: code
             )
         }

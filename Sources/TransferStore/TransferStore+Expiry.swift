@@ -26,7 +26,7 @@ extension TransferStore {
             """
             WITH page AS MATERIALIZED (
                 SELECT s.id, \(cutoff) AS cutoff FROM session s
-                WHERE s.id > \(position?.uuid ?? UUID.zero) AND \(Self.isElected)
+                WHERE s.id > \(position?.uuid ?? UUID.zero) AND \(Self.isElected(for: .tasks))
                 ORDER BY s.id LIMIT \(Self.expirySessionsMax)
             )
             SELECT p.id, EXISTS (
@@ -90,7 +90,7 @@ extension TransferStore {
             \(Self.needed),
             chosen AS (
                 SELECT p.*, o.part_fence
-                FROM page p JOIN outcome o ON o.task_id = p.id CROSS JOIN bound b
+                FROM page p JOIN outcome o ON o.task_id = ANY (ARRAY[p.id]) CROSS JOIN bound b
                 WHERE o.finished_at < b.cutoff
                     AND (o.generation < b.generation
                         OR o.finished_at < now() - \(holdMax.milliseconds) * interval '1 ms')
@@ -157,7 +157,7 @@ extension TransferStore {
             """
             WITH owner AS MATERIALIZED (
                 SELECT x.session_id FROM expired_task x
-                WHERE x.session_id > \(position?.uuid ?? UUID.zero) AND \(Self.isElected)
+                WHERE x.session_id > \(position?.uuid ?? UUID.zero) AND \(Self.isElected(for: .expiredTasks))
                 ORDER BY x.session_id LIMIT 1
             ),
             -- Numbers and generations rise together, so that the oldest event bounds the rest.
@@ -178,7 +178,8 @@ extension TransferStore {
                 RETURNING task_id
             ),
             string_row AS (
-                DELETE FROM client_string_change c USING removed r WHERE c.task_id = r.task_id
+                DELETE FROM client_string_change c USING removed r
+                WHERE c.task_id = ANY (ARRAY[r.task_id])
             )
             SELECT o.session_id, (SELECT count(*) FROM removed) AS removed FROM owner o
             """
@@ -203,8 +204,9 @@ extension TransferStore {
             WITH gone AS (
                 DELETE FROM resume_data WHERE id = ANY (ARRAY(
                     SELECT r.id FROM resume_data r
-                    JOIN task t ON t.id = r.source_task_id JOIN session s ON s.id = t.session_id
-                    WHERE r.created_at < \(cutoff) AND \(Self.isElected)
+                    JOIN task t ON t.id = ANY (ARRAY[r.source_task_id])
+                    JOIN session s ON s.id = ANY (ARRAY[t.session_id])
+                    WHERE r.created_at < \(cutoff) AND \(Self.isElected(for: .resumeData))
                     LIMIT \(Self.expiryTasksMax)))
                 RETURNING part_fence, source_task_id
             )

@@ -24,7 +24,7 @@ extension TransferStore {
             """
             WITH locked AS MATERIALIZED (
                 SELECT p.session_id
-                FROM session s JOIN session_progress p ON p.session_id = s.id
+                FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
                 WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
                     AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
                     AND NOT p.is_invalidated
@@ -34,7 +34,7 @@ extension TransferStore {
                 UPDATE session_progress p SET
                     is_finishing = true, is_invalidated = p.outstanding = 0,
                     last_sequence = p.last_sequence + (p.outstanding = 0)::int
-                FROM locked l WHERE p.session_id = l.session_id
+                FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
                 RETURNING p.session_id, p.generation, p.is_invalidated AS is_ended,
                     p.last_sequence - 1 AS base
             ),
@@ -66,11 +66,13 @@ extension TransferStore {
         ended AS (
             UPDATE session s SET invalidated_at = now()
             FROM counter c
-            WHERE c.is_ended AND s.id = c.session_id AND s.invalidated_at IS NULL
+            WHERE c.is_ended AND s.id = ANY (ARRAY[c.session_id]) AND s.invalidated_at IS NULL
             RETURNING s.id, s.kind
         ),
-        invalidation_row AS (
-            INSERT INTO invalidation (session_id) SELECT id FROM ended
+        -- One is there already when the client was force-quit before, and serves for both.
+        cancellation_row AS (
+            INSERT INTO cancellation (session_id) SELECT id FROM ended
+            ON CONFLICT (session_id) DO NOTHING
         ),
         erasure_row AS (
             INSERT INTO erasure (session_id) SELECT id FROM ended WHERE kind = 'ephemeral'

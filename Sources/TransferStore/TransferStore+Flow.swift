@@ -10,7 +10,8 @@ extension TransferStore {
     /// order too.
     ///
     /// Goes through the index from one flow to the next, so that the cost grows with the flows and
-    /// not with the tasks in them.
+    /// not with the tasks in them. Flows of sessions that have ended are among them, and are not to
+    /// be claimed from: they are passed by, and so bound a look as all others do.
     package func waitingFlows(
         in lanes: [ClosedRange<Int64>],
         after: Flow? = nil,
@@ -24,7 +25,8 @@ extension TransferStore {
         let rows = try await run(
             """
             SELECT w.lane, w.session_id, w.priority_rank, w.task_id, s.tenant_id, s.max_connections_per_host,
-                s.is_discretionary, s.running_tasks_max
+                s.is_discretionary, s.running_tasks_max,
+                coalesce(\(Self.mayBegin(session: "w.session_id")), false) AS may_begin
             FROM unnest(\(starts), \(sessions), \(rest.map(\.upperBound)))
                 AS g (lane, session_id, last)
             CROSS JOIN LATERAL (
@@ -46,7 +48,7 @@ extension TransferStore {
             CROSS JOIN LATERAL (
                 SELECT x.tenant_id, x.max_connections_per_host, x.is_discretionary,
                     n.running_tasks_max
-                FROM session x JOIN tenant n ON n.id = x.tenant_id
+                FROM session x JOIN tenant n ON n.id = ANY (ARRAY[x.tenant_id])
                 WHERE x.id = w.session_id LIMIT 1
             ) s
             LIMIT \(limit)
@@ -73,7 +75,8 @@ extension WaitingFlow {
             maxConnectionsPerHost: try row.maxConnectionsPerHost(),
             tenantTasksMax: try row.decodeIfPresent("running_tasks_max", as: Int32.self)
                 .map(Int.init),
-            isDiscretionary: try row.decode("is_discretionary")
+            isDiscretionary: try row.decode("is_discretionary"),
+            mayBegin: try row.decode("may_begin")
         )
     }
 }

@@ -2,25 +2,20 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// A client that was force-quit, until the last of its tasks has been cancelled.
-private struct PendingForceQuit {
-    let tenant: TenantID
-    let client: ClientID
-}
-
 extension TransferStore {
-    /// Clients, and sessions of one, that are looked after at once.
-    private static let forceQuitsMax = 100
-    /// Tasks cancelled by one statement.
-    private static let forceQuitTasksMax = 1000
-    /// Tries for tasks that are met on their way between two tables.
-    private static let forceQuitTriesMax = 20
+    /// Sessions whose first page is cancelled before a force-quit is answered.
+    private static let forceQuitSessionsMax = 20
+    /// Rounds through what is still to be cancelled that a launch makes before it asks for patience.
+    private static let launchRoundsMax = 20
+    /// Tries of a launch whose client changes meanwhile.
+    private static let launchTriesMax = 20
 
     /// Ends a client as a person does who swipes it away: what is outstanding in its sessions is
     /// cancelled, they take nothing new, and nothing is delivered of them until its launch.
     ///
-    /// From the first commit on all that is decided, under the row locks of the sessions' counters;
-    /// the tasks are then cancelled in batches, by another instance should this one die.
+    /// From the commit on all that is decided, under the row locks of the sessions' counters, and
+    /// nothing of them begins. A page of each session is cancelled at once, the rest by
+    /// ``continueCancellations()``.
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
     package func forceQuit(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
@@ -30,32 +25,35 @@ extension TransferStore {
                 UPDATE client c SET lifecycle = 'force_quit', lifecycle_changed_at = CASE
                     c.lifecycle WHEN 'force_quit' THEN c.lifecycle_changed_at ELSE now() END
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)
-                RETURNING \(Self.clientColumns), c.tenant_id
-            ),
-            pending AS (
-                INSERT INTO force_quit (tenant_id, client) SELECT tenant_id, identifier FROM quit
-                ON CONFLICT (tenant_id, client) DO NOTHING
+                RETURNING \(Self.clientColumns)
             )
             SELECT * FROM quit
             """,
             """
-            WITH \(Self.lockSessions(of: id, tenant, where: "NOT p.is_force_quit"))
-            UPDATE session_progress p SET is_force_quit = true
-            FROM locked l WHERE p.session_id = l.session_id
+            WITH \(Self.lockSessions(of: id, tenant, where: "NOT p.is_force_quit")),
+            marked AS (
+                UPDATE session_progress p SET is_force_quit = true
+                FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
+                RETURNING p.session_id, p.outstanding
+            )
+            INSERT INTO cancellation (session_id)
+            SELECT session_id FROM marked WHERE outstanding > 0
+            ON CONFLICT (session_id) DO NOTHING
             """,
             // Whoever is delivering finds its claim gone; what is to be told waits for the launch.
             """
             UPDATE delivery d SET
                 worker = NULL, fence = NULL,
                 due_at = clock_timestamp() + \(Self.awayPause.milliseconds) * interval '1 ms'
-            FROM session s, subscription b
+            FROM session s CROSS JOIN LATERAL (\(Self.selectSubscriptions("b.id"))) b
             WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(id.name)
-                AND b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-                AND d.subscription_id = b.id AND d.session_id = s.id AND d.due_at IS NOT NULL
+                AND d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
+                AND d.due_at IS NOT NULL
             """,
         ])
         guard let client = try first(rows[0]) else { return nil }
-        try await cancelAll(of: PendingForceQuit(tenant: tenant, client: id))
+        let sessions = try await sessionsToCancel(of: id, tenant, limit: Self.forceQuitSessionsMax)
+        for session in sessions { await beginCancellation(of: session) }
         return client
     }
 
@@ -65,12 +63,14 @@ extension TransferStore {
     /// was not running is told which of its tasks wait for it.
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
+    /// - Throws: ``StoreError/unavailable(_:)`` also while much of the force-quit is still to be
+    ///   done.
     package func launch(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
-        for _ in 0..<Self.forceQuitTriesMax {
+        for _ in 0..<Self.launchTriesMax {
             guard let before = try await client(tenant: tenant, id: id) else { return nil }
             // What was outstanding when it was force-quit does not come back with it.
             if before.lifecycle == .forceQuit {
-                try await cancelAll(of: PendingForceQuit(tenant: tenant, client: id))
+                try await finishForceQuit(of: id, tenant)
             }
             if let launched = try await launch(before, tenant) { return launched }
         }
@@ -87,18 +87,14 @@ extension TransferStore {
                     c.lifecycle WHEN 'active' THEN c.lifecycle_changed_at ELSE now() END
                 WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)
                     AND c.lifecycle = \(before.lifecycle.rawValue)
-                RETURNING \(Self.clientColumns), c.tenant_id
-            ),
-            pending AS (
-                DELETE FROM force_quit f USING launched l
-                WHERE f.tenant_id = l.tenant_id AND f.client = l.identifier
+                RETURNING \(Self.clientColumns)
             )
             SELECT * FROM launched
             """,
             """
             WITH \(Self.lockSessions(of: id, tenant, where: "p.is_force_quit AND \(Self.isActive)"))
             UPDATE session_progress p SET is_force_quit = false
-            FROM locked l WHERE p.session_id = l.session_id
+            FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
             """,
             before.lifecycle.isRunning ? "SELECT 1" : Self.tellPending(of: id, tenant),
             // What waits for another reason keeps to its schedule, however often a client launches.
@@ -118,10 +114,9 @@ extension TransferStore {
     private static func makeDue(of client: ClientID, _ tenant: TenantID) -> Query {
         """
         UPDATE delivery d SET due_at = clock_timestamp()
-        FROM session s, subscription b
+        FROM session s CROSS JOIN LATERAL (\(selectSubscriptions("b.id"))) b
         WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(isActive)
-            AND b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
-            AND d.subscription_id = b.id AND d.session_id = s.id
+            AND d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
             AND d.due_at IS NOT NULL AND d.fence IS NULL
         """
     }
@@ -141,115 +136,50 @@ extension TransferStore {
     ) -> Query {
         """
         locked AS MATERIALIZED (
-            SELECT p.session_id FROM session s JOIN session_progress p ON p.session_id = s.id
+            SELECT p.session_id
+            FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
             WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(condition)
-            ORDER BY p.session_id FOR UPDATE OF p
+            ORDER BY s.id FOR UPDATE OF p
         )
         """
     }
 
-    /// Goes on with force-quits that were begun, by whichever instance.
-    package func continueForceQuits() async throws(StoreError) {
+    /// Cancels what is outstanding of a client that was force-quit, but for what is being published.
+    private func finishForceQuit(
+        of client: ClientID,
+        _ tenant: TenantID
+    ) async throws(StoreError) {
+        for _ in 0..<Self.launchRoundsMax {
+            let sessions = try await sessionsToCancel(
+                of: client,
+                tenant,
+                limit: Self.cancellationSessionsMax
+            )
+            if sessions.isEmpty { return }
+            for session in sessions { _ = try await cancelPage(of: session, waits: true) }
+        }
+        throw .unavailable(PostgresError(decoding: "a client's force-quit is still at work"))
+    }
+
+    /// Sessions of a client that was force-quit of which tasks are still to be cancelled.
+    private func sessionsToCancel(
+        of client: ClientID,
+        _ tenant: TenantID,
+        limit: Int
+    ) async throws(StoreError) -> [SessionID] {
         let rows = try await run(
             """
-            SELECT tenant_id, client FROM force_quit
-            ORDER BY tenant_id, client LIMIT \(Self.forceQuitsMax)
+            SELECT s.id
+            FROM cancellation c
+            JOIN session s ON s.id = ANY (ARRAY[c.session_id])
+            JOIN session_progress p ON p.session_id = ANY (ARRAY[c.session_id])
+            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND p.is_force_quit
+                AND \(Self.isAnyLeft)
+            ORDER BY s.id LIMIT \(limit)
             """
         )
-        let pending = try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in
-                PendingForceQuit(
-                    tenant: try row.tenant("tenant_id"),
-                    client: try row.client("client")
-                )
-            }
+        return try decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try row.session("id") }
         }
-        for one in pending { try await cancelAll(of: one) }
-    }
-
-    /// Cancels what is outstanding of a client that was force-quit.
-    ///
-    /// What is being published is left for the next call; when nothing is left, the force-quit is
-    /// forgotten.
-    private func cancelAll(of pending: PendingForceQuit) async throws(StoreError) {
-        var after: SessionID?
-        while true {
-            let rows = try await run(
-                """
-                SELECT s.id FROM session s JOIN session_progress p ON p.session_id = s.id
-                WHERE s.tenant_id = \(pending.tenant.uuid) AND s.client = \(pending.client.name)
-                    AND p.outstanding > 0 AND p.is_force_quit
-                    AND (\(after?.uuid)::uuid IS NULL OR s.id > \(after?.uuid))
-                ORDER BY s.id LIMIT \(Self.forceQuitsMax)
-                """
-            )
-            let sessions = try decoding { () throws(PostgresError) in
-                try rows.map { row throws(PostgresError) in try row.session("id") }
-            }
-            for session in sessions { try await cancelAll(ofForceQuit: session) }
-            guard sessions.count == Self.forceQuitsMax else { break }
-            after = sessions.last
-        }
-        _ = try await run(
-            """
-            DELETE FROM force_quit f
-            WHERE f.tenant_id = \(pending.tenant.uuid) AND f.client = \(pending.client.name)
-                AND NOT EXISTS (
-                    SELECT 1 FROM session s JOIN session_progress p ON p.session_id = s.id
-                    WHERE s.tenant_id = f.tenant_id AND s.client = f.client AND p.is_force_quit
-                        AND p.outstanding > 0)
-            """
-        )
-    }
-
-    /// Cancels what is outstanding of one session, as long as it is marked: what is submitted after
-    /// a launch is in no danger.
-    private func cancelAll(ofForceQuit session: SessionID) async throws(StoreError) {
-        let cause = try StoredJSON.text(
-            of: TransferFailure(.userForceQuit, "Its client was force-quit.")
-        )
-        for _ in 0..<Self.forceQuitTriesMax {
-            var after = UUID.zero
-            while let last = try await lastTask(ofPageAfter: after, in: session) {
-                _ = try await run(
-                    """
-                    WITH target AS (
-                        SELECT t.id, t.tenant_id, t.session_id, t.generation, t.lane,
-                            t.priority_rank
-                        FROM session_progress p JOIN task t ON t.session_id = p.session_id
-                        WHERE p.session_id = \(session.uuid) AND p.is_force_quit
-                            AND t.id > \(after) AND t.id <= \(last)
-                            AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
-                    ),
-                    \(Self.cancelTargets(producing: nil, because: cause))
-                    """
-                )
-                after = last
-            }
-            let rows = try await run(
-                """
-                SELECT 1 FROM session_progress p
-                WHERE p.session_id = \(session.uuid) AND p.is_force_quit AND p.outstanding > (
-                    SELECT count(*) FROM publication b WHERE b.session_id = p.session_id)
-                """
-            )
-            if rows.isEmpty { return }
-        }
-    }
-
-    private func lastTask(
-        ofPageAfter after: UUID,
-        in session: SessionID
-    ) async throws(StoreError) -> UUID? {
-        let rows = try await run(
-            """
-            SELECT id FROM (
-                SELECT id FROM task WHERE session_id = \(session.uuid) AND id > \(after)
-                ORDER BY id LIMIT \(Self.forceQuitTasksMax)
-            ) page
-            ORDER BY id DESC LIMIT 1
-            """
-        )
-        return try decoding { () throws(PostgresError) in try rows.first?.decode("id") }
     }
 }

@@ -1,4 +1,5 @@
 import Postgres
+import TransferModel
 
 /// Parts that several statements share; each names the CTEs it expects.
 extension TransferStore {
@@ -10,6 +11,13 @@ extension TransferStore {
         """
     }
 
+    /// Whether the origin may see the request of a task `t` in its session `s` twice, as
+    /// `TaskClaim.isIdempotent` says it.
+    static let isIdempotent: Query = """
+        coalesce((t.options->>'is_idempotent')::boolean, (s.options->>'is_idempotent')::boolean,
+            t.method IS NULL OR t.method = ANY (\(TransferRequest.idempotentMethods)))
+        """
+
     /// Makes the deliveries of sessions due whose events a statement writes.
     ///
     /// Expects `counter(session_id, base)`, whose row lock on the session orders this against the
@@ -17,8 +25,6 @@ extension TransferStore {
     static let wake: Query = wake(of: "true")
 
     /// As ``wake``, but only of subscriptions `b` of which `condition` is true.
-    ///
-    /// Three look-ups for each session, however many subscriptions the tenant has for others.
     static func wake(of condition: Query) -> Query {
         """
         wake AS (
@@ -28,23 +34,30 @@ extension TransferStore {
             CROSS JOIN LATERAL (
                 SELECT tenant_id, client, identifier FROM session WHERE id = c.session_id LIMIT 1
             ) s
-            CROSS JOIN LATERAL (
-                SELECT b.id FROM subscription b
-                WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client IS NULL
-                    AND b.session_identifier IS NULL AND \(condition)
-                UNION ALL
-                SELECT b.id FROM subscription b
-                WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client = s.client
-                    AND b.session_identifier IS NULL AND \(condition)
-                UNION ALL
-                SELECT b.id FROM subscription b
-                WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client = s.client
-                    AND b.session_identifier = s.identifier COLLATE "C" AND \(condition)
-            ) b
+            CROSS JOIN LATERAL (\(selectSubscriptions("b.id", where: condition))) b
             ORDER BY c.session_id, b.id
             ON CONFLICT (subscription_id, session_id)
             DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
         )
+        """
+    }
+
+    /// `columns` of the living subscriptions `b` to a session `s` of which `condition` is true.
+    ///
+    /// Three look-ups, however many subscriptions the tenant has for other sessions.
+    static func selectSubscriptions(_ columns: Query, where condition: Query = "true") -> Query {
+        """
+        SELECT \(columns) FROM subscription b
+        WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client IS NULL
+            AND b.session_identifier IS NULL AND \(condition)
+        UNION ALL
+        SELECT \(columns) FROM subscription b
+        WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client = s.client
+            AND b.session_identifier IS NULL AND \(condition)
+        UNION ALL
+        SELECT \(columns) FROM subscription b
+        WHERE b.is_living AND b.tenant_id = s.tenant_id AND b.client = s.client
+            AND b.session_identifier = s.identifier COLLATE "C" AND \(condition)
         """
     }
 
@@ -77,8 +90,8 @@ extension TransferStore {
                 c.ended > 0 AND p.outstanding = c.ended AND p.is_finishing
                     AND NOT p.is_invalidated AS is_ended,
                 c.asks AND NOT p.is_pending_told AS is_pending
-            FROM session_progress p JOIN change c USING (session_id)
-            ORDER BY p.session_id FOR UPDATE OF p
+            FROM session_progress p JOIN change c ON p.session_id = ANY (ARRAY[c.session_id])
+            ORDER BY c.session_id FOR UPDATE OF p
         ),
         counter AS (
             UPDATE session_progress p SET
@@ -91,7 +104,7 @@ extension TransferStore {
                 is_invalidated = p.is_invalidated OR l.is_ended,
                 is_pending_told = c.asks OR p.is_pending_told AND NOT c.is_heard_of
             FROM change c JOIN locked l USING (session_id)
-            WHERE p.session_id = c.session_id
+            WHERE p.session_id = ANY (ARRAY[c.session_id])
             RETURNING p.session_id, p.generation, p.completed, p.failed, p.cancelled,
                 -- Read under the lock, so that time runs with the sequence.
                 p.last_sequence, clock_timestamp() AS occurred_at, l.is_drained, l.is_ended, l.is_pending, l.base

@@ -61,7 +61,7 @@ extension TransferStore {
             """
             DELETE FROM host_decision d
             USING unnest(\(hosts.map(\.lane.key))) AS n (lane)
-            WHERE d.lane = n.lane AND d.id <= (
+            WHERE d.lane = ANY (ARRAY[n.lane]) AND d.id <= (
                 SELECT o.id FROM host_decision o WHERE o.lane = n.lane
                 ORDER BY o.id DESC OFFSET \(Self.hostDecisionsMax) LIMIT 1)
             """,
@@ -103,7 +103,7 @@ extension TransferStore {
         let rows = try await run(
             """
             SELECT h.name, h.connections_max, h.connections, h.is_closed, h.changed_at
-            FROM host_tenant x JOIN host h ON h.lane = x.lane
+            FROM host_tenant x JOIN host h ON h.lane = ANY (ARRAY[x.lane])
             WHERE x.tenant_id = \(tenant.uuid) AND h.name COLLATE "C" > \(name ?? "")
             ORDER BY h.name COLLATE "C" LIMIT \(limit)
             """

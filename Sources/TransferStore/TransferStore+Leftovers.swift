@@ -66,7 +66,7 @@ extension TransferStore {
             """
             SELECT t.id FROM task t
             WHERE t.id = ANY (\(tasks.map(\.uuid)))
-                AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
+                AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = ANY (ARRAY[t.id]))
             """
         )
         return try decoding { () throws(PostgresError) in

@@ -46,7 +46,8 @@ extension TransferStore {
     /// The files that those of `kept` take the place of: an attempt that could not go on with one,
     /// because another still had it, has begun anew beside it.
     static let selectReplaced: Query = """
-        SELECT x.part_fence, x.task_id, x.source_task_id FROM partial x JOIN kept k USING (task_id)
+        SELECT x.part_fence, x.task_id, x.source_task_id FROM kept k
+        JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
         WHERE x.part_fence <> k.part_fence
         """
 
@@ -116,7 +117,7 @@ extension TransferStore {
             // removed with it.
             """
             DELETE FROM partial p USING outcome o
-            WHERE p.part_fence = ANY (\(fences)) AND o.task_id = p.task_id
+            WHERE p.part_fence = ANY (\(fences)) AND o.task_id = ANY (ARRAY[p.task_id])
             """,
             """
             SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
@@ -137,6 +138,7 @@ extension TransferStore {
     package func recordDurable(
         _ parts: [(partFence: Fence, bytes: Int64, ranges: ByteRangeSet?)]
     ) async throws(StoreError) {
+        guard !parts.isEmpty else { return }
         let fences = parts.map(\.partFence.rawValue)
         let item: Query = """
             unnest(\(fences), \(parts.map(\.bytes)), \(parts.map(\.ranges?.text)))
@@ -160,6 +162,22 @@ extension TransferStore {
         ])
     }
 
+    /// Has part files removed later, which nobody needs and which cannot be removed now.
+    package func recordAbandoned(
+        _ parts: [(task: TaskID, fence: Fence)]
+    ) async throws(StoreError) {
+        guard !parts.isEmpty else { return }
+        _ = try await run(
+            """
+            INSERT INTO abandoned_part (fence, task_id)
+            SELECT i.fence, t.id
+            FROM unnest(\(parts.map(\.fence.rawValue)), \(parts.map(\.task.uuid)))
+                AS i (fence, task_id) JOIN task t ON t.id = i.task_id
+            ON CONFLICT (fence) DO NOTHING
+            """
+        )
+    }
+
     /// Some of the part files that nobody will go on with.
     package func abandonedParts() async throws(StoreError) -> [AbandonedPart] {
         let rows = try await run(
@@ -168,8 +186,8 @@ extension TransferStore {
                 t.destination_path, t.destination_overwrite,
                 y.destination_path AS source_destination_path,
                 y.destination_overwrite AS source_destination_overwrite
-            FROM abandoned_part b JOIN task t ON t.id = b.task_id
-            LEFT JOIN task y ON y.id = b.source_task_id
+            FROM abandoned_part b JOIN task t ON t.id = ANY (ARRAY[b.task_id])
+            LEFT JOIN task y ON y.id = ANY (ARRAY[b.source_task_id])
             ORDER BY b.fence LIMIT \(Self.abandonedPartsMax)
             """
         )

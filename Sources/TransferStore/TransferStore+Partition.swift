@@ -29,7 +29,8 @@ extension TransferStore {
     /// How long changing the partitions may hold up whoever writes or reads the log; then it is given
     /// up and tried again later.
     private static let partitionLockTimeout = "250ms"
-    /// Held by the one instance that changes partitions or removes rows: "trfr" in ASCII.
+    /// Held by the one instance that changes partitions, or does some kind of retention's work:
+    /// "trfr" in ASCII.
     private static let retentionLockKey: Int32 = 0x7472_6672
 
     /// The weeks, from the running one on, that have no partition yet.
@@ -134,7 +135,7 @@ extension TransferStore {
                 SELECT ctid FROM \(identifier: log.rawValue + "_default")
                 WHERE \(identifier: log.time)
                         < now() - \(retention.milliseconds) * interval '1 ms'
-                    AND \(Self.isElected)
+                    AND \(Self.isElected(for: .defaultPartitions))
                 ORDER BY \(identifier: log.time) LIMIT \(Self.sweepMax)))
             """
         )
@@ -154,8 +155,23 @@ extension TransferStore {
     private static let retentionLock: Query = """
         SELECT pg_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema()))
         """
-    /// True in one instance at a time.
-    static let isElected: Query = """
-        (SELECT pg_try_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema())))
+    /// True in one instance at a time, for each kind of work: no two of them keep each other from it.
+    static func isElected(for work: RetentionWork) -> Query {
         """
+        (SELECT pg_try_advisory_xact_lock(
+            \(retentionLockKey), hashtext(current_schema() || \(" " + work.rawValue))))
+        """
+    }
+}
+
+/// What is removed when it is too old, each by one instance at a time.
+enum RetentionWork: String {
+    case clientStrings
+    case defaultPartitions
+    case deliveryLog
+    case expiredTasks
+    case resumeData
+    case sessions
+    case subscriptions
+    case tasks
 }

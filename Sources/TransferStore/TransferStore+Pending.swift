@@ -35,7 +35,8 @@ extension TransferStore {
     static func tellPending(of client: ClientID, _ tenant: TenantID) -> Query {
         """
         WITH locked AS MATERIALIZED (
-            SELECT p.session_id FROM session s JOIN session_progress p ON p.session_id = s.id
+            SELECT p.session_id
+            FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
             WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
                 AND EXISTS (SELECT 1 FROM asked q WHERE q.session_id = s.id)
                 AND EXISTS (
@@ -43,12 +44,12 @@ extension TransferStore {
                         AND x.identifier = s.client
                         -- This transaction has launched it, and not one of the same microsecond.
                         AND x.xmin = pg_current_xact_id()::xid)
-            ORDER BY p.session_id FOR UPDATE OF p
+            ORDER BY s.id FOR UPDATE OF p
         ),
         counter AS (
             UPDATE session_progress p
             SET is_pending_told = true, last_sequence = p.last_sequence + 1
-            FROM locked l WHERE p.session_id = l.session_id
+            FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
             RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base,
                 clock_timestamp() AS occurred_at
         ),

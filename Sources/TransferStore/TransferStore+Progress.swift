@@ -56,14 +56,14 @@ extension TransferStore {
         -- Locked in one order everywhere, as when a task ends.
         locked AS MATERIALIZED (
             SELECT p.session_id FROM session_progress p
-            WHERE p.session_id IN (SELECT session_id FROM told)
+            WHERE p.session_id = ANY (ARRAY(SELECT session_id FROM told))
             ORDER BY p.session_id FOR UPDATE OF p
         ),
         counter AS (
             UPDATE session_progress p SET last_sequence = p.last_sequence + c.events
             FROM (SELECT session_id, count(*) AS events FROM told GROUP BY session_id) c
             JOIN locked USING (session_id)
-            WHERE p.session_id = c.session_id
+            WHERE p.session_id = ANY (ARRAY[c.session_id])
             RETURNING p.session_id, p.generation, p.last_sequence - c.events AS base,
                 -- Read under the lock, so that time runs with the sequence.
                 clock_timestamp() AS occurred_at

@@ -1,26 +1,40 @@
+package import Foundation
 import Postgres
 package import TransferModel
 
 extension TransferStore {
-    /// Makes due what waits for hosts that have been reached again.
-    package func release(lanes: [Lane]) async throws(StoreError) {
-        _ = try await run(
+    /// Makes runnable a page of what waits for hosts that have been reached again.
+    ///
+    /// - Returns: how many there were; more may wait.
+    package func release(lanes: [Lane]) async throws(StoreError) -> Int {
+        try await run(
             """
-            UPDATE delayed SET due_at = now()
-            WHERE awaits_host AND lane = ANY (\(lanes.map(\.key))) AND due_at > now()
+            WITH waiting AS (
+                SELECT ctid AS row FROM delayed
+                WHERE awaits_host AND lane = ANY (\(lanes.map(\.key)))
+                LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
+            ),
+            gone AS (
+                DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT w.row FROM waiting w))
+                \(Self.returningPromoted)
+            ),
+            \(Self.queuePromoted)
             """
-        )
+        ).affectedCount
     }
 
+    /// After which a task that its session's end will cancel is looked at again.
+    private static let stoppedPause: Duration = .seconds(3600)
     /// Tasks promoted by one call at most.
     package static let promotionMax = 1000
 
     /// Makes runnable what has become due, never a moment early by the database's clock, and asks
-    /// the clients of those tasks that want it.
+    /// the clients of those tasks that want it; with a `latest`, nothing that is due after that,
+    /// however far ahead that clock is.
     ///
     /// - Returns: how many tasks were promoted, how many asked about, and how long until the next
     ///   one is due.
-    package func promoteDue() async throws(StoreError) -> Promotion {
+    package func promoteDue(notAfter latest: Date? = nil) async throws(StoreError) -> Promotion {
         let unanswered = try StoredJSON.text(
             of: TransferFailure(.timedOut, "Its client did not answer `task.will_begin` in time.")
                 .final
@@ -28,29 +42,28 @@ extension TransferStore {
         let rows = try await run([
             """
             WITH due AS (
-                SELECT ctid AS row FROM delayed WHERE NOT asks_to_begin AND due_at <= now()
+                SELECT ctid AS row, session_id FROM delayed
+                WHERE NOT asks_to_begin AND due_at <= least(now(), \(latest))
                 ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
             ),
+            \(Self.putOffStopped),
             gone AS (
-                DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT due.row FROM due))
-                RETURNING d.task_id, d.lane, d.session_id, d.priority_rank, d.attempt, d.began_at,
-                    \(Self.state(ofDelayed: "d")) AS state
+                DELETE FROM delayed d
+                WHERE d.ctid = ANY (ARRAY(SELECT o.row FROM open o WHERE o.may_begin))
+                \(Self.returningPromoted)
             ),
-            move_row AS (\(Self.recordMoves("""
-                SELECT session_id, state AS from_state, 'queued'::task_state AS to_state,
-                    0 AS bytes_received, 0 AS bytes_sent
-                FROM gone
-                """)))
-            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
-            SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM gone
+            \(Self.queuePromoted)
             """,
             """
             WITH due AS (
-                SELECT ctid AS row FROM delayed WHERE asks_to_begin AND due_at <= now()
+                SELECT ctid AS row, session_id FROM delayed
+                WHERE asks_to_begin AND due_at <= least(now(), \(latest))
                 ORDER BY due_at LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
             ),
+            \(Self.putOffStopped),
             gone AS (
-                DELETE FROM delayed d WHERE d.ctid = ANY (ARRAY(SELECT due.row FROM due))
+                DELETE FROM delayed d
+                WHERE d.ctid = ANY (ARRAY(SELECT o.row FROM open o WHERE o.may_begin))
                 RETURNING d.task_id, d.attempt
             ),
             asked_row AS (
@@ -58,7 +71,8 @@ extension TransferStore {
                 SELECT g.task_id, t.session_id, 'begin', g.attempt, clock_timestamp() + coalesce(
                     (t.options->>'timeout_for_resource_ms')::bigint, s.timeout_for_resource_ms)
                     * interval '1 ms', \(unanswered)::jsonb
-                FROM gone g JOIN task t ON t.id = g.task_id JOIN session s ON s.id = t.session_id
+                FROM gone g JOIN task t ON t.id = ANY (ARRAY[g.task_id])
+                JOIN session s ON s.id = ANY (ARRAY[t.session_id])
                 RETURNING task_id, session_id, attempt
             ),
             happening AS (
@@ -74,8 +88,9 @@ extension TransferStore {
             SELECT task_id FROM asked_row
             """,
             """
-            SELECT ceil(extract(epoch FROM min(due_at) - clock_timestamp()) * 1000)::bigint
-                AS wait_ms
+            SELECT ceil(extract(
+                    epoch FROM min(due_at) - least(clock_timestamp(), \(latest))) * 1000)::bigint
+                AS wait_ms, clock_timestamp() AS date
             FROM (
                 (SELECT due_at FROM delayed WHERE NOT asks_to_begin ORDER BY due_at LIMIT 1)
                 UNION ALL
@@ -84,14 +99,46 @@ extension TransferStore {
             """,
         ])
         return try decoding { () throws(PostgresError) in
-            let wait = try rows[2].first?.decodeIfPresent("wait_ms", as: Int64.self)
+            guard let row = rows[2].first else { throw PostgresError(decoding: "no clock") }
+            let wait = try row.decodeIfPresent("wait_ms", as: Int64.self)
             return Promotion(
                 promoted: rows[0].affectedCount,
                 asked: rows[1].count,
-                next: wait.map { max(.milliseconds($0), .zero) }
+                next: wait.map { max(.milliseconds($0), .zero) },
+                date: try row.decode("date")
             )
         }
     }
+
+    /// Puts what is due of sessions that have ended behind all else until it is cancelled; expects
+    /// `due(row, session_id)`, offers `open(row, may_begin)`.
+    private static let putOffStopped: Query = """
+        open AS MATERIALIZED (
+            SELECT due.row, coalesce(\(mayBegin(session: "due.session_id")), false) AS may_begin
+            FROM due
+        ),
+        put_off AS (
+            UPDATE delayed d SET due_at = now() + \(stoppedPause.milliseconds) * interval '1 ms'
+            WHERE d.ctid = ANY (ARRAY(SELECT o.row FROM open o WHERE NOT o.may_begin))
+        )
+        """
+
+    /// Of rows `d` of `delayed` that are removed.
+    private static let returningPromoted: Query = """
+        RETURNING d.task_id, d.lane, d.session_id, d.priority_rank, d.attempt, d.began_at,
+            \(state(ofDelayed: "d")) AS state
+        """
+
+    /// Puts into the queue what `gone` tells of.
+    private static let queuePromoted: Query = """
+        move_row AS (\(recordMoves("""
+            SELECT session_id, state AS from_state, 'queued'::task_state AS to_state,
+                0 AS bytes_received, 0 AS bytes_sent
+            FROM gone
+            """)))
+        INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
+        SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM gone
+        """
 
     /// What became of the tasks that were due.
     package struct Promotion: Sendable {
@@ -101,5 +148,7 @@ extension TransferStore {
         package let asked: Int
         /// How long until the next one is due; nil when none waits.
         package let next: Duration?
+        /// What the database's clock shows.
+        package let date: Date
     }
 }

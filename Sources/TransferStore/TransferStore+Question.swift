@@ -24,7 +24,7 @@ package struct NewRequest: Sendable {
 
 extension TransferStore {
     /// Tasks failed by one call for want of an answer.
-    private static let unansweredMax = 1000
+    package static let unansweredMax = 1000
 
     /// Lets a task begin whose client was asked, as it was submitted or with another request.
     package func beginTask(
@@ -47,7 +47,7 @@ extension TransferStore {
                 UPDATE task t SET url = coalesce(\(request?.url), t.url),
                     headers = coalesce(\(headers)::jsonb, t.headers),
                     lane = coalesce(\(request?.lane.key), t.lane)
-                FROM gone g WHERE t.id = g.task_id
+                FROM gone g WHERE t.id = ANY (ARRAY[g.task_id])
                 RETURNING t.id AS task_id, t.session_id, t.lane, t.priority_rank, g.attempt,
                     NULL::timestamptz AS began_at, 'waiting_to_begin'::task_state AS state
             ),
@@ -105,12 +105,13 @@ extension TransferStore {
     static let failAsked: Query = """
         gone AS (
             DELETE FROM asked q USING target x, task t
-            WHERE q.task_id = x.task_id AND t.id = q.task_id
+            WHERE q.task_id = ANY (ARRAY[x.task_id]) AND t.id = ANY (ARRAY[q.task_id])
             RETURNING q.task_id, q.session_id, t.generation, q.attempt, q.failure,
                 \(state(ofAsked: "q")) AS state
         ),
         from_partial AS (
-            DELETE FROM partial x USING gone g WHERE x.task_id = g.task_id RETURNING x.*
+            DELETE FROM partial x USING gone g WHERE x.task_id = ANY (ARRAY[g.task_id])
+            RETURNING x.*
         ),
         abandoned_row AS (
             INSERT INTO abandoned_part (fence, task_id, source_task_id)

@@ -7,31 +7,40 @@ import TransferModel
 /// place. That is a few too many, and nobody has to wait for anybody.
 extension TransferStore {
     /// What keeps submissions out: `quota(tenant_id, maximum, is_exceeded)` of each tenant, and
-    /// `queue(is_full)` for `count` tasks of them all.
+    /// `queue(is_full, share)` for `count` tasks of them all.
     ///
-    /// Expects `lot(tenant_id, count)`. Only of a tenant with a limit the counts are looked at. The
-    /// queue's length is the server's own count of rows added and removed, about a second old, and
-    /// costs no look at them.
+    /// A tenant has three times what is free of the queue at most: alone three quarters of it, and
+    /// whoever comes finds room. Nobody can have as much before the queue is three quarters full.
+    ///
+    /// Expects `lot(tenant_id, count)`. Only of a tenant with a limit the counts are looked at, and
+    /// in a queue as full as that. The queue's length is the server's own count of rows added and
+    /// removed, about a second old, and costs no look at them.
     func submissionBounds(count: Int64) -> Query {
         """
+        queue AS MATERIALIZED (
+            SELECT room < 0 AS is_full,
+                CASE WHEN room >= 0 AND \(settings.queueMax) - room > 3 * room
+                    THEN 3 * room END AS share
+            FROM (
+                SELECT \(settings.queueMax) - \(count)
+                    - pg_stat_get_live_tuples('ready'::regclass)
+                    - pg_stat_get_live_tuples('delayed'::regclass)
+                    - pg_stat_get_live_tuples('held'::regclass)
+                    - pg_stat_get_live_tuples('asked'::regclass) AS room
+            ) q
+        ),
         quota AS MATERIALIZED (
-            SELECT n.id AS tenant_id, n.outstanding_tasks_max AS maximum,
-                CASE WHEN n.outstanding_tasks_max IS NULL THEN false
+            SELECT n.id AS tenant_id, n.maximum,
+                CASE WHEN n.maximum IS NULL THEN false
                     ELSE l.count + coalesce((
                         SELECT sum(k.tasks) FROM (\(Self.selectCounts(ofTenant: "n.id"))) k
                         WHERE NOT \(Self.isTerminal("k.state"))
-                    ), 0) > n.outstanding_tasks_max END AS is_exceeded
+                    ), 0) > n.maximum END AS is_exceeded
             FROM (SELECT tenant_id, sum(count) AS count FROM lot GROUP BY tenant_id) l
             CROSS JOIN LATERAL (
-                SELECT id, outstanding_tasks_max FROM tenant WHERE id = l.tenant_id LIMIT 1
+                SELECT id, least(outstanding_tasks_max, (SELECT share FROM queue)) AS maximum
+                FROM tenant WHERE id = l.tenant_id LIMIT 1
             ) n
-        ),
-        queue AS MATERIALIZED (
-            SELECT pg_stat_get_live_tuples('ready'::regclass)
-                + pg_stat_get_live_tuples('delayed'::regclass)
-                + pg_stat_get_live_tuples('held'::regclass)
-                + pg_stat_get_live_tuples('asked'::regclass) + \(count)
-                > \(settings.queueMax) AS is_full
         )
         """
     }

@@ -94,8 +94,9 @@ extension TransferStore {
         // The condition on the version alone is looked at once, before any other table.
         """
         SELECT a.fence, \(selectLimits)
-        FROM attempt a JOIN task t ON t.id = a.task_id JOIN session s ON s.id = t.session_id
-        JOIN tenant n ON n.id = t.tenant_id
+        FROM attempt a JOIN task t ON t.id = ANY (ARRAY[a.task_id])
+        JOIN session s ON s.id = ANY (ARRAY[t.session_id])
+        JOIN tenant n ON n.id = ANY (ARRAY[t.tenant_id])
         WHERE a.worker = \(incarnation) AND (SELECT version FROM limit_change) > \(version)
         """
     }
@@ -119,7 +120,7 @@ extension TransferStore {
             WHERE session_id = ANY (\(sessions))
             UNION ALL
             SELECT true, s.tenant_id, sum(r.own)::bigint, sum(r.total)::bigint
-            FROM running r JOIN session s ON s.id = r.session_id
+            FROM running r JOIN session s ON s.id = ANY (ARRAY[r.session_id])
             WHERE s.tenant_id = ANY (\(tenants))
             GROUP BY s.tenant_id
             """

@@ -11,14 +11,16 @@ package struct RenewedLease: Sendable {
 }
 
 extension TransferStore {
-    /// Pages that are looked through for one with a task that nobody holds.
+    /// Pages that are looked through for one with a task that nobody holds, and tasks of a page.
     private static let reconnectionPagesMax = 20
+    private static let reconnectionLookMax = 5000
 
     /// Takes over tasks of a session, ended or not, that nobody holds.
     ///
     /// Of calls at the same time each task is one's: both may choose it, and the primary key of its
     /// owner lets one have it. A lease that has ended is as none. Goes on `after` where an earlier
-    /// call has ended.
+    /// call has ended. Takes fewer than `limit` when their client strings have
+    /// ``reconnectionBytesMax`` together.
     package func reconnect(
         _ session: SessionID,
         owner: String?,
@@ -47,30 +49,51 @@ extension TransferStore {
     ) async throws(StoreError) -> Reconnection {
         let rows = try await run([
             """
-            WITH candidate AS MATERIALIZED (
-                SELECT t.id, t.tenant_id FROM task t
-                WHERE t.session_id = \(session.uuid) AND t.id > \(after?.uuid ?? UUID.zero)
-                    AND NOT EXISTS (
-                        SELECT 1 FROM task_owner w WHERE w.task_id = t.id
-                            AND coalesce(w.expires_at > clock_timestamp(), true))
-                ORDER BY t.id LIMIT \(limit)
+            WITH look AS MATERIALIZED (\(Self.selectTasks(
+                of: session,
+                after: after?.uuid ?? UUID.zero,
+                limit: Self.reconnectionLookMax
+            ))),
+            -- In the order of the look, of which no more is read than it takes.
+            found AS MATERIALIZED (
+                SELECT f.id, t.client_string
+                FROM (
+                    SELECT l.id FROM look l
+                    WHERE (
+                        SELECT coalesce(w.expires_at > clock_timestamp(), true) FROM task_owner w
+                        WHERE w.task_id = l.id) IS NOT TRUE
+                    LIMIT \(limit)
+                ) f
+                CROSS JOIN LATERAL (
+                    SELECT x.client_string FROM task x WHERE x.id = f.id LIMIT 1) t
+            ),
+            candidate AS MATERIALIZED (
+                \(Self.cut("SELECT * FROM found", orderedBy: "id", at: Self.reconnectionBytesMax))
+            ),
+            owner AS MATERIALIZED (
+                SELECT tenant_id FROM session WHERE id = \(session.uuid)
             ),
             taken AS (
                 INSERT INTO task_owner (task_id, tenant_id, lease_token, owner, expires_at)
-                SELECT c.id, c.tenant_id, \(lease.uuid), \(owner), \(Self.expiry(time))
+                SELECT c.id, (SELECT tenant_id FROM owner), \(lease.uuid), \(owner),
+                    \(Self.expiry(time))
                 FROM candidate c ORDER BY c.id
                 ON CONFLICT (task_id) DO UPDATE SET
                     lease_token = excluded.lease_token, owner = excluded.owner,
                     expires_at = excluded.expires_at
                 WHERE task_owner.expires_at <= clock_timestamp()
             )
-            SELECT (SELECT count(*) FROM candidate) AS candidates,
-                (SELECT id FROM candidate ORDER BY id DESC LIMIT 1) AS last
+            -- Where to go on: behind a full page, or behind all that was looked at.
+            SELECT CASE
+                WHEN f.count = \(limit) OR c.count < f.count
+                    THEN (SELECT id FROM candidate ORDER BY id DESC LIMIT 1)
+                ELSE \(Self.selectEnd(ofLook: Self.reconnectionLookMax)) END AS next
+            FROM (SELECT count(*) FROM found) f, (SELECT count(*) FROM candidate) c
             """,
             """
             SELECT r.*, w.expires_at
             FROM task_owner w
-            CROSS JOIN LATERAL (\(Self.selectTask) WHERE t.id = w.task_id) r
+            CROSS JOIN LATERAL (\(Self.selectTask) WHERE t.id = w.task_id LIMIT 1) r
             WHERE w.lease_token = \(lease.uuid)
             ORDER BY w.task_id
             """,
@@ -81,8 +104,7 @@ extension TransferStore {
             """,
         ])
         return try decoding { () throws(PostgresError) in
-            let candidates = try rows[0].first?.decode("candidates", as: Int64.self) ?? 0
-            let last = try rows[0].first?.decodeIfPresent("last", as: UUID.self)
+            let next = try rows[0].first?.decodeIfPresent("next", as: UUID.self)
             return Reconnection(
                 lease: lease,
                 expiresAt: try rows[1].first?.decodeIfPresent("expires_at"),
@@ -93,7 +115,7 @@ extension TransferStore {
                         task: try? TransferTask(row, keptFor: settings.resultRetention)
                     )
                 },
-                next: candidates == Int64(limit) ? last.map { TaskID($0) } : nil
+                next: next.map { TaskID($0) }
             )
         }
     }

@@ -32,16 +32,17 @@ extension TransferStore {
                         WHERE e.session_id = coalesce(t.session_id, x.session_id)
                             AND e.sequence <= c.through_sequence
                         LIMIT 1) IS NULL AS is_told_by_none
-                FROM client_string_change c LEFT JOIN task t ON t.id = c.task_id
-                LEFT JOIN expired_task x ON x.task_id = c.task_id
+                FROM client_string_change c LEFT JOIN task t ON t.id = ANY (ARRAY[c.task_id])
+                LEFT JOIN expired_task x ON x.task_id = ANY (ARRAY[c.task_id])
                 WHERE (\(position?.task.uuid)::uuid IS NULL OR (c.task_id, c.through_sequence)
                         > (\(position?.task.uuid), \(position?.sequence)))
-                    AND \(Self.isElected)
+                    AND \(Self.isElected(for: .clientStrings))
                 ORDER BY c.task_id, c.through_sequence LIMIT \(Self.sweepMax)
             ),
             removed AS (
                 DELETE FROM client_string_change c USING page p
-                WHERE c.task_id = p.task_id AND c.through_sequence = p.through_sequence
+                WHERE c.task_id = ANY (ARRAY[p.task_id])
+                    AND c.through_sequence = ANY (ARRAY[p.through_sequence])
                     AND p.is_told_by_none
                 RETURNING 1
             )
@@ -77,15 +78,17 @@ extension TransferStore {
                         LIMIT 1) IS NULL AS is_of_none
                 FROM delivery_log l
                 WHERE (\(position?.uuid)::uuid IS NULL OR l.id > \(position?.uuid))
-                    AND l.id < \(end) AND \(Self.isElected)
+                    AND l.id < \(end) AND \(Self.isElected(for: .deliveryLog))
                 ORDER BY l.id LIMIT \(Self.sweepMax)
             ),
             removed AS (
-                DELETE FROM delivery_log l USING page p WHERE l.id = p.id AND p.is_of_none
+                DELETE FROM delivery_log l USING page p
+                WHERE l.id = ANY (ARRAY[p.id]) AND p.is_of_none
                 RETURNING l.id
             ),
             attempt_row AS (
-                DELETE FROM delivery_attempt a USING removed r WHERE a.delivery_id = r.id
+                DELETE FROM delivery_attempt a USING removed r
+                WHERE a.delivery_id = ANY (ARRAY[r.id])
             )
             SELECT p.id, (SELECT count(*) FROM removed) AS removed,
                 (SELECT count(*) FROM page) AS looked_at
@@ -102,15 +105,16 @@ extension TransferStore {
 
 extension Sweep {
     /// From the columns `removed` and `looked_at`, and those of the last row looked at.
-    fileprivate init(
+    init(
         _ rows: Rows,
+        limit: Int = TransferStore.sweepMax,
         _ position: (Row) throws(PostgresError) -> Position
     ) throws(PostgresError) {
         guard let row = rows.first else {
             self.init(position: nil, removed: 0)
             return
         }
-        let isFull = try row.decode("looked_at", as: Int64.self) == Int64(TransferStore.sweepMax)
+        let isFull = try row.decode("looked_at", as: Int64.self) == Int64(limit)
         self.init(
             position: isFull ? try position(row) : nil,
             removed: Int(try row.decode("removed", as: Int64.self))

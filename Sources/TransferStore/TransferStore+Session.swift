@@ -100,7 +100,8 @@ extension TransferStore {
             """
             INSERT INTO session_progress (session_id, is_force_quit)
             SELECT s.id, c.lifecycle = 'force_quit'
-            FROM session s JOIN client c ON c.tenant_id = s.tenant_id AND c.identifier = s.client
+            FROM session s JOIN client c ON c.tenant_id = ANY (ARRAY[s.tenant_id])
+                AND c.identifier = ANY (ARRAY[s.client])
             WHERE s.id = \(id)
             """,
             Self.selectSession(tenant: tenant, client: client, identifier: identifier),
@@ -209,7 +210,7 @@ extension TransferStore {
             s.result_retention_ms, s.max_connections_per_host, s.is_discretionary, s.revision,
             s.created_at, p.is_finishing, p.generation, p.outstanding, p.completed,
             p.failed, p.cancelled, p.last_sequence, c.task_counts, c.bytes_received, c.bytes_sent
-        FROM session s JOIN session_progress p ON p.session_id = s.id
+        FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
         \(joinCountsOfSession)
         """
 
@@ -239,9 +240,10 @@ extension TransferStore {
 
     /// Ends a session.
     ///
-    /// No further task is accepted, what is outstanding is cancelled and its identifier may be
-    /// used anew. Its events are still delivered. Of an ephemeral session nothing else is to be
-    /// found from now on, and soon nothing is there.
+    /// From the commit on no task of it is accepted or begins, and its identifier may be used anew.
+    /// What is outstanding is cancelled: a page at once, the rest by ``continueCancellations()``.
+    /// Its events are still delivered. Of an ephemeral session nothing else is to be found from now
+    /// on, and soon nothing is there.
     ///
     /// - Returns: false when the tenant has no such living session.
     package func invalidateSession(
@@ -257,7 +259,7 @@ extension TransferStore {
                 FROM session s
                 WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
                     AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
-                    AND p.session_id = s.id AND NOT p.is_invalidated
+                    AND p.session_id = ANY (ARRAY[s.id]) AND NOT p.is_invalidated
                 RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base,
                     true AS is_ended
             ),
@@ -269,7 +271,7 @@ extension TransferStore {
         )
         guard let row = rows.first else { return false }
         let session = try decoding { () throws(PostgresError) in try row.session("session_id") }
-        try await cancelAll(of: session)
+        await beginCancellation(of: session)
         return true
     }
 }

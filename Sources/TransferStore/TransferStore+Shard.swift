@@ -24,7 +24,7 @@ extension TransferStore {
             """
             WITH share AS (
                 SELECT ceil(count(*)::numeric / greatest(1, (
-                    SELECT count(*) FROM worker WHERE leases_shards)))::bigint AS count
+                    \(Self.countSharers(with: incarnation)))))::bigint AS count
                 FROM shard
             ),
             free AS (
@@ -47,7 +47,7 @@ extension TransferStore {
             """
             SELECT s.number, (
                 SELECT ceil(count(*)::numeric / greatest(1, (
-                    SELECT count(*) FROM worker WHERE leases_shards)))::bigint
+                    \(Self.countSharers(with: incarnation)))))::bigint
                 FROM shard) AS share
             FROM shard s JOIN worker w ON w.incarnation = s.worker
             WHERE w.incarnation = \(incarnation)
@@ -132,6 +132,17 @@ extension TransferStore {
             WHERE worker = \(incarnation) AND number = ANY (\(shards.map { Int16($0.number) }))
             """
         )
+    }
+
+    /// How many workers share the shards: a worker itself and all that have given a sign of life since
+    /// they were registered.
+    ///
+    /// Whoever never heard of its registration takes no share.
+    private static func countSharers(with incarnation: Int32) -> Query {
+        """
+        SELECT count(*) FROM worker
+        WHERE incarnation > 0 AND leases_shards AND (heartbeat_at > started_at OR incarnation = \(incarnation))
+        """
     }
 
     /// Hosts told of at most.

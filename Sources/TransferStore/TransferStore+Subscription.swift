@@ -150,7 +150,7 @@ extension TransferStore {
             -- What was wrong with it counts no longer.
             fresh AS (
                 DELETE FROM failure_streak f USING changed
-                WHERE f.subscription_id = changed.id
+                WHERE f.subscription_id = ANY (ARRAY[changed.id])
                     AND \(isNewStart)
             )
             SELECT * FROM changed
@@ -188,13 +188,14 @@ extension TransferStore {
             ),
             idle AS (
                 UPDATE delivery d SET due_at = NULL, worker = NULL, fence = NULL
-                FROM ended WHERE d.subscription_id = ended.id
+                FROM ended WHERE d.subscription_id = ANY (ARRAY[ended.id])
             ),
             wake_up_gone AS (
-                DELETE FROM wake_up w USING ended WHERE w.subscription_id = ended.id
+                DELETE FROM wake_up w USING ended WHERE w.subscription_id = ANY (ARRAY[ended.id])
             ),
             secret_gone AS (
-                DELETE FROM signing_secret k USING ended WHERE k.subscription_id = ended.id
+                DELETE FROM signing_secret k USING ended
+                WHERE k.subscription_id = ANY (ARRAY[ended.id])
             )
             SELECT id FROM ended
             """

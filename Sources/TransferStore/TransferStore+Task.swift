@@ -24,7 +24,7 @@ extension TransferStore {
     ) async throws(StoreError) -> [UInt8]? {
         let rows = try await run(
             """
-            SELECT o.response_body FROM outcome o JOIN task t ON t.id = o.task_id
+            SELECT o.response_body FROM task t JOIN outcome o ON o.task_id = ANY (ARRAY[t.id])
             WHERE t.id = \(task.uuid) AND t.tenant_id = \(tenant.uuid) AND \(Self.isNotErased)
             """
         )
@@ -35,6 +35,10 @@ extension TransferStore {
 
     /// A page of a session's tasks in order of submission, all or only those in `state`; nil when
     /// the tenant has no such living session.
+    ///
+    /// Where a state's table is not in the order of sessions only so many tasks are looked at: a
+    /// page may hold fewer than `limit`, or none, with more behind it.
+    /// It also ends early when its client strings are large: see ``pageBytesMax``.
     package func tasks(
         tenant: TenantID,
         client: ClientID = .default,
@@ -42,7 +46,7 @@ extension TransferStore {
         state: TransferState?,
         after: TaskID?,
         limit: Int
-    ) async throws(StoreError) -> [TransferTask]? {
+    ) async throws(StoreError) -> TaskPage? {
         let found = try await session(
             tenant: tenant,
             client: client,
@@ -53,82 +57,169 @@ extension TransferStore {
             of: session.id,
             in: state,
             after: after?.uuid ?? UUID.zero,
-            limit: limit
+            // One more tells whether there is another page.
+            limit: limit + 1
         )
+        let tasks: Query = """
+            SELECT r.* FROM page
+            CROSS JOIN LATERAL (\(Self.selectTask) WHERE t.id = page.task_id LIMIT 1) r
+            """
         let rows = try await run(
             """
-            WITH page AS (\(page))
-            \(Self.selectTask) JOIN page ON page.task_id = t.id
-            ORDER BY t.id
+            WITH \(page)
+            SELECT x.looked_through, r.*
+            FROM (SELECT CASE WHEN (SELECT count(*) FROM page) <= \(limit)
+                THEN \(Self.selectEnd(ofLook: Self.lookMax)) END AS looked_through) x
+            LEFT JOIN (\(Self.cut(tasks, orderedBy: "id", at: Self.pageBytesMax))) r ON true
+            ORDER BY r.id
             """
         )
         return try decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in
-                try TransferTask(row, keptFor: settings.resultRetention)
-            }
+            try TaskPage(rows, limit: limit, keptFor: settings.resultRetention)
         }
     }
 
-    /// The identifiers of a page, read from the table that holds the tasks of that state.
+    /// Tasks looked at for those in one state.
+    private static let lookMax = 5000
+
+    /// The first tasks `(id)` of a session after one of them, at most `limit`.
+    ///
+    /// Read from there on in the order of their index: by an equality a plan may walk through the
+    /// tasks of all sessions in the order of their keys.
+    static func selectTasks(of session: SessionID, after: UUID, limit: Int) -> Query {
+        """
+        SELECT x.id
+        FROM (
+            SELECT t.id, t.session_id FROM task t
+            WHERE (t.session_id, t.id) > (\(session.uuid), \(after))
+            ORDER BY t.session_id, t.id LIMIT \(limit)
+        ) x
+        WHERE x.session_id = \(session.uuid)
+        """
+    }
+
+    /// The last task of `look`, which has as many as `count` if there may be more behind it; NULL
+    /// otherwise.
+    static func selectEnd(ofLook count: Int) -> Query {
+        "(SELECT l.id FROM look l ORDER BY l.id OFFSET \(count - 1) LIMIT 1)"
+    }
+
+    /// Offers `page(task_id)`, from the table that holds the tasks of that state, and `look(id)`:
+    /// the tasks that were looked at, where that table is not in the order of sessions.
     private static func page(
         of session: SessionID,
         in state: TransferState?,
         after: UUID,
         limit: Int
     ) -> Query {
-        let session = session.uuid
+        let key = session.uuid
+        let nothing: Query = "look AS (SELECT NULL::uuid AS id WHERE false)"
         switch state {
         case nil:
             return """
-                SELECT id AS task_id FROM task WHERE session_id = \(session) AND id > \(after)
-                ORDER BY id LIMIT \(limit)
+                \(nothing),
+                page AS MATERIALIZED (
+                    SELECT id AS task_id
+                    FROM (\(selectTasks(of: session, after: after, limit: limit))) t
+                )
                 """
         case .completed, .failed, .cancelled:
             return """
-                SELECT task_id FROM outcome
-                WHERE session_id = \(session)
-                    AND state = \(state?.rawValue ?? "")::text::task_state AND task_id > \(after)
-                ORDER BY task_id LIMIT \(limit)
+                \(nothing),
+                page AS MATERIALIZED (
+                    SELECT x.task_id
+                    FROM (
+                        SELECT o.task_id, o.session_id, o.state FROM outcome o
+                        WHERE (o.session_id, o.state, o.task_id)
+                            > (\(key), \(state?.rawValue ?? "")::text::task_state, \(after))
+                        ORDER BY o.session_id, o.state, o.task_id LIMIT \(limit)
+                    ) x
+                    WHERE x.session_id = \(key) AND x.state::text = \(state?.rawValue)
+                )
                 """
         case .running:
             // Both tables hold at most the slots of the fleet.
             return """
-                SELECT task_id FROM (
-                    SELECT task_id, session_id FROM attempt
-                    UNION ALL SELECT task_id, session_id FROM publication
-                ) running
-                WHERE session_id = \(session) AND task_id > \(after)
-                ORDER BY task_id LIMIT \(limit)
-                """
-        case .suspended:
-            return """
-                SELECT h.task_id FROM task t JOIN held h ON h.task_id = t.id
-                WHERE t.session_id = \(session) AND t.id > \(after)
-                ORDER BY t.id LIMIT \(limit)
-                """
-        case .scheduled, .waitingForRetry, .waitingForConnectivity:
-            return """
-                SELECT d.task_id FROM task t JOIN delayed d ON d.task_id = t.id
-                WHERE t.session_id = \(session) AND t.id > \(after)
-                    AND (\(self.state(ofDelayed: "d")))::text = \(state?.rawValue)
-                ORDER BY t.id LIMIT \(limit)
+                \(nothing),
+                page AS MATERIALIZED (
+                    SELECT task_id FROM (
+                        SELECT task_id, session_id FROM attempt
+                        UNION ALL SELECT task_id, session_id FROM publication
+                    ) running
+                    WHERE session_id = \(key) AND task_id > \(after)
+                    ORDER BY task_id LIMIT \(limit)
+                )
                 """
         case .waitingToBegin, .waitingForAuthentication:
             return """
-                SELECT q.task_id FROM task t JOIN asked q ON q.task_id = t.id
-                WHERE t.session_id = \(session) AND t.id > \(after)
-                    AND (\(self.state(ofAsked: "q")))::text = \(state?.rawValue)
-                ORDER BY t.id LIMIT \(limit)
+                look AS MATERIALIZED (
+                    SELECT x.task_id AS id, x.state
+                    FROM (
+                        SELECT q.task_id, q.session_id, \(self.state(ofAsked: "q")) AS state
+                        FROM asked q
+                        WHERE (q.session_id, q.task_id) > (\(key), \(after))
+                        ORDER BY q.session_id, q.task_id LIMIT \(lookMax)
+                    ) x
+                    WHERE x.session_id = \(key)
+                ),
+                page AS MATERIALIZED (
+                    SELECT l.id AS task_id FROM look l WHERE l.state::text = \(state?.rawValue)
+                    ORDER BY l.id LIMIT \(limit)
+                )
                 """
+        case .suspended:
+            return page(
+                of: session,
+                after: after,
+                limit: limit,
+                """
+                SELECT 1 FROM held h WHERE h.task_id = l.id
+                """
+            )
+        case .scheduled, .waitingForRetry, .waitingForConnectivity:
+            return page(
+                of: session,
+                after: after,
+                limit: limit,
+                """
+                SELECT 1 FROM delayed d WHERE d.task_id = l.id
+                    AND (\(self.state(ofDelayed: "d")))::text = \(state?.rawValue)
+                """
+            )
         case .queued:
-            return """
-                SELECT r.task_id FROM task t
-                JOIN ready r ON r.lane = t.lane AND r.session_id = t.session_id
-                    AND r.priority_rank = t.priority_rank AND r.task_id = t.id
-                WHERE t.session_id = \(session) AND t.id > \(after)
-                ORDER BY t.id LIMIT \(limit)
+            return page(
+                of: session,
+                after: after,
+                limit: limit,
                 """
+                SELECT 1
+                FROM (SELECT t.lane, t.priority_rank FROM task t WHERE t.id = l.id LIMIT 1) t
+                CROSS JOIN LATERAL (
+                    SELECT 1 FROM ready r WHERE r.lane = t.lane AND r.session_id = \(key)
+                        AND r.priority_rank = t.priority_rank AND r.task_id = l.id LIMIT 1
+                ) r
+                """
+            )
         }
+    }
+
+    /// The tasks `l` of a look of which `condition` selects something.
+    ///
+    /// A nested loop keeps the order of the look, and ends with the page.
+    private static func page(
+        of session: SessionID,
+        after: UUID,
+        limit: Int,
+        _ condition: Query
+    ) -> Query {
+        """
+        look AS MATERIALIZED (\(selectTasks(of: session, after: after, limit: lookMax))),
+        page AS MATERIALIZED (
+            SELECT l.id AS task_id
+            FROM look l CROSS JOIN LATERAL (\(condition) LIMIT 1) s
+            LIMIT \(limit)
+        )
+        """
     }
 
     /// Where tasks stand, whosever they are; those that are not there are left out.
@@ -147,7 +238,10 @@ extension TransferStore {
     }
 
     /// The state of a task `t` with what ``joinPlaces`` has found of it.
-    private static let selectState: Query = """
+    private static let selectState: Query = "\(stateOfPlaces) AS state"
+
+    /// As text, of a task with what ``joinPlaces`` has found of it.
+    static let stateOfPlaces: Query = """
         CASE
             WHEN o.task_id IS NOT NULL THEN o.state::text
             WHEN a.task_id IS NOT NULL OR p.task_id IS NOT NULL THEN 'running'
@@ -155,20 +249,23 @@ extension TransferStore {
             WHEN d.task_id IS NOT NULL THEN (\(state(ofDelayed: "d")))::text
             WHEN h.task_id IS NOT NULL THEN 'suspended'
             ELSE 'queued'
-        END AS state
+        END
         """
 
-    private static let joinPlaces: Query = """
-        LEFT JOIN outcome o ON o.task_id = t.id
-        LEFT JOIN publication p ON p.task_id = t.id
-        LEFT JOIN attempt a ON a.task_id = t.id
-        LEFT JOIN delayed d ON d.task_id = t.id
-        LEFT JOIN held h ON h.task_id = t.id
-        LEFT JOIN asked q ON q.task_id = t.id
+    static let joinPlaces: Query = """
+        LEFT JOIN outcome o ON o.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN publication p ON p.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN attempt a ON a.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN delayed d ON d.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN held h ON h.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN asked q ON q.task_id = ANY (ARRAY[t.id])
         """
 
     /// Reads a task and, from whichever table holds it, where it stands: one snapshot, so never
     /// between two states.
+    ///
+    /// Of several tasks each is read by itself, `LATERAL` and with a `LIMIT`: among so many joins
+    /// the planner does not look for the order in which the tasks come first.
     static let selectTask: Query = """
         SELECT
             t.id, t.session_id, s.client, s.identifier, t.url, t.client_string, t.earliest_begin_at,
@@ -187,19 +284,50 @@ extension TransferStore {
             coalesce(o.failure, d.failure,
                 CASE WHEN q.question = 'authentication' THEN q.failure END) AS failure,
             o.http_status, o.content_type, o.etag, o.is_length_verified, o.suggested_file_name,
-            o.part_fence, o.finished_at, s.result_retention_ms
+            o.part_fence, o.result_gone_at, o.finished_at, s.result_retention_ms
         FROM task t
-        JOIN session s ON s.id = t.session_id
+        JOIN session s ON s.id = ANY (ARRAY[t.session_id])
         \(joinPlaces)
-        LEFT JOIN ready r ON r.lane = t.lane AND r.session_id = t.session_id
-            AND r.priority_rank = t.priority_rank AND r.task_id = t.id
-        LEFT JOIN partial x ON x.task_id = t.id
+        LEFT JOIN ready r ON r.lane = ANY (ARRAY[t.lane])
+            AND r.session_id = ANY (ARRAY[t.session_id])
+            AND r.priority_rank = ANY (ARRAY[t.priority_rank])
+            AND r.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN partial x ON x.task_id = ANY (ARRAY[t.id])
         """
+}
+
+/// A part of a session's tasks.
+package struct TaskPage: Sendable {
+    /// In order of submission.
+    package let tasks: [TransferTask]
+    /// Behind which there may be more; nil when there is nothing more.
+    package let next: TaskID?
+
+    /// From one row more than `limit` when there is another page, or one without a task.
+    fileprivate init(
+        _ rows: Rows,
+        limit: Int,
+        keptFor retention: Duration
+    ) throws(PostgresError) {
+        var tasks: [TransferTask] = []
+        for row in rows.prefix(limit) {
+            guard try row.decodeIfPresent("id", as: UUID.self) != nil else { break }
+            tasks.append(try TransferTask(row, keptFor: retention))
+        }
+        let end = try rows.first?.decodeIfPresent("looked_through", as: UUID.self)
+        self.tasks = tasks
+        let isFull = TransferStore.isFull(tasks)
+        next = rows.count > limit || isFull ? tasks.last?.id : end.map { TaskID($0) }
+    }
 }
 
 extension UUID {
     /// Before every identifier that is ever given out.
     static let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    /// Behind every one.
+    static let last = UUID(
+        uuid: (255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255)
+    )
 }
 
 extension TransferTask {
@@ -239,6 +367,7 @@ extension TransferTask {
             failure: try row.failure("failure"),
             result: try TransferResult(outcome: row, bytesReceived: bytesReceived),
             part: try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:)),
+            resultGoneAt: try row.decodeIfPresent("result_gone_at"),
             createdAt: try row.decode("created_at"),
             finishedAt: finishedAt,
             expiresAt: finishedAt.map { $0 + Double(retentionMS) / 1000 }

@@ -17,10 +17,15 @@ package struct TransferStore: Sendable {
     ///
     /// Every statement on a hot path reads by an index. The statistics of a queue are always out of
     /// date, though, and a plan made while a table was almost empty would read all of it later.
+    /// Nor may it collect all that it might need before it gives the first of it, as a bitmap does.
     /// For the same reason a plan is made once for each connection and not for each set of values,
     /// which for a claim costs as much as running it.
+    ///
+    /// Where no plan does without what is switched off, its cost has ten digits: a server that
+    /// compiles what is dear, as it does unless told otherwise, would compile each execution.
     package static let serverSettings = [
-        "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan",
+        "enable_bitmapscan": "off", "enable_seqscan": "off", "jit": "off",
+        "plan_cache_mode": "force_generic_plan",
     ]
 
     package init(pool: ConnectionPool, settings: StoreSettings = StoreSettings()) {
@@ -52,10 +57,14 @@ package struct TransferStore: Sendable {
         /// Its statement is planned for its very values: for batches joined with a table, whose size
         /// a plan for any values guesses at ten.
         case plannedAnew
+        /// It waits for a lock no longer than others can wait for it; the rest of its work is found
+        /// again or divided.
+        case briefLocks
 
         var query: Query {
             switch self {
             case .unsynced: "SELECT set_config('synchronous_commit', 'off', true)"
+            case .briefLocks: "SELECT set_config('lock_timeout', '1s', true)"
             case .plannedAnew: "SELECT set_config('plan_cache_mode', 'force_custom_plan', true)"
             }
         }

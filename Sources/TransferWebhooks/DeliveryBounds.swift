@@ -1,12 +1,21 @@
 /// How much the dispatcher does at once, and how long it waits for what.
 package struct DeliveryBounds: Sendable {
     /// Pairs of subscription and session that are being delivered.
-    package var pairsMax = 64
+    ///
+    /// One tenant may have so many; an eighth more is there for others. Of them, receivers that were
+    /// slow have a quarter, and three quarters together with those that are not known yet.
+    package var pairsMax = 128
+    /// Pairs claimed at once.
+    package var claimMax = 64
+    /// What a receiver takes at most for a message to count as quick.
+    package var quickMax: Duration = .seconds(1)
+    /// Subscriptions of which it is remembered how quick they are; of others it is found out anew.
+    package var pacesMax = 10_000
     /// Of them, pairs of one subscription that does not say otherwise.
     package var perSubscriptionMax = 4
     /// Claimed pairs of one subscription that wait for one of its slots.
     package var waitingMax = 256
-    /// Claimed pairs of all subscriptions that wait.
+    /// Claimed pairs of all subscriptions of a tenant that wait.
     package var waitingTotalMax = 4096
     /// Events read at once for a pair; each may hold a client string of 64 KiB.
     package var pageMax = 16

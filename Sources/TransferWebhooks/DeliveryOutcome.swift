@@ -47,7 +47,7 @@ enum DeliveryOutcome: Equatable, Sendable {
         case .badResponse, .bodyTooLarge: "bad_response"
         case .egressDenied: "egress_denied"
         case .invalidRequest, .bodySourceFailed, .aborted, .cancelled, .tooManyTransfers,
-            .outOfMemory, .other:
+            .outOfMemory, .outOfDescriptors, .other:
             DeliveryFailure.serviceReason
         }
     }

@@ -3,18 +3,27 @@ import TransferModel
 /// Decides which of the claimed pairs are delivered now.
 ///
 /// A pair is one subscription's events of one session. A subscription gets few slots however many
-/// of its sessions are due, so that a dead one never holds all. What is claimed beyond that waits
-/// here for a slot of its subscription; what waits too long is dropped, and returns with the next
-/// claim after its lease has run out. A pure value: time is an argument.
+/// of its sessions are due, and its tenant no more than leaves some for others; receivers that were
+/// slow share a part of them, and so do those of which nothing is known yet with them. What is
+/// claimed beyond that waits here for its turn; what waits too long is dropped, and returns with
+/// the next claim after its lease has run out. A pure value: time is an argument.
 struct DeliverySlots<Claim> {
     /// What becomes of a claimed pair.
     enum Admission: Equatable, Sendable {
-        /// Deliver it now and call ``ended(_:at:)`` when that is over.
+        /// Deliver it now and call ``ended(_:)`` when that is over.
         case start
-        /// Kept until a slot is free.
+        /// Kept until ``next(at:)`` returns it.
         case wait
         /// Neither: leave it to its lease.
         case drop
+    }
+
+    /// How long a receiver took for its last message.
+    enum Pace: Equatable, Sendable {
+        case quick
+        /// It has not been sent anything yet, as far as is remembered.
+        case unknown
+        case slow
     }
 
     private struct Waiting {
@@ -22,88 +31,243 @@ struct DeliverySlots<Claim> {
         let expiresAt: ContinuousClock.Instant
     }
 
+    /// What a subscription has running and waiting.
+    private struct Line {
+        let tenant: TenantID
+        var concurrency: Int
+        var running = 0
+        var waiting: [Waiting] = []
+    }
+
+    /// Pairs that are being delivered, by the pace of their receivers.
+    private struct Tally {
+        var all = 0
+        /// Of receivers that are slow or unknown.
+        var unproven = 0
+        var slow = 0
+
+        mutating func add(_ count: Int, _ pace: Pace) {
+            all += count
+            if pace != .quick { unproven += count }
+            if pace == .slow { slow += count }
+        }
+    }
+
+    /// A part of the slots: tenants share it, and in what a tenant may have its subscriptions do.
+    private struct Part {
+        private let ofTenants: SlotShares
+        private let ofSubscriptions: SlotShares
+
+        init(slots: Int) {
+            ofTenants = SlotShares(slots: max(1, slots))
+            // With the eighth beside them as many as the tenant may have.
+            ofSubscriptions = SlotShares(slots: max(1, (slots * 8 + 8) / 9))
+        }
+
+        func mayTake(own: Int, tenant: Int, taken: Int) -> Bool {
+            ofTenants.mayTake(own: tenant, taken: taken)
+                && ofSubscriptions.mayTake(own: own, taken: tenant)
+        }
+    }
+
     private let bounds: DeliveryBounds
-    private var running: [SubscriptionID: Int] = [:]
-    private var waiting: [SubscriptionID: [Waiting]] = [:]
+    private let shares: SlotShares
+    private let part: Part
+    private let unprovenPart: Part
+    private let slowPart: Part
+    private let waitingShares: SlotShares
+    /// Of subscriptions that have anything running or waiting.
+    private var lines: [SubscriptionID: Line] = [:]
+    private var paces: [SubscriptionID: Pace] = [:]
+    private var running = Tally()
+    private var runningOfTenant: [TenantID: Tally] = [:]
     private var waitingCount = 0
-    /// Pairs being delivered.
-    private(set) var runningCount = 0
+    private var waitingOfTenant: [TenantID: Int] = [:]
+    /// Of each tenant the subscriptions with something waiting, in the order of their turns.
+    private var turns: [TenantID: [SubscriptionID]] = [:]
+    /// The tenants of `turns`, in the order of theirs.
+    private var tenantTurns: [TenantID] = []
     /// Whether nothing new is started any more.
     private(set) var isDraining = false
 
-    init(bounds: DeliveryBounds) { self.bounds = bounds }
+    init(bounds: DeliveryBounds) {
+        self.bounds = bounds
+        shares = SlotShares(slots: bounds.pairsMax)
+        part = Part(slots: bounds.pairsMax)
+        unprovenPart = Part(slots: bounds.pairsMax * 3 / 4)
+        slowPart = Part(slots: bounds.pairsMax / 4)
+        waitingShares = SlotShares(slots: bounds.waitingTotalMax)
+    }
+
+    /// Pairs being delivered.
+    var runningCount: Int { running.all }
 
     /// How many pairs more may be claimed.
-    var freeCount: Int { isDraining ? 0 : bounds.pairsMax - runningCount }
+    var freeCount: Int {
+        guard !isDraining, running.all < shares.total else { return 0 }
+        return min(bounds.claimMax, max(0, waitingShares.total - waitingCount))
+    }
 
     /// Finds a place for a pair that has been claimed.
     ///
     /// - Parameters:
     ///   - claim: the pair.
     ///   - subscription: whose slots it needs.
+    ///   - tenant: whose subscription that is.
     ///   - concurrency: how many the subscription has; nil for the bound of all.
     ///   - expiry: until when it may still be started.
     /// - Returns: what becomes of it.
     mutating func admit(
         _ claim: Claim,
         of subscription: SubscriptionID,
+        tenant: TenantID,
         concurrency: Int? = nil,
         until expiry: ContinuousClock.Instant
     ) -> Admission {
         guard !isDraining else { return .drop }
-        let count = running[subscription, default: 0]
-        if runningCount < bounds.pairsMax, count < concurrency ?? bounds.perSubscriptionMax {
-            running[subscription] = count + 1
-            runningCount += 1
+        var line = lines[subscription] ?? Line(tenant: tenant, concurrency: 0)
+        line.concurrency = concurrency ?? bounds.perSubscriptionMax
+        lines[subscription] = line
+        if line.waiting.isEmpty, mayStart(subscription) {
+            begin(subscription)
             return .start
         }
-        // Without a pair of its own that runs, nobody would hand it a slot.
-        guard count > 0, waitingCount < bounds.waitingTotalMax,
-            waiting[subscription, default: []].count < bounds.waitingMax
-        else { return .drop }
-        waiting[subscription, default: []].append(Waiting(claim: claim, expiresAt: expiry))
+        let others = waitingOfTenant[tenant, default: 0]
+        guard line.waiting.count < bounds.waitingMax,
+            waitingShares.mayTake(own: others, taken: waitingCount)
+        else {
+            forgetIfIdle(subscription)
+            return .drop
+        }
+        if line.waiting.isEmpty { addTurn(of: subscription, tenant) }
+        lines[subscription]?.waiting.append(Waiting(claim: claim, expiresAt: expiry))
         waitingCount += 1
+        waitingOfTenant[tenant, default: 0] += 1
         return .wait
     }
 
-    /// Takes note that a pair of `subscription` is no longer being delivered.
-    ///
-    /// - Parameters:
-    ///   - subscription: whose slot is free.
-    ///   - now: the time, by which what has waited too long is dropped.
-    /// - Returns: the pair that takes over its slot, when one waits that may still be started.
-    mutating func ended(
-        _ subscription: SubscriptionID,
-        at now: ContinuousClock.Instant
-    ) -> Claim? {
-        while let next = popWaiting(of: subscription) {
-            if next.expiresAt > now { return next.claim }
+    /// Takes note of how long the receiver of a subscription took for a message.
+    mutating func took(_ duration: Duration, _ subscription: SubscriptionID) {
+        let pace = duration < bounds.quickMax ? Pace.quick : .slow
+        let before = paces[subscription] ?? .unknown
+        guard pace != before else { return }
+        if paces.count >= bounds.pacesMax { forgetPaces() }
+        if let line = lines[subscription], line.running > 0 {
+            count(-line.running, of: line.tenant, before)
+            count(line.running, of: line.tenant, pace)
         }
-        let count = running[subscription, default: 0] - 1
-        precondition(count >= 0, "a pair that was not started has ended")
-        running[subscription] = count == 0 ? nil : count
-        runningCount -= 1
+        paces[subscription] = pace
+    }
+
+    /// Takes note that a pair of `subscription` is no longer being delivered.
+    mutating func ended(_ subscription: SubscriptionID) {
+        guard let line = lines[subscription] else { return }
+        precondition(line.running > 0, "a pair that was not started has ended")
+        count(-1, of: line.tenant, paces[subscription] ?? .unknown)
+        lines[subscription]?.running -= 1
+        forgetIfIdle(subscription)
+    }
+
+    /// Starts a pair that waits, if any may be started.
+    ///
+    /// - Parameter now: the time, by which what has waited too long is dropped.
+    /// - Returns: the pair, to be delivered as one that was admitted to start.
+    mutating func next(at now: ContinuousClock.Instant) -> Claim? {
+        while let subscription = nextSubscription {
+            guard let next = popWaiting(of: subscription) else { return nil }
+            guard next.expiresAt > now else {
+                forgetIfIdle(subscription)
+                continue
+            }
+            begin(subscription)
+            return next.claim
+        }
         return nil
     }
+
+    /// Whether a pair waits that may be started.
+    var hasNext: Bool { nextSubscription != nil }
 
     /// Starts nothing from now on.
     ///
     /// - Returns: the pairs that waited and are to be given back.
     mutating func drain() -> [Claim] {
         isDraining = true
-        defer {
-            waiting = [:]
-            waitingCount = 0
+        let claims = lines.values.flatMap { $0.waiting.map(\.claim) }
+        for subscription in lines.keys { lines[subscription]?.waiting = [] }
+        (waitingCount, waitingOfTenant) = (0, [:])
+        (turns, tenantTurns) = ([:], [])
+        return claims
+    }
+
+    private func mayStart(_ subscription: SubscriptionID) -> Bool {
+        guard let line = lines[subscription], line.running < line.concurrency else { return false }
+        let own = line.running
+        let tenant = runningOfTenant[line.tenant] ?? Tally()
+        guard part.mayTake(own: own, tenant: tenant.all, taken: running.all) else { return false }
+        let pace = paces[subscription] ?? .unknown
+        if pace == .quick { return true }
+        let isAllowed = unprovenPart.mayTake(
+            own: own,
+            tenant: tenant.unproven,
+            taken: running.unproven
+        )
+        guard isAllowed, pace == .slow else { return isAllowed }
+        return slowPart.mayTake(own: own, tenant: tenant.slow, taken: running.slow)
+    }
+
+    private mutating func begin(_ subscription: SubscriptionID) {
+        guard let line = lines[subscription] else { return }
+        lines[subscription]?.running += 1
+        count(1, of: line.tenant, paces[subscription] ?? .unknown)
+    }
+
+    private mutating func count(_ count: Int, of tenant: TenantID, _ pace: Pace) {
+        running.add(count, pace)
+        runningOfTenant[tenant, default: Tally()].add(count, pace)
+        if runningOfTenant[tenant]?.all == 0 { runningOfTenant[tenant] = nil }
+    }
+
+    /// Tenants take turns, and so do the subscriptions of each.
+    private var nextSubscription: SubscriptionID? {
+        for tenant in tenantTurns {
+            if let subscription = turns[tenant]?.first(where: mayStart) { return subscription }
         }
-        return waiting.values.flatMap { $0.map(\.claim) }
+        return nil
+    }
+
+    private mutating func addTurn(of subscription: SubscriptionID, _ tenant: TenantID) {
+        if turns[tenant] == nil { tenantTurns.append(tenant) }
+        turns[tenant, default: []].append(subscription)
     }
 
     private mutating func popWaiting(of subscription: SubscriptionID) -> Waiting? {
-        // At most `waitingMax` elements move.
-        guard let next = waiting[subscription]?.first else { return nil }
-        waiting[subscription]?.removeFirst()
-        if waiting[subscription]?.isEmpty == true { waiting[subscription] = nil }
+        // At most `waitingMax` elements move, and as many subscriptions and tenants as wait.
+        guard let line = lines[subscription], !line.waiting.isEmpty else { return nil }
+        let next = lines[subscription]?.waiting.removeFirst()
         waitingCount -= 1
+        let rest = waitingOfTenant[line.tenant, default: 0] - 1
+        waitingOfTenant[line.tenant] = rest > 0 ? rest : nil
+        turns[line.tenant]?.removeAll { $0 == subscription }
+        tenantTurns.removeAll { $0 == line.tenant }
+        if turns[line.tenant]?.isEmpty ?? true {
+            turns[line.tenant] = nil
+        } else {
+            tenantTurns.append(line.tenant)
+        }
+        if line.waiting.count > 1 { addTurn(of: subscription, line.tenant) }
         return next
+    }
+
+    private mutating func forgetIfIdle(_ subscription: SubscriptionID) {
+        guard let line = lines[subscription], line.running == 0, line.waiting.isEmpty else {
+            return
+        }
+        lines[subscription] = nil
+    }
+
+    /// Forgets how quick those were that have nothing running.
+    private mutating func forgetPaces() {
+        paces = paces.filter { (lines[$0.key]?.running ?? 0) > 0 }
     }
 }

@@ -13,6 +13,7 @@ extension WebhookDispatcher {
             if !state.paces.isEmpty { state.paces = state.paces.filter { $0.value.next > .now } }
             return state.claimableAt
         }
+        startWaiting(&group)
         if let pausedUntil, pausedUntil > .now { return }
         // What it would be given it could not keep.
         guard worker.isTrusted(at: .now) else { return }
@@ -30,12 +31,18 @@ extension WebhookDispatcher {
     /// - Returns: nil when the store cannot be asked.
     private func claim(_ limit: Int) async -> DueDeliveries? {
         do throws(StoreError) {
+            if let lost = state.withLock({ $0.lostClaim }) {
+                try await store.returnDeliveries(claimedUnder: lost.fences, limit: lost.limit)
+            }
+            let fences = worker.reserve(limit)
+            state.withLock { $0.lostClaim = (fences, limit) }
             let due = try await store.claimDeliveries(
-                worker.reserve(limit),
+                fences,
                 limit: limit,
                 lease: bounds.lease,
                 health: health
             )
+            state.withLock { $0.lostClaim = nil }
             watch.succeeded()
             state.withLock { state in
                 state.claimFailures = 0
@@ -59,11 +66,20 @@ extension WebhookDispatcher {
             state.slots.admit(
                 held,
                 of: held.claim.subscription,
+                tenant: held.claim.tenant,
                 concurrency: held.claim.concurrency,
                 until: held.expiresAt
             )
         }
-        guard admission == .start else { return }
+        if admission == .start { run(held, &group) }
+    }
+
+    /// Starts what waits and may be started now that others have ended.
+    private func startWaiting(_ group: inout DiscardingTaskGroup) {
+        while let held = state.withLock({ $0.slots.next(at: .now) }) { run(held, &group) }
+    }
+
+    private func run(_ held: HeldClaim, _ group: inout DiscardingTaskGroup) {
         group.addTask {
             var next: HeldClaim? = held
             while let current = next {

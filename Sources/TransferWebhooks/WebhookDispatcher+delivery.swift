@@ -75,7 +75,10 @@ extension WebhookDispatcher {
         if held.claim.throttlesWakeUps, parcel.last.kind == .sessionEventsFinished {
             guard await settle(&held), await admit(parcel.last, held) else { return false }
         }
-        let sent = await attempt(parcel, held)
+        guard let sent = await attempt(parcel, held) else {
+            if await settle(&held) { await release(held) }
+            return false
+        }
         switch sent.outcome {
         case .delivered(Self.acceptedStatus) where parcel.last.summary != nil:
             if await settle(&held) { await awaitAck(held, parcel.last, sent) }
@@ -97,12 +100,28 @@ extension WebhookDispatcher {
         }
     }
 
-    private func attempt(_ parcel: Parcel, _ held: HeldClaim) async -> SentMessage {
+    /// - Returns: nil when the store is away and does not tell what belongs into the message. That is
+    ///   no try of it: the receiver's schedule, whose second wait is minutes, would hold up the end
+    ///   of a generation for a moment without a database.
+    private func attempt(_ parcel: Parcel, _ held: HeldClaim) async -> SentMessage? {
         let claim = held.claim
-        guard let message = await message(parcel, of: claim.subscription, to: claim.endpoint) else {
+        let message: WebhookMessage?
+        do throws(StoreError) {
+            message = try await self.message(
+                parcel,
+                of: claim.subscription,
+                to: claim.endpoint
+            )
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            if case .unavailable = error { return nil }
             return .notSent
         }
-        let sent = await sender.send(message, to: claim.endpoint)
+        guard let message else { return .notSent }
+        let sent = await sender.send(message, to: claim.endpoint, of: claim.tenant)
+        if sent.outcome != .abandoned {
+            state.withLock { $0.slots.took(sent.duration, claim.subscription) }
+        }
         // Given up by nobody here: the curl loop is gone. Given back, the pair would be due at once.
         if sent.outcome == .abandoned, !Task.isCancelled { return .notSent }
         return sent
@@ -110,30 +129,26 @@ extension WebhookDispatcher {
 
     /// A message as one subscription gets it, the same bytes each time.
     ///
-    /// - Returns: nil when the store does not tell what belongs into it.
+    /// - Returns: nil when it cannot be written down.
+    /// - Throws: when the store does not tell what belongs into it.
     func message(
         _ parcel: Parcel,
         of subscription: SubscriptionID,
         to endpoint: Endpoint
-    ) async -> WebhookMessage? {
+    ) async throws(StoreError) -> WebhookMessage? {
         guard parcel.batch == nil else { return WebhookMessage(parcel, linkBase: linkBase) }
         let event = parcel.last
         guard event.summary != nil else { return WebhookMessage(event, linkBase: linkBase) }
-        do throws(StoreError) {
-            let closing = EventMessage.Closing(
-                deadLetters: try await store.deadLetterCount(
-                    of: subscription,
-                    session: event.session,
-                    generation: event.generation,
-                    before: event.sequence
-                ),
-                ackToken: AckToken(event, key: endpoint.ackKey).serialized
-            )
-            return WebhookMessage(event, linkBase: linkBase, closing: closing)
-        } catch {
-            if !Task.isCancelled { watch.failed(error) }
-            return nil
-        }
+        let closing = EventMessage.Closing(
+            deadLetters: try await store.deadLetterCount(
+                of: subscription,
+                session: event.session,
+                generation: event.generation,
+                before: event.sequence
+            ),
+            ackToken: AckToken(event, key: endpoint.ackKey).serialized
+        )
+        return WebhookMessage(event, linkBase: linkBase, closing: closing)
     }
 
     /// Whether nobody else can deliver this pair yet; a worker that others take for dead loses its
@@ -306,8 +321,10 @@ extension WebhookDispatcher {
         }
     }
 
+    /// Gives a pair back, for as long as its lease lasts that nobody else could end: a store that was
+    /// away for a moment must not hold it up for a minute.
     func release(_ held: HeldClaim) async {
-        _ = await record(until: .now, whenStale: false) { [store] () throws(StoreError) in
+        _ = await record(until: held.expiresAt, whenStale: false) { [store] () throws(StoreError) in
             try await store.releaseDelivery(held.claim)
         }
     }

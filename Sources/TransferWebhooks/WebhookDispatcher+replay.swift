@@ -39,8 +39,7 @@ extension WebhookDispatcher {
             guard !isDraining, let events = await events(of: claim) else { return }
             // It is not kept any more; the log's row goes soon.
             guard let parcel = claim.parcel(events) else { continue }
-            guard let message = await message(parcel, of: claim.subscription, to: claim.endpoint)
-            else { return }
+            guard let message = await messageOrNil(parcel, of: claim) else { return }
             let sent = await sender.send(message, to: claim.endpoint)
             // Sent again by whoever finds that its lease has run out.
             if sent.outcome == .abandoned { return }
@@ -53,6 +52,15 @@ extension WebhookDispatcher {
             if case .failed(let failure) = sent.outcome, failure.status == nil {
                 return await cancelReplays(of: claim.subscription)
             }
+        }
+    }
+
+    private func messageOrNil(_ parcel: Parcel, of claim: ReplayClaim) async -> WebhookMessage? {
+        do throws(StoreError) {
+            return try await message(parcel, of: claim.subscription, to: claim.endpoint)
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return nil
         }
     }
 

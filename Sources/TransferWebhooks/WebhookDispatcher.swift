@@ -21,6 +21,9 @@ package final class WebhookDispatcher: Service {
         var hasMore = false
         /// Claims that have failed since the last that worked.
         var claimFailures = 0
+        /// The last claim, when no answer to it came: what it has got nobody would deliver before its
+        /// lease is over.
+        var lostClaim: (fences: WorkerIdentity.Reservation, limit: Int)?
         /// Not before this the store is asked for claims again.
         var claimableAt: ContinuousClock.Instant?
         /// Of subscriptions with a rate limit that were sent something lately.
@@ -164,12 +167,14 @@ package final class WebhookDispatcher: Service {
 
     /// Gives back the slot of a pair.
     ///
-    /// - Returns: the pair that goes on in that slot.
+    /// - Returns: a pair that goes on in its place.
     func end(_ held: HeldClaim) -> HeldClaim? {
         let (next, isIdle, mustWake) = state.withLock { state in
-            let next = state.slots.ended(held.claim.subscription, at: .now)
+            state.slots.ended(held.claim.subscription)
+            let next = state.slots.next(at: .now)
             let isIdle = state.slots.isDraining && state.slots.runningCount == 0
-            return (next, isIdle, next == nil && state.hasMore)
+            // The end of one may let several others begin.
+            return (next, isIdle, next == nil ? state.hasMore : state.slots.hasNext)
         }
         if isIdle { idle.continuation.finish() }
         if mustWake { wake() }

@@ -41,14 +41,24 @@ package struct WebhookSender: Sendable {
     /// Signs and posts the message's bytes to the subscription's URL.
     ///
     /// Cancelling the task ends the try as abandoned.
-    func send(_ message: WebhookMessage, to endpoint: Endpoint) async -> SentMessage {
+    ///
+    /// - Parameters:
+    ///   - message: what to send.
+    ///   - endpoint: where to.
+    ///   - tenant: with whose receivers' names those of others take turns.
+    /// - Returns: how the try went.
+    func send(
+        _ message: WebhookMessage,
+        to endpoint: Endpoint,
+        of tenant: TenantID? = nil
+    ) async -> SentMessage {
         let start = ContinuousClock.now
         let time = now()
         let outcome: DeliveryOutcome
         var answer: String?
         do throws(CurlError) {
             let response = try await curl.fetch(
-                request(message, to: endpoint),
+                request(message, to: endpoint, of: tenant),
                 bodyMax: bounds.answerBytesMax,
                 overflow: .truncate
             )
@@ -65,7 +75,11 @@ package struct WebhookSender: Sendable {
         )
     }
 
-    private func request(_ message: WebhookMessage, to endpoint: Endpoint) -> CurlRequest {
+    private func request(
+        _ message: WebhookMessage,
+        to endpoint: Endpoint,
+        of tenant: TenantID?
+    ) -> CurlRequest {
         let timestamp = Int64(now().timeIntervalSince1970)
         let signature = WebhookSigner(secrets: endpoint.secrets)
             .headers(id: message.id, timestamp: timestamp, body: message.body)
@@ -77,6 +91,7 @@ package struct WebhookSender: Sendable {
             body: message.body,
             egress: egress
         )
+        request.nameGroup = tenant?.uuid
         request.httpVersion = .choice(for: .message)
         request.connectTimeout = min(CurlRequest.connectTimeoutDefault, bounds.messageTimeout)
         request.inactivityTimeout = bounds.messageTimeout

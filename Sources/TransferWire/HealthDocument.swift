@@ -1,6 +1,6 @@
 /// The body of `/health`.
 package struct HealthDocument: Codable, Sendable {
-    /// `pass` or `fail`.
+    /// `pass`; `warn` while tasks wait for what there is too little of; or `fail`.
     package let status: String
     package let version: String
     package let libcurl: Library
@@ -9,6 +9,8 @@ package struct HealthDocument: Codable, Sendable {
     package let database: Component
     /// Whether other instances are heard at once: `pass`, `fail` or `off`.
     package let signals: Component
+    /// What this instance is short of, so that it begins no task: codes of failures.
+    package let shortages: [String]
     package let workers: Int?
     package let uptimeSeconds: Int
 
@@ -19,6 +21,7 @@ package struct HealthDocument: Codable, Sendable {
         roles: [String],
         database: Component,
         signals: Component,
+        shortages: [String],
         workers: Int?,
         uptimeSeconds: Int
     ) {
@@ -28,12 +31,13 @@ package struct HealthDocument: Codable, Sendable {
         self.roles = roles
         self.database = database
         self.signals = signals
+        self.shortages = shortages
         self.workers = workers
         self.uptimeSeconds = uptimeSeconds
     }
 
     private enum CodingKeys: String, CodingKey {
-        case status, version, libcurl, roles, database, signals, workers
+        case status, version, libcurl, roles, database, signals, shortages, workers
         case uptimeSeconds = "uptime_seconds"
     }
 
@@ -74,8 +78,13 @@ package struct HealthDocument: Codable, Sendable {
     package struct Component: Codable, Sendable {
         /// `pass`, `fail`, or `off` for what is not wanted.
         package let status: String
+        /// Why it fails, where that is known.
+        package let reason: String?
 
-        package init(status: String) { self.status = status }
+        package init(status: String, reason: String? = nil) {
+            self.status = status
+            self.reason = reason
+        }
     }
 }
 

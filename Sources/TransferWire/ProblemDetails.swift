@@ -10,7 +10,8 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
     package let errors: [FieldError]?
     /// Of ``Code/eventsExpired``: the oldest event that is kept, or the next one when none is.
     package let oldestSequence: Int64?
-    /// Of ``Code/quotaExceeded``: what is limited, and to how much.
+    /// What is limited, of ``Code/quotaExceeded``, ``Code/tooManyRequests`` and ``Code/unavailable``;
+    /// and of the first to how much.
     package let limit: String?
     package let maximum: Int64?
     /// Of a body of lines: the number of the one that is wrong, from 1.
@@ -102,6 +103,8 @@ extension ProblemDetails {
         case wrongOffset = "wrong_offset"
         /// The task waits for no such answer of its client.
         case taskNotAsked = "task_not_asked"
+        /// The task's request is running and must not be sent twice, so that it cannot be suspended.
+        case requestInFlight = "request_in_flight"
         /// The task has ended and cannot be changed any more.
         case taskEnded = "task_ended"
         /// The task has no content yet, or never will.
@@ -132,6 +135,8 @@ extension ProblemDetails {
         case idempotencyKeyReused = "idempotency_key_reused"
         /// As many requests of the tenant, or of the instance, wait for events as may.
         case tooManyReaders = "too_many_readers"
+        /// The tenant, or the address, has its part of what all share; ``limit`` says of what.
+        case tooManyRequests = "too_many_requests"
         /// The tenant has as many as it may; ``limit`` says of what.
         case quotaExceeded = "quota_exceeded"
         /// The service failed; the log has the cause under the request's identifier.
@@ -140,6 +145,10 @@ extension ProblemDetails {
         case credentialsNotConfigured = "credentials_not_configured"
         /// The container has no space left.
         case storageFull = "storage_full"
+        /// The container as a whole cannot be written.
+        case storageUnwritable = "storage_unwritable"
+        /// The container's file system answers with errors.
+        case storageFailure = "storage_failure"
         /// Too many tasks wait already, of all tenants; repeat the request after `Retry-After`.
         case queueFull = "queue_full"
         /// The service cannot answer now; repeat the request after `Retry-After`.
@@ -157,7 +166,7 @@ extension ProblemDetails {
             case .methodNotAllowed: 405
             case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .sessionFinishing,
                 .taskNotCompleted,
-                .taskNotAsked, .taskEnded,
+                .taskNotAsked, .requestInFlight, .taskEnded,
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
                 .staleAckToken, .idempotencyKeyInUse:
                 409
@@ -166,11 +175,11 @@ extension ProblemDetails {
             case .unsupportedMediaType: 415
             case .rangeNotSatisfiable: 416
             case .validationFailed, .digestMismatch, .idempotencyKeyReused: 422
-            case .tooManyReaders, .quotaExceeded: 429
+            case .tooManyReaders, .tooManyRequests, .quotaExceeded: 429
             case .internalError: 500
             case .credentialsNotConfigured: 501
             case .unavailable, .queueFull: 503
-            case .storageFull: 507
+            case .storageFull, .storageUnwritable, .storageFailure: 507
             }
         }
 
@@ -202,7 +211,10 @@ extension ProblemDetails {
             case .wrongOffset: "The offset is not where the body ends"
             case .digestMismatch: "The body is not what its digest says"
             case .storageFull: "There is no space left"
+            case .storageUnwritable: "The storage cannot be written"
+            case .storageFailure: "The storage failed"
             case .taskNotAsked: "The task waits for no such answer"
+            case .requestInFlight: "The request is running and must not be sent twice"
             case .taskEnded: "The task has ended"
             case .taskNotCompleted: "The task is not completed"
             case .tooManySecrets: "Too many secrets are in use"
@@ -217,6 +229,7 @@ extension ProblemDetails {
             case .validationFailed: "The request is not valid"
             case .idempotencyKeyReused: "The idempotency key was used for another request"
             case .tooManyReaders: "Too many requests wait for events"
+            case .tooManyRequests: "Too much is under way"
             case .quotaExceeded: "The tenant has as many as it may"
             case .queueFull: "The queue is full"
             case .internalError: "The service failed"

@@ -36,9 +36,9 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
             or: OptionsRequest.CodingKeys.self
         )
         additionalHeaders = try container.decodeIfPresent(
-            [String: String].self,
+            [String: String?].self,
             forKey: .additionalHeaders
-        )
+        )?.compactMapValues { $0 }
         totalBytesPerSecondMax = try container.decodeIfPresent(
             Int64.self,
             forKey: .totalBytesPerSecondMax
@@ -66,9 +66,20 @@ private enum ConfigurationKey: String, CodingKey {
     case isDiscretionary = "is_discretionary"
 }
 
-extension SessionRequest {
-    /// The whole request that changes a session's configuration as `patch`, the body of
-    /// `PATCH /v1/sessions/{identifier}`, does: JSON Merge Patch (RFC 7396).
+/// The body of `PATCH /v1/sessions/{identifier}`: a JSON Merge Patch (RFC 7396).
+package struct SessionPatchRequest: Decodable, Sendable {
+    /// The whole configuration as it is to be.
+    package let configuration: SessionConfigurationRequest?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        configuration = try container.decodeIfPresent(
+            SessionConfigurationRequest.self,
+            forKey: .configuration
+        )
+    }
+
+    /// The request that changes `current` as `patch` does.
     ///
     /// - Throws: ``WireDecoder/Failure`` when there would be something wrong with it.
     package init(changing current: SessionDocument.Configuration, by patch: JSONValue) throws {
@@ -78,9 +89,13 @@ extension SessionRequest {
             from: Data(try WireEncoder.encode(document))
         )
         self = try WireDecoder.decode(
-            SessionRequest.self,
+            SessionPatchRequest.self,
             from: try WireEncoder.encode(value.merged(with: patch))
         )
+    }
+
+    private enum CodingKeys: CodingKey {
+        case configuration
     }
 }
 

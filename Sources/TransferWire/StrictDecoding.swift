@@ -57,6 +57,17 @@ package struct Checked<Value: Decodable & Sendable>: Decodable, Sendable {
             )
         }
     }
+
+    private init(_ result: Result<Value, FieldError>) { self.result = result }
+
+    /// The same, found at `pointer` in a larger body.
+    func moved(to pointer: String) -> Self {
+        Self(
+            result.mapError { error in
+                FieldError(pointer: pointer + (error.pointer ?? ""), error.code, error.detail)
+            }
+        )
+    }
 }
 
 extension FieldError {

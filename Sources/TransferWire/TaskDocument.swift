@@ -35,6 +35,8 @@ package struct TaskDocument: Codable, Sendable {
     package var response: Response?
     /// The path of the task's bytes, when it is completed.
     package var content: String?
+    /// When the completed task's bytes were found to be gone; there is no `content` then.
+    package var contentGoneAt: Timestamp?
     /// What the cancelled task left for another one; told once.
     package var resumeData: String?
     package var createdAt: Timestamp
@@ -86,6 +88,7 @@ package struct TaskDocument: Codable, Sendable {
         case urlSessionState = "url_session_state"
         case clientPersistedString = "client_persisted_string"
         case earliestBeginAt = "earliest_begin_at"
+        case contentGoneAt = "content_gone_at"
         case resumeData = "resume_data"
         case countOfBytesReceived = "count_of_bytes_received"
         case countOfBytesExpectedToReceive = "count_of_bytes_expected_to_receive"

@@ -178,7 +178,7 @@ package struct DestinationRequest: Decodable, Sendable {
 }
 
 /// The body of `POST …/tasks`: one task or an array of them.
-package struct SubmitRequest: Decodable, Sendable {
+package struct SubmitRequest: Sendable {
     /// Tasks of one request.
     package static let tasksMax = 1000
 
@@ -187,26 +187,36 @@ package struct SubmitRequest: Decodable, Sendable {
     /// Whether the body was an array, and the answer is one too.
     package let isBatch: Bool
 
-    package init(from decoder: any Decoder) throws {
-        guard var container = try? decoder.unkeyedContainer() else {
-            tasks = [try Checked<TaskRequest>(from: decoder)]
+    /// Reads a body task by task: what a decoder makes of JSON is some times as large, and so there is
+    /// never more of that than of one task.
+    package init(json bytes: [UInt8]) throws(WireDecoder.Failure) {
+        guard let elements = try WireDecoder.elements(of: bytes) else {
+            tasks = [try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[...])]
             isBatch = false
             return
         }
-        guard (container.count ?? 0) <= Self.tasksMax else {
-            throw FieldError(
-                pointer: "",
-                .tooManyItems,
-                "At most \(Self.tasksMax) tasks fit in one request."
+        guard elements.count <= Self.tasksMax else {
+            throw .invalid(
+                FieldError(
+                    pointer: "",
+                    .tooManyItems,
+                    "At most \(Self.tasksMax) tasks fit in one request."
+                )
+            )
+        }
+        guard !elements.isEmpty else {
+            throw .invalid(
+                FieldError(pointer: "", .noItems, "An array needs at least one task.")
             )
         }
         var tasks: [Checked<TaskRequest>] = []
-        tasks.reserveCapacity(container.count ?? 0)
-        while !container.isAtEnd {
-            tasks.append(try container.decode(Checked<TaskRequest>.self))
-        }
-        guard !tasks.isEmpty else {
-            throw FieldError(pointer: "", .noItems, "An array needs at least one task.")
+        tasks.reserveCapacity(elements.count)
+        for (index, element) in elements.enumerated() {
+            let task = try WireDecoder.decode(
+                Checked<TaskRequest>.self,
+                checked: bytes[element]
+            )
+            tasks.append(task.moved(to: "/\(index)"))
         }
         self.tasks = tasks
         isBatch = true

@@ -20,6 +20,23 @@ package enum WireDecoder {
         } catch {
             throw .malformed(detail(of: error))
         }
+        return try decode(type, checked: bytes[...])
+    }
+
+    /// Where the elements of a body are that is an array; nil when it is something else.
+    static func elements(of bytes: [UInt8]) throws(Failure) -> [Range<Int>]? {
+        do {
+            return try JSONText.elements(of: bytes)
+        } catch {
+            throw .malformed(detail(of: error))
+        }
+    }
+
+    /// The value of bytes that have been checked, or are a part of some that have.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        checked bytes: ArraySlice<UInt8>
+    ) throws(Failure) -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch let error as FieldError {
@@ -38,6 +55,7 @@ package enum WireDecoder {
         case .empty: "The body is empty."
         case .notUTF8: "The body is not UTF-8."
         case .byteOrderMark: "The body begins with a byte order mark."
+        case .misplacedElement: "The body is not a JSON text (RFC 8259)."
         case .trailingComma: "The body has a comma before a closing bracket."
         case .tooDeep: "The body is nested more than \(JSONText.depthMax) deep."
         case .controlByte: "The body holds a control character that JSON wants escaped."

@@ -15,8 +15,8 @@ struct Database: Sendable {
 
     /// Starts the private cluster where no other database is named.
     static func open(_ location: DatabaseLocation, logger: Logger) async throws -> Database {
-        let loop = try EventLoop(name: "libpq")
         if let url = location.url {
+            let loop = try EventLoop(name: "libpq")
             return Database(location: location, cluster: nil, url: url, loop: loop)
         }
         // Others may pass through, as the account of the private cluster must; the files that
@@ -29,6 +29,7 @@ struct Database: Sendable {
             in: location.dataDirectory,
             logger: logger
         )
+        let loop = try EventLoop(name: "libpq")
         return Database(location: location, cluster: cluster, url: cluster.url, loop: loop)
     }
 
@@ -87,7 +88,10 @@ struct Database: Sendable {
 
     /// Applies the migrations that are missing: past a pooler with `url`, for through it can only be
     /// looked whether some are.
-    func migrate(past url: String? = nil, logger: Logger) async throws {
+    ///
+    /// - Returns: the newest migration that this program knows.
+    @discardableResult
+    func migrate(past url: String? = nil, logger: Logger) async throws -> Int {
         let migrator = try Migrator(folder: location.migrations, logger: logger)
         if location.pooler == .none || url != nil {
             _ = try await withConnection(past: location.pooler == .none ? nil : url) {
@@ -97,6 +101,7 @@ struct Database: Sendable {
             let count = try await withConnection { try await migrator.pendingCount($0) }
             if count > 0 { throw PoolerError.migrationsMissing(count: count) }
         }
+        return migrator.version
     }
 
     /// Starts the private cluster again if it was killed; whoever runs does nothing.

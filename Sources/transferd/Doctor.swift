@@ -49,7 +49,8 @@ struct Doctor: AsyncParsableCommand {
                 try checkContainers(database.location)
             }
         } catch {
-            print("fails \(error)")
+            // With PostgreSQL's own words.
+            print("fails \(String(reflecting: error))")
             throw ExitCode.failure
         }
     }

@@ -1,53 +1,96 @@
-import Logging
-import ServiceLifecycle
 import Synchronization
+import TransferEngine
 import TransferHTTP
 import TransferModel
-import TransferStore
 import TransferWire
 
-/// Knows whether the service can work, by asking the database all the time: health questions are
-/// answered from memory, at once and at a constant cost, whatever is broken.
-final class HealthMonitor: Service {
-    /// Between two questions.
-    private static let interval: Duration = .milliseconds(400)
-    /// An answer counts for as long; a question that hangs makes the service not ready.
-    private static let freshness: Duration = .milliseconds(1500)
-    /// Between two tries to start a private cluster that was killed.
-    private static let reviveInterval: Duration = .seconds(5)
+/// What is known of how the instance is: health questions are answered from here, at once and at a
+/// constant cost, whatever is broken.
+final class HealthMonitor: Sendable {
+    /// A database that says nothing for as long is away.
+    ///
+    /// Far above what load makes of an answer: an instance whose database is busy can do more than
+    /// none.
+    static let silenceMax: Duration = .seconds(5)
+
+    private enum Phase {
+        /// Not all parts run; ends by ``started()``.
+        case starting
+        case running
+        /// Nothing more is taken; for good.
+        case draining
+    }
 
     private struct State {
-        var isDraining = false
+        var phase = Phase.starting
         var lastAnswer: ContinuousClock.Instant?
+        /// Why the last question was not answered.
+        var failure: String?
+        /// What the start waits for while the database answers.
+        var obstacle: String?
         var workers: Int?
-    }
+        /// Nil where no tasks are run.
+        var shortages: Shortages?
 
-    private let state = Mutex(State())
-    private let store: TransferStore
-    private let startedAt = ContinuousClock.now
-    private let revive: @Sendable () async throws -> Void
-    private let logger: Logger
+        var isDatabaseUp: Bool {
+            failure == nil && (lastAnswer.map { .now - $0 < HealthMonitor.silenceMax } ?? false)
+        }
 
-    /// `revive` starts the database again if that is ours to do.
-    init(
-        store: TransferStore,
-        logger: Logger,
-        revive: @escaping @Sendable () async throws -> Void
-    ) {
-        self.store = store
-        self.logger = logger
-        self.revive = revive
-    }
-
-    var readiness: Readiness {
-        state.withLock { state in
-            if state.isDraining { return .notReady(reason: "shutting down") }
-            return Self.isFresh(state) ? .ready : .notReady(reason: "database away")
+        /// Nil for a database that answers, or that was not asked yet.
+        var databaseReason: String? {
+            if let failure { return failure }
+            return lastAnswer == nil || isDatabaseUp ? nil : "no answer"
         }
     }
 
+    private let state = Mutex(State())
+    private let startedAt = ContinuousClock.now
+
+    var readiness: Readiness {
+        state.withLock { state in
+            if case .draining = state.phase { return .notReady(reason: "shutting down") }
+            if let reason = state.databaseReason {
+                return .notReady(reason: "database away: \(reason)")
+            }
+            guard case .running = state.phase, state.isDatabaseUp else {
+                return .notReady(reason: state.obstacle.map { "starting: \($0)" } ?? "starting")
+            }
+            return .ready
+        }
+    }
+
+    /// All parts run.
+    func started() {
+        state.withLock { state in
+            if case .starting = state.phase { state.phase = .running }
+        }
+    }
+
+    /// From now on it is told what the instance is short of.
+    func tell(of shortages: Shortages) { state.withLock { $0.shortages = shortages } }
+
     /// From now on the instance says that it is not ready.
-    func drain() { state.withLock { $0.isDraining = true } }
+    func drain() { state.withLock { $0.phase = .draining } }
+
+    /// The database has answered, with the number of workers.
+    func answered(workers: Int) {
+        state.withLock { state in
+            state.lastAnswer = .now
+            state.failure = nil
+            state.workers = workers
+        }
+    }
+
+    /// The database has not answered, for a reason that operators may be told; nil when that is over.
+    func failed(_ reason: String?) { state.withLock { $0.failure = reason } }
+
+    /// The start waits for what is not the database's; nil when that is over.
+    func waits(for obstacle: String?) {
+        state.withLock { state in
+            state.failure = nil
+            state.obstacle = obstacle
+        }
+    }
 
     func report(
         version: String,
@@ -56,59 +99,17 @@ final class HealthMonitor: Service {
         signals: SignalStatus
     ) -> HealthReport {
         state.withLock { state in
-            let isDatabaseUp = Self.isFresh(state)
-            return HealthReport(
+            HealthReport(
                 version: version,
                 libcurl: libcurl,
                 roles: roles,
-                isDatabaseUp: isDatabaseUp,
+                isDatabaseUp: state.isDatabaseUp,
+                databaseReason: state.databaseReason,
                 signals: signals,
-                workers: isDatabaseUp ? state.workers : nil,
+                shortages: state.shortages?.current ?? [],
+                workers: state.isDatabaseUp ? state.workers : nil,
                 uptime: .now - startedAt
             )
         }
-    }
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown { await self.watch() }
-    }
-
-    private func watch() async {
-        var revivedAt = ContinuousClock.now
-        var isFailing = false
-        while !Task.isCancelled {
-            do {
-                let workers = try await store.livingWorkers()
-                state.withLock { state in
-                    state.lastAnswer = .now
-                    state.workers = workers
-                }
-                if isFailing { logger.notice("the database answers again") }
-                isFailing = false
-            } catch {
-                if Task.isCancelled { return }
-                if !isFailing {
-                    logger.warning("the database is away", metadata: ["error": "\(error)"])
-                }
-                isFailing = true
-                if .now - revivedAt > Self.reviveInterval {
-                    revivedAt = .now
-                    await reviveDatabase()
-                }
-            }
-            do { try await Task.sleep(for: Self.interval) } catch { return }
-        }
-    }
-
-    private func reviveDatabase() async {
-        do {
-            try await revive()
-        } catch {
-            logger.error("database not started again", metadata: ["error": "\(error)"])
-        }
-    }
-
-    private static func isFresh(_ state: State) -> Bool {
-        state.lastAnswer.map { .now - $0 < freshness } ?? false
     }
 }

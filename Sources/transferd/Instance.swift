@@ -13,20 +13,26 @@ import TransferWebhooks
 struct Instance: Sendable {
     /// In the order in which they are to be started, and stopped the other way round.
     let services: [any Service]
+    /// Keeps the registration, if there is one, until all of them have stopped.
+    let leaseKeeper: LeaseKeeper?
     /// Sends messages that tell of no event; origins and subscribers never share connections.
     let sender: WebhookSender
+    /// What it is short of; nil where it runs no tasks.
+    let shortages: Shortages?
 
     /// Puts the parts together, and registers the instance if it is to hold tasks or deliveries.
     ///
-    /// `container` and `pruner` are used by workers only; `signals` is told what the parts have committed, and tells
-    /// them what others have.
+    /// `lifeline` is the same store by connections of their own; `container` and `pruner` are used by
+    /// workers only; `signals` is told what the parts have committed, and tells them what others have.
     init(
         _ configuration: ServerConfiguration,
         store: TransferStore,
+        lifeline: TransferStore,
         container: Container?,
         secrets: SecretBox?,
         pruner: Pruner?,
         signals: InstanceSignals,
+        patience: StartPatience,
         logger: Logger
     ) async throws {
         let policy = configuration.egress
@@ -36,14 +42,20 @@ struct Instance: Sendable {
         let roles = configuration.roles
         guard roles.contains(.worker) || roles.contains(.webhooks) else {
             services = []
+            leaseKeeper = nil
+            shortages = nil
             return
         }
         let settings = EngineConfiguration(configuration, egress: egress)
+        let lock = InstanceLock(in: configuration.database.dataDirectory)
         let identity = WorkerIdentity(
-            incarnation: try await store.registerWorker(
-                name: settings.workerName,
-                leasesShards: roles.contains(.worker)
-            )
+            incarnation: try await patience.outwait {
+                try await lifeline.registerWorker(
+                    name: settings.workerName,
+                    leasesShards: roles.contains(.worker),
+                    instanceLock: lock?.name
+                )
+            }
         )
         var parts: [any Service] = []
         if roles.contains(.webhooks) {
@@ -66,6 +78,7 @@ struct Instance: Sendable {
         if roles.contains(.worker), let container, let pruner {
             let worker = try TransferEngine(
                 store: store,
+                lifeline: lifeline,
                 identity: identity,
                 container: container,
                 // Room for transfers that are ending while others take their slots.
@@ -80,15 +93,17 @@ struct Instance: Sendable {
             parts += [pruner, worker]
             engine = worker
         }
-        let leaseKeeper = LeaseKeeper(
-            store: store,
+        leaseKeeper = LeaseKeeper(
+            store: lifeline,
             identity: identity,
             configuration: settings,
             leasesShards: roles.contains(.worker),
+            instanceLock: lock?.name,
             logger: logger,
-            onDeclaredDead: { [engine] in engine?.dropAttempts() }
+            onLost: { [engine] in engine?.dropAttempts() }
         )
-        services = [leaseKeeper] + parts
+        services = parts
+        shortages = engine?.shortages
     }
 }
 

@@ -21,6 +21,9 @@ final class InstanceSignals: Sendable {
     /// Has other instances told too, by a relay that leads what it hears to ``hear(_:)``.
     func add(_ relay: SignalRelay) { state.withLock { $0.relay = relay } }
 
+    /// Whether other instances are heard now.
+    var isHeard: Bool { state.withLock { $0.relay }?.isConnected ?? false }
+
     /// Tells this instance and the others of its own commit.
     func tell(_ signals: Set<Signal>) {
         hear(signals)

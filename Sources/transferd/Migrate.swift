@@ -11,6 +11,14 @@ struct Migrate: AsyncParsableCommand {
     @Option(help: "Take back that many migrations instead, with the data they hold.")
     var revert: Int?
 
+    @Flag(
+        help: """
+            Also while workers live that cannot run beside the change; they end by themselves when \
+            they notice.
+            """
+    )
+    var force = false
+
     @OptionGroup var database: DatabaseOptions
 
     func validate() throws {
@@ -26,10 +34,11 @@ struct Migrate: AsyncParsableCommand {
             let migrator = try Migrator(folder: database.location.migrations, logger: logger)
             try await database.withConnection { connection in
                 if let revert {
-                    try await migrator.revert(revert, connection)
+                    try await migrator.revert(revert, connection, isForced: force)
                     print("reverted \(revert)")
                 } else {
-                    print("applied \(try await migrator.migrate(connection))")
+                    let count = try await migrator.migrate(connection, isForced: force)
+                    print("applied \(count)")
                 }
             }
         }

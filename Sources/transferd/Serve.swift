@@ -1,20 +1,12 @@
 import ArgumentParser
 import Curl
-import Foundation
 import Glibc
 import Hummingbird
 import Logging
-import Postgres
 import ServiceLifecycle
-import TransferContainer
-import TransferEngine
 import TransferHTTP
 import TransferModel
-import TransferSecrets
-import TransferStore
-import TransferWebhooks
 import TransferWire
-import UnixSignals
 
 /// `transferd serve`: puts all parts together and runs them.
 struct Serve: AsyncParsableCommand {
@@ -30,6 +22,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var service: ServiceOptions
 
     func run() async throws {
+        HeapTrimmer.tune()
         let configuration = try ServerConfiguration(database: database, service: service)
         let level = configuration.logLevel
         LoggingSystem.bootstrap { JSONLogHandler(label: $0, level: level) }
@@ -43,179 +36,165 @@ struct Serve: AsyncParsableCommand {
         }
         // A receiver that closes early must end a write with an error, not the process.
         signal(SIGPIPE, SIG_IGN)
-        let database = try await Database.open(configuration.database, logger: logger)
-        do {
-            try await serve(configuration, database, logger)
-        } catch {
-            await database.close()
-            throw error
-        }
-        await database.close()
+        try await serve(configuration, logger)
     }
 
-    private func serve(
-        _ configuration: ServerConfiguration,
-        _ database: Database,
-        _ logger: Logger
-    ) async throws {
-        try await database.migrate(past: configuration.listenDatabaseURL, logger: logger)
-        let pool = ConnectionPool(configuration: database.configuration, loop: database.loop)
-        var settings = StoreSettings()
-        settings.resultRetention = configuration.resultsRetention
-        settings.queueMax = configuration.queueMax
-        let store = TransferStore(pool: pool, settings: settings)
-        let roles = configuration.roles
-        let container =
-            roles.contains(.api) || roles.contains(.worker)
-            ? try Container(directory: configuration.database.containers) : nil
-        let monitor = HealthMonitor(store: store, logger: logger) {
-            try await database.revive(logger: logger)
+    /// What happens to the service as a whole.
+    private enum Event: Sendable {
+        case stopRequested
+        case started(Result<ServiceStart.Parts, any Error>)
+        case listening(port: Int)
+        /// A part has ended that nobody has asked to.
+        case ended((any Error)?)
+    }
+
+    private func serve(_ configuration: ServerConfiguration, _ logger: Logger) async throws {
+        let (events, event) = AsyncStream<Event>.makeStream()
+        let shutdown = Shutdown(grace: ServerConfiguration.shutdownGrace) {
+            event.yield(.stopRequested)
         }
-        try await writeFirstKey(database.location, store)
-        let secrets = try SecretsKeyFile(configuration).box(logger: logger)
-        let pruner = try container.map { container in
-            try Pruner(
-                store: store,
-                container: container,
-                retention: Pruner.Retention(
-                    events: configuration.eventsRetention,
-                    attempts: configuration.attemptsRetention
-                ),
-                logger: logger
-            )
-        }
-        do {
-            try await pruner?.makePartitions()
-        } catch {
-            // It is tried again while the service runs, which can do without them.
-            logger.warning("no partitions made", metadata: ["error": "\(error)"])
-        }
+        let monitor = HealthMonitor()
         let signals = InstanceSignals()
-        let relay =
-            configuration.listen == .on
-            ? relay(configuration, database, signals, logger) : nil
-        let instance = try await Instance(
-            configuration,
-            store: store,
-            container: container,
-            secrets: secrets,
-            pruner: pruner,
-            signals: signals,
+        let health = HealthSource(configuration, monitor, signals)
+        let handover = configuration.roles.contains(.api) ? APIHandover() : nil
+        let connections = ConnectionRegistry(
+            bounds: ConnectionBounds(
+                max: configuration.connectionsMax,
+                perAddressMax: configuration.connectionsPerAddress
+            )
+        )
+        let probes = ProbeAPI(
+            health: health,
+            handover: handover,
+            connections: connections,
             logger: logger
         )
-        let health = HealthSource(
+        let host = configuration.host
+        // It listens before anything else is there: whoever watches the process sees that it lives.
+        let front = Part(
+            "requests",
+            [
+                probes.application(host: host, port: configuration.port) {
+                    event.yield(.listening(port: $0))
+                }
+            ],
+            logger: logger,
+            onEnd: { event.yield(.ended($0)) }
+        )
+        let start = ServiceStart(
+            configuration,
+            monitor: monitor,
+            signals: signals,
+            health: health,
+            connections: connections,
+            logger: logger,
+            onEnd: { event.yield(.ended($0)) }
+        )
+        // Not structured: where the database hangs it is left behind at the end of the grace.
+        let starting = Task {
+            do {
+                event.yield(.started(.success(try await start.run())))
+            } catch {
+                event.yield(.started(.failure(error)))
+            }
+        }
+        let failure = await watch(events, host: host, handover: handover, monitor: monitor)
+        shutdown.begin(status: failure == nil ? EXIT_SUCCESS : EXIT_FAILURE)
+        monitor.drain()
+        starting.cancel()
+        let isWhole = await stop(
+            front,
+            starting,
+            start,
+            answersClients: handover != nil,
+            shutdown
+        )
+        if let failure { throw failure }
+        // What was left behind still runs, and shall not come upon what the end of main takes away.
+        if !isWhole { _exit(EXIT_SUCCESS) }
+    }
+
+    /// Returns when the service has to stop, with what has made it, unless it was asked to.
+    private func watch(
+        _ events: AsyncStream<Event>,
+        host: String,
+        handover: APIHandover?,
+        monitor: HealthMonitor
+    ) async -> (any Error)? {
+        var port: Int?
+        var parts: ServiceStart.Parts?
+        for await event in events {
+            switch event {
+            case .stopRequested: return nil
+            case .ended(let error): return error ?? ServiceGroupError.serviceFinishedUnexpectedly()
+            case .started(.failure(let error)): return error
+            case .started(.success(let started)):
+                if let api = started.api { handover?.open(api) }
+                monitor.started()
+                parts = started
+            case .listening(let number): port = number
+            }
+            if let port, parts != nil { Announcement(host: host, port: port).print() }
+        }
+        return nil
+    }
+
+    /// Stops one part after the other, each by its share of the grace.
+    ///
+    /// - Returns: whether everything has ended.
+    private func stop(
+        _ front: Part,
+        _ starting: Task<Void, Never>,
+        _ start: ServiceStart,
+        answersClients: Bool,
+        _ shutdown: Shutdown
+    ) async -> Bool {
+        var isWhole = true
+        // Where it answers clients nothing new shall come in; else it answers probes to the end, so
+        // that it can be watched how the instance stops.
+        if answersClients { isWhole = await front.stop(by: shutdown.deadline(of: .requests)) }
+        let hasStarted = await happens(by: shutdown.deadline(of: .work)) { await starting.value }
+        isWhole = isWhole && hasStarted
+        if let parts = start.parts {
+            for (part, stage) in [(parts.work, Shutdown.Stage.work), (parts.base, .registration)] {
+                let isStopped = await part.stop(by: shutdown.deadline(of: stage))
+                isWhole = isWhole && isStopped
+            }
+        }
+        if !answersClients {
+            let isStopped = await front.stop(by: shutdown.deadline(of: .registration))
+            isWhole = isWhole && isStopped
+        }
+        if let database = start.database {
+            let isClosed = await happens(by: shutdown.deadline(of: .database)) {
+                await database.close()
+            }
+            isWhole = isWhole && isClosed
+        }
+        return isWhole
+    }
+}
+
+extension HealthSource {
+    /// Asks the monitor, at any time of the instance's life.
+    fileprivate init(
+        _ configuration: ServerConfiguration,
+        _ monitor: HealthMonitor,
+        _ signals: InstanceSignals
+    ) {
+        let roles = configuration.roles
+        let listens = configuration.listen == .on
+        self.init(
             readiness: { monitor.readiness },
             report: {
                 monitor.report(
                     version: Version.current,
                     libcurl: HealthDocument.Library(CurlLoop.libraryVersion),
                     roles: roles,
-                    signals: relay.map { $0.isConnected ? .heard : .away } ?? .off
+                    signals: !listens ? .off : signals.isHeard ? .heard : .away
                 )
             }
         )
-        let host = configuration.host
-        let port = configuration.port
-        let announce: @Sendable (Int) async -> Void = { port in
-            Announcement(host: host, port: port).print()
-        }
-        // Stopped from the last to the first: requests, transfers, webhooks, then the lease and the
-        // connections that they stand on.
-        var services: [any Service] = [PoolService(pool: pool)]
-        if let relay { services.append(RelayService(relay: relay)) }
-        services.append(TaskCounter(store: store, logger: logger))
-        if roles.contains(.api), let container {
-            let watch = NewsWatch(store: store, logger: logger)
-            signals.add { if $0.contains(.events) { watch.signal() } }
-            let api = TransferAPI(
-                store: store,
-                container: container,
-                secrets: secrets,
-                uploadBytesMax: configuration.fileBytesMax,
-                baseURL: configuration.publicURL,
-                egress: configuration.egress,
-                health: health,
-                watch: watch,
-                wake: { signals.tell(Set(Signal.allCases)) },
-                sendTest: { await instance.sender.sendTest(of: $0, to: $1) },
-                openAPIDocument: Array(
-                    try Data(contentsOf: URL(fileURLWithPath: database.location.openAPIDocument))
-                ),
-                logger: logger
-            )
-            services += instance.services
-            services += [
-                monitor, api.application(host: host, port: port, onServerRunning: announce),
-            ]
-        } else {
-            let probes = ProbeAPI(health: health, logger: logger)
-            // Here they answer to the end, so that it can be watched how the instance stops.
-            services += [
-                probes.application(host: host, port: port, onServerRunning: announce), monitor,
-            ]
-            services += instance.services
-        }
-        services.append(DrainService(monitor: monitor))
-        var group = ServiceGroupConfiguration(
-            // By default each is named in the log by all that is in it, settings and all.
-            services: services.map {
-                ServiceGroupConfiguration.ServiceConfiguration(
-                    service: $0,
-                    serviceName: "\(type(of: $0))"
-                )
-            },
-            gracefulShutdownSignals: [.sigterm, .sigint],
-            logger: logger
-        )
-        group.maximumGracefulShutdownDuration = ServerConfiguration.shutdownGrace
-        group.maximumCancellationDuration = .seconds(5)
-        try await ServiceGroup(configuration: group).run()
-    }
-
-    /// Tells the others what the parts of this instance tell each other, and the other way round.
-    private func relay(
-        _ configuration: ServerConfiguration,
-        _ database: Database,
-        _ signals: InstanceSignals,
-        _ logger: Logger
-    ) -> SignalRelay {
-        let connection = database.signalConfiguration(configuration.listenDatabaseURL)
-        let relay = SignalRelay(
-            logger: logger,
-            connect: { () async throws(PostgresError) in
-                try await Connection.open(connection, on: database.loop)
-            },
-            onSignals: { signals.hear($0) }
-        )
-        signals.add(relay)
-        return relay
-    }
-
-    /// Makes a key at the first start of a private cluster, where nobody could have made one.
-    private func writeFirstKey(_ location: DatabaseLocation, _ store: TransferStore) async throws {
-        guard location.url == nil,
-            !FileManager.default.fileExists(atPath: location.apiKeyFile)
-        else { return }
-        let key = APIKey.generate()
-        _ = try await store.createAPIKey(
-            id: key.id,
-            tenantName: Keys.tenantDefault,
-            secretSHA256: key.secretSHA256,
-            name: "first start"
-        )
-        // Where another process starts too, its key may be the one that is kept.
-        try SecretFile(path: location.apiKeyFile).create("\(key.serialized)\n")
-    }
-}
-
-/// Says at the first moment of a shutdown that the instance takes nothing more.
-private struct DrainService: Service {
-    let monitor: HealthMonitor
-
-    func run() async throws {
-        // Ends by cancellation too, which is no less a shutdown.
-        try? await gracefulShutdown()
-        monitor.drain()
     }
 }
 

@@ -1,7 +1,9 @@
 import Foundation
 import Glibc
 import Logging
+import Postgres
 import TransferEngine
+import TransferHTTP
 import TransferModel
 import TransferStore
 
@@ -11,6 +13,8 @@ struct ServerConfiguration: Sendable {
     static let portDefault = 8080
     static let resultsRetentionDefaultInDays = 7
     static let resultsRetentionRangeInDays = 1...3650
+    static let sessionsRetentionDefaultInDays = 30
+    static let sessionsRetentionRangeInDays = 1...3650
     /// How long a stopping service waits for what is on its way.
     static let shutdownGrace: Duration = .seconds(15)
 
@@ -27,6 +31,10 @@ struct ServerConfiguration: Sendable {
     let port: Int
     /// The service's address as clients know it, without a slash at its end.
     let publicURL: String?
+    /// Connections of clients.
+    let connectionsMax: Int
+    /// Of those, connections of one address.
+    let connectionsPerAddress: Int
     let concurrency: Int
     let connectionsPerHost: Int
     let discretionaryHours: WeeklyHours
@@ -37,6 +45,8 @@ struct ServerConfiguration: Sendable {
     let attemptsRetention: Duration
     /// How long ended tasks are kept whose session does not say.
     let resultsRetention: Duration
+    /// How long ended sessions and deleted subscriptions are kept at least.
+    let sessionsRetention: Duration
     /// Waiting tasks beyond which none is taken.
     let queueMax: Int64
     let egress: EgressPolicy
@@ -62,6 +72,14 @@ struct ServerConfiguration: Sendable {
             service.listenDatabaseURL,
             "TRANSFERD_LISTEN_DATABASE_URL"
         )
+        if let listenDatabaseURL,
+            !ConnectionConfiguration(url: listenDatabaseURL).isReadable
+        {
+            reader.refuse(
+                "TRANSFERD_LISTEN_DATABASE_URL: is neither a postgres:// URL nor keywords as libpq "
+                    + "has them"
+            )
+        }
         if self.database.pooler == .transaction, listen == .on, listenDatabaseURL == nil {
             reader.refuse(
                 "TRANSFERD_LISTEN: a pooler that shares connections hears nothing, so that it takes "
@@ -84,6 +102,18 @@ struct ServerConfiguration: Sendable {
             default: Self.portDefault
         )
         publicURL = reader.baseURL(service.publicURL, "TRANSFERD_PUBLIC_URL")
+        connectionsMax = reader.number(
+            service.connectionsMax,
+            "TRANSFERD_CONNECTIONS_MAX",
+            in: ConnectionBounds.maxRange,
+            default: ConnectionBounds.maxDefault
+        )
+        connectionsPerAddress = reader.number(
+            service.connectionsPerAddress,
+            "TRANSFERD_CONNECTIONS_PER_ADDRESS",
+            in: 1...ConnectionBounds.maxRange.upperBound,
+            default: ConnectionBounds(max: connectionsMax).perAddressMax
+        )
         concurrency = reader.number(
             service.concurrency,
             "TRANSFERD_CONCURRENCY",
@@ -127,6 +157,13 @@ struct ServerConfiguration: Sendable {
             default: Self.resultsRetentionDefaultInDays
         )
         resultsRetention = .seconds(resultDays * 24 * 3600)
+        let sessionDays = reader.number(
+            service.sessionsRetention,
+            "TRANSFERD_SESSIONS_RETENTION",
+            in: Self.sessionsRetentionRangeInDays,
+            default: Self.sessionsRetentionDefaultInDays
+        )
+        sessionsRetention = .seconds(sessionDays * 24 * 3600)
         queueMax = reader.number(
             service.queueMax,
             "TRANSFERD_QUEUE_MAX",
@@ -170,6 +207,12 @@ struct DatabaseLocation: Sendable {
 
     init(_ options: DatabaseOptions, _ reader: inout SettingsReader) {
         url = reader.text(options.databaseURL, "DATABASE_URL")
+        // Not quoted: what is wrong with it may stand beside a password.
+        if let url, !ConnectionConfiguration(url: url).isReadable {
+            reader.refuse(
+                "DATABASE_URL: is neither a postgres:// URL nor keywords as libpq has them"
+            )
+        }
         pooler = reader.word(options.pooler, "TRANSFERD_POOLER", default: .none)
         if pooler != .none, url == nil {
             reader.refuse("TRANSFERD_POOLER: the private cluster has none; it takes a DATABASE_URL")

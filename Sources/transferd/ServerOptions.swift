@@ -85,6 +85,22 @@ struct ServiceOptions: ParsableArguments {
     )
     var publicURL: String?
 
+    @Option(
+        help: """
+            Connections of clients at once, 64 to 65,536; 4,096. Those that are idle longest are \
+            closed for new ones. [TRANSFERD_CONNECTIONS_MAX]
+            """
+    )
+    var connectionsMax: Int?
+
+    @Option(
+        help: """
+            Of these, connections of one address; three quarters. The loopback address counts like \
+            any other; behind one proxy, give it all of them. [TRANSFERD_CONNECTIONS_PER_ADDRESS]
+            """
+    )
+    var connectionsPerAddress: Int?
+
     @Option(help: "Transfers at once, 1 to 10,000; 256. [TRANSFERD_CONCURRENCY]")
     var concurrency: Int?
 
@@ -131,6 +147,15 @@ struct ServiceOptions: ParsableArguments {
             """
     )
     var resultsRetention: Int?
+
+    @Option(
+        help: """
+            How many days ended sessions and deleted subscriptions are kept at least, 1 to 3,650; \
+            30. A session stays for as long as a task or event of it does. \
+            [TRANSFERD_SESSIONS_RETENTION]
+            """
+    )
+    var sessionsRetention: Int?
 
     @Option(
         help: """

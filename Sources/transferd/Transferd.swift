@@ -12,7 +12,9 @@ struct Transferd: AsyncParsableCommand {
             variable, named in brackets.
             """,
         version: Version.current,
-        subcommands: [Serve.self, Migrate.self, Keys.self, Tenants.self, Hosts.self, Doctor.self],
+        subcommands: [
+            Serve.self, Migrate.self, Keys.self, Tenants.self, Hosts.self, Doctor.self, Verify.self,
+        ],
         defaultSubcommand: Serve.self
     )
 }

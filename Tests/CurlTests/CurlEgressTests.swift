@@ -25,6 +25,26 @@ struct CurlEgressTests {
         #expect(exchange.origin.log.now.requests(at: "/secret").isEmpty)
     }
 
+    @Test func opensNoConnectionOnceItMayNotBegin() async throws {
+        let exchange = try Exchange()
+        let (_, code) = await exchange.run(.response()) { $0.mayBegin = { false } }
+        #expect(code == .cancelled)
+        #expect(exchange.origin.log.now.connectionsAccepted == 0)
+    }
+
+    @Test func sendsNothingOnAKeptConnectionOnceItMayNotBegin() async throws {
+        let exchange = try Exchange()
+        exchange.origin.when("/", .response(body: .text("first")))
+        exchange.origin.when("/late", .response(body: .text("late")))
+        _ = try await exchange.loop.fetch(exchange.request("/"), bodyMax: 10)
+        var request = exchange.request("/late")
+        request.mayBegin = { false }
+        let sink = RecordingSink()
+        exchange.loop.start(request, sink: sink)
+        #expect(await sink.result?.code == .cancelled)
+        #expect(exchange.origin.log.now.requests(at: "/late").isEmpty)
+    }
+
     @Test func isAskedForAddressAndPortThatAreUsed() async throws {
         let exchange = try Exchange()
         let asked = Mutex<Set<SocketAddress>>([])

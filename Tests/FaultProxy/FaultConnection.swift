@@ -174,6 +174,7 @@ final class FaultConnection {
     private func read(_ side: Side, into lane: Lane) {
         let room = lane.queue.room
         guard room > 0, let bytes = receive(side, room: room) else { return }
+        if lane.isDown, !bytes.isEmpty, board.mustCutAnswer() { return abort() }
         lane.queue.add(bytes, at: .now)
     }
 

@@ -2,7 +2,7 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// A TCP proxy on 127.0.0.1 in front of a port there, which does to connections what bad networks
+/// A TCP proxy on 127.0.0.1 in front of a port there or a socket, which does to connections what bad networks
 /// do.
 ///
 /// All connections share one thread. It needs nothing but the event loop, so that tests and
@@ -10,6 +10,14 @@ import Synchronization
 package final class FaultProxy: Sendable {
     /// Decides about a connection by its number, counted from 1; called on the proxy's thread.
     package typealias Plan = @Sendable (_ connection: Int) -> Faults
+
+    /// What stands behind the proxy.
+    package enum Origin: Sendable {
+        /// A port on 127.0.0.1.
+        case port(UInt16)
+        /// A socket in the file system.
+        case socket(String)
+    }
 
     /// What was passed on so far.
     package struct Counts: Sendable {
@@ -37,10 +45,10 @@ package final class FaultProxy: Sendable {
     /// Listens and starts its thread.
     ///
     /// - Parameters:
-    ///   - originPort: the port on 127.0.0.1 that gets every connection.
+    ///   - origin: what gets every connection.
     ///   - plan: what happens to each.
     /// - Throws: ``ListenError`` or `EventLoopError` when the process has no descriptor or thread.
-    package init(to originPort: UInt16, _ plan: @escaping Plan) throws {
+    package init(to origin: Origin, _ plan: @escaping Plan = { _ in Faults() }) throws {
         let listener = try Loopback.listen()
         port = listener.port
         do {
@@ -52,10 +60,15 @@ package final class FaultProxy: Sendable {
         board = FaultProxyBoard(
             loop: loop,
             listener: listener.descriptor,
-            originPort: originPort,
+            origin: origin,
             plan: plan
         )
         loop.execute { [board] in board.start() }
+    }
+
+    /// In front of a port on 127.0.0.1.
+    package convenience init(to originPort: UInt16, _ plan: @escaping Plan) throws {
+        try self.init(to: .port(originPort), plan)
     }
 
     /// The same faults for every connection.
@@ -68,6 +81,20 @@ package final class FaultProxy: Sendable {
     /// What was passed on so far.
     package var counts: Counts { board.counts.withLock { $0 } }
 
+    /// Loses the next `count` answers: each time the origin says something, its connection is reset
+    /// instead of passing that on.
+    ///
+    /// What the client had asked for has then been done.
+    package func cutAnswers(_ count: Int = 1) {
+        board.answersToCut.withLock { $0 += count }
+    }
+
+    /// How many answers are still to be lost.
+    package var answersToCut: Int { board.answersToCut.withLock(\.self) }
+
+    /// Ends all connections there are with a reset; further ones are accepted.
+    package func breakConnections() { loop.execute { [board] in board.breakConnections() } }
+
     /// Ends all connections and stops listening; a second call does nothing.
     package func stop() {
         loop.execute { [board] in board.stop() }
@@ -77,21 +104,27 @@ package final class FaultProxy: Sendable {
 
 /// The listener and its connections.
 ///
-/// `@unchecked Sendable` holds because everything but `counts` is touched only in closures that
+/// `@unchecked Sendable` holds because everything but what a `Mutex` guards is touched only in closures that
 /// the loop executes.
 final class FaultProxyBoard: @unchecked Sendable {
     let loop: EventLoop
     let counts = Mutex(FaultProxy.Counts())
+    let answersToCut = Mutex(0)
     private let listener: Int32
-    private let originPort: UInt16
+    private let origin: FaultProxy.Origin
     private let plan: FaultProxy.Plan
     private var connections: [Int: FaultConnection] = [:]
     private var isStopped = false
 
-    init(loop: EventLoop, listener: Int32, originPort: UInt16, plan: @escaping FaultProxy.Plan) {
+    init(
+        loop: EventLoop,
+        listener: Int32,
+        origin: FaultProxy.Origin,
+        plan: @escaping FaultProxy.Plan
+    ) {
         self.loop = loop
         self.listener = listener
-        self.originPort = originPort
+        self.origin = origin
         self.plan = plan
     }
 
@@ -108,6 +141,10 @@ final class FaultProxyBoard: @unchecked Sendable {
         isStopped = true
         loop.deregister(listener)
         close(listener)
+        breakConnections()
+    }
+
+    func breakConnections() {
         for connection in connections.values { connection.abort() }
     }
 
@@ -116,9 +153,25 @@ final class FaultProxyBoard: @unchecked Sendable {
         counts.withLock { $0.connectionsOpen -= 1 }
     }
 
+    /// Whether what the origin has just said is to be lost.
+    func mustCutAnswer() -> Bool {
+        answersToCut.withLock { count in
+            guard count > 0 else { return false }
+            count -= 1
+            return true
+        }
+    }
+
     func count(_ bytes: Int, isDown: Bool) {
         counts.withLock { counts in
             if isDown { counts.bytesDown += bytes } else { counts.bytesUp += bytes }
+        }
+    }
+
+    private func connect() -> Int32 {
+        switch origin {
+        case .port(let port): Loopback.connect(port)
+        case .socket(let path): Loopback.connect(toSocket: path)
         }
     }
 
@@ -128,7 +181,7 @@ final class FaultProxyBoard: @unchecked Sendable {
                 counts.connections += 1
                 return counts.connections
             }
-            let origin = Loopback.connect(originPort)
+            let origin = connect()
             guard origin >= 0 else {
                 Loopback.reset(client)
                 continue

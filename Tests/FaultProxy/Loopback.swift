@@ -58,6 +58,29 @@ enum Loopback {
         return descriptor
     }
 
+    /// A socket that connects to the one at `path`, or -1.
+    static func connect(toSocket path: String) -> Int32 {
+        let descriptor = socket(AF_UNIX, type, 0)
+        guard descriptor >= 0 else { return -1 }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let isShort = withUnsafeMutableBytes(of: &address.sun_path) { field in
+            guard path.utf8.count < field.count else { return false }
+            field.copyBytes(from: path.utf8)
+            return true
+        }
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                Glibc.connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard isShort, code == 0 else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
+    }
+
     /// Closes with RST instead of FIN.
     static func reset(_ descriptor: Int32) {
         var linger = linger(l_onoff: 1, l_linger: 0)

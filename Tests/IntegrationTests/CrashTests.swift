@@ -81,6 +81,7 @@ import TransferWire
         #expect(try directory.holdsOnlyResults(names))
         #expect(await second.terminate() == 0)
         #expect(!directory.isAlive(database))
+        #expect(try await directory.verify().status == 0)
         // Each event reached the subscriber, for the first time in order. What was sent shortly before
         // the kill may come again, with the same bytes under the same identifier.
         let messages = receiver.received()
@@ -138,6 +139,76 @@ import TransferWire
         #expect(events.count { $0.type == "task.resumed_at_offset" } == ids.count)
         #expect(try directory.holdsOnlyResults(ids))
         #expect(await second.terminate() == 0)
+        #expect(try await directory.verify().status == 0)
+    }
+
+    /// What a predecessor in the same directory left is gone on with at once: the lock that the kernel
+    /// took from it says that it is dead.
+    @Test func aRestartedServiceDoesNotWaitForItsOwnLease() async throws {
+        let directory = try DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let gate = OriginGate()
+        let body = OriginBody.random(seed: 1, size: 100_000)
+        origin.when("/file", .gated(body, after: 50_000, gate))
+        let first = try await ServiceProcess(in: directory)
+        var client = try APIClient(first, key: directory.apiKey())
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let id = try await client.submit([origin.url("/file")], to: "s")[0]
+        await origin.log.arrived(1, at: "/file")
+        #expect(await first.killNow() == 128 + SIGKILL)
+        gate.open()
+        let second = try await ServiceProcess(in: directory)
+        client = try APIClient(second, key: directory.apiKey())
+        var workers: Set<Int> = []
+        try await eventually("the task has ended", within: .seconds(60)) {
+            let health = try await client.get("/health", as: HealthDocument.self)
+            if let count = health.workers { workers.insert(count) }
+            return try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state
+                == "completed"
+        }
+        // Of the one that died there was never anything to see.
+        #expect(workers == [1])
+        let attempts = try await client.get("/v1/tasks/\(id)/attempts", as: AttemptList.self)
+        #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
+        #expect(await second.terminate() == 0)
+    }
+
+    /// A claim that the database forgets is made again; a request that must not be sent twice has to
+    /// wait until it is not forgotten any more.
+    @Test func aPostIsSentOnceThoughTheDatabaseCrashesRightAfterItsClaim() async throws {
+        let directory = try DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let service = try await ServiceProcess(in: directory)
+        let client = try APIClient(service, key: directory.apiKey())
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        for round in 0..<3 {
+            let gate = OriginGate()
+            let path = "/\(round)"
+            origin.when(path, OriginScript([.wait(gate), .head(200, [("Content-Length", "0")])]))
+            try await eventually("the service is ready", within: .seconds(60)) {
+                await client.status("GET", "/readyz") == 200
+            }
+            let task = #"{"url":"\#(origin.url(path))","method":"POST"}"#
+            let id = try await client.submit(tasks: [task], to: "s")[0]
+            await origin.log.arrived(1, at: path)
+            let server = try #require(directory.databaseServer)
+            // An immediate shutdown (PostgreSQL manual, pg_ctl).
+            kill(server, SIGQUIT)
+            try await eventually("the server has stopped") { !directory.isAlive(server) }
+            try await eventually("the task runs, or again", within: .seconds(60)) {
+                let answer = try? await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
+                return answer?.state == "running"
+            }
+            gate.open()
+            try await eventually("the task has ended", within: .seconds(60)) {
+                try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state
+                    == "completed"
+            }
+            #expect(origin.log.now.requests(at: path).count == 1)
+        }
+        #expect(await service.terminate() == 0)
     }
 
     @Test func onlyGapsAreFetchedAfterAKillOfSeveralConnections() async throws {
@@ -178,6 +249,7 @@ import TransferWire
         #expect(try #require(attempts.items.last?.resumedAtOffset) >= told)
         #expect(try directory.holdsOnlyResults([id]))
         #expect(await second.terminate() == 0)
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func aServiceThatIsAskedToStopHandsItsWorkToTheNextStart() async throws {
@@ -210,6 +282,7 @@ import TransferWire
         _ = try await client.submit([origin.url("/file")], to: "s")
         try await finished(receiver, generations: 2)
         #expect(await second.terminate() == 0)
+        #expect(try await directory.verify().status == 0)
     }
 
     @Test func aKilledDatabaseIsSaidAndSurvived() async throws {
@@ -256,5 +329,6 @@ import TransferWire
         }
         #expect(try directory.holdsOnlyResults(ids))
         #expect(await service.terminate() == 0)
+        #expect(try await directory.verify().status == 0)
     }
 }

@@ -45,7 +45,9 @@ import TransferWire
         }
         health = try await probe.get("/health", as: HealthDocument.self)
         #expect(health.roles == ["worker"])
-        #expect(health.workers == 1)
+        try await eventually("it has given a sign of life") {
+            try await probe.get("/health", as: HealthDocument.self).workers == 1
+        }
         try await completed(id, client)
         // Neither of the two delivers.
         #expect(receiver.received().count == 1)

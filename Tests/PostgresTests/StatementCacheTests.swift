@@ -11,7 +11,7 @@ import TransferTestSupport
         var cache = StatementCache(countMax: 2)
         #expect(cache.use(key("a"), inSegment: 1) == .prepare("s1"))
         #expect(cache.use(key("a"), inSegment: 1) == .named("s1"))
-        cache.prepared(key("a"))
+        cache.prepared(key("a"), as: "s1")
         #expect(cache.use(key("a"), inSegment: 2) == .named("s1"))
     }
 
@@ -30,8 +30,27 @@ import TransferTestSupport
     @Test func forgottenStatementGetsAnotherName() {
         var cache = StatementCache(countMax: 1)
         _ = cache.use(key("a"), inSegment: 1)
-        cache.forget(key("a"))
+        cache.forget(key("a"), as: "s1")
         #expect(cache.use(key("a"), inSegment: 2) == .prepare("s2"))
+    }
+
+    @Test func aStaleStatementTakesAllOthersWithIt() {
+        var cache = StatementCache(countMax: 2)
+        for name in ["a", "b"] { _ = cache.use(key(name), inSegment: 1) }
+        cache.prepared(key("a"), as: "s1")
+        cache.prepared(key("b"), as: "s2")
+        cache.forgetAll(ifUsing: "s1", for: key("a"))
+        var isLeft = [cache.takeLeftovers(), cache.takeLeftovers()]
+        #expect(isLeft == [true, false])
+        #expect(cache.use(key("a"), inSegment: 2) == .prepare("s3"))
+        #expect(cache.use(key("b"), inSegment: 2) == .prepare("s4"))
+        // What was under way then says nothing of the new ones.
+        cache.forgetAll(ifUsing: "s2", for: key("b"))
+        cache.prepared(key("b"), as: "s2")
+        cache.forget(key("b"), as: "s2")
+        isLeft = [cache.takeLeftovers()]
+        #expect(isLeft == [false])
+        #expect(cache.use(key("b"), inSegment: 3) == .unnamed)
     }
 
     @Test func statementsBeyondTheBoundStayUnnamed() {
@@ -99,31 +118,96 @@ import TransferTestSupport
         }
     }
 
-    @Test func stalePlanIsForgotten() async throws {
+    /// A second connection that alters what the first has prepared statements for.
+    private func altered(
+        _ query: Query,
+        _ alteration: String
+    ) async throws -> (connection: Connection, other: Connection) {
         let connection = try await TestDatabase.current.connection()
         let other = try await TestDatabase.current.connection()
         try await connection.executeScript(
-            "CREATE TABLE item (id int4); INSERT INTO item VALUES (1)"
+            """
+            CREATE TABLE item (id int4);
+            INSERT INTO item VALUES (1);
+            CREATE TABLE note (id int4)
+            """
         )
-        let query: Query = "SELECT id FROM item"
-        #expect(try await connection.execute(query)[0].decode("id", as: Int32.self) == 1)
-        try await other.executeScript("ALTER TABLE item ALTER id TYPE int8")
-        let failure = await #expect(throws: PostgresError.self) {
-            try await connection.execute(query)
-        }
-        #expect(failure?.sqlState == "0A000")
-        #expect(try await connection.execute(query)[0].decode("id", as: Int64.self) == 1)
+        #expect(try await connection.execute(query).count == 1)
+        try await other.executeScript(alteration)
+        return (connection, other)
     }
 
-    @Test func deallocatedStatementIsForgotten() async throws {
+    private static let items: Query = "SELECT id FROM item"
+    private static let widens = "ALTER TABLE item ALTER id TYPE int8"
+
+    @Test func stalePlanIsNoFailure() async throws {
+        let (connection, _) = try await altered(Self.items, Self.widens)
+        let rows = try await connection.execute(Self.items)
+        #expect(try rows[0].decode("id", as: Int64.self) == 1)
+    }
+
+    @Test func transactionWithAStalePlanHappensOnce() async throws {
+        let (connection, other) = try await altered(Self.items, "SELECT 1")
+        let noted: Query = "INSERT INTO note VALUES (\(Int32(1))) RETURNING id"
+        let listed: Query = "SELECT id FROM note"
+        _ = try await connection.execute([noted, Self.items, listed])
+        try await other.executeScript(
+            "\(Self.widens); ALTER TABLE note ALTER id TYPE int8; TRUNCATE note"
+        )
+        // Three statements of it are stale: what made one so is told only by its failure.
+        let results = try await connection.execute([noted, Self.items, listed])
+        #expect(results.map(\.count) == [1, 1, 1])
+        #expect(try await other.execute(listed).count == 1)
+    }
+
+    @Test func stalePlansInAPipelineAreNoFailures() async throws {
+        let (connection, other) = try await altered(Self.items, Self.widens)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<50 {
+                group.addTask {
+                    try await connection.execute([
+                        "INSERT INTO note VALUES (\(Int32(1)))", Self.items,
+                    ])[1].count
+                }
+            }
+            for try await count in group { #expect(count == 1) }
+        }
+        #expect(try await other.execute("SELECT id FROM note").count == 50)
+        // The old statements are not left on the server.
+        let held = try await connection.execute(
+            "SELECT count(*) AS held FROM pg_prepared_statements"
+        )
+        #expect(try held[0].decode("held", as: Int.self) <= 4)
+    }
+
+    @Test func statementThatIsNotSupportedFailsAfterOneRepetition() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await connection.executeScript(
+            """
+            CREATE SEQUENCE tries;
+            CREATE FUNCTION refuse() RETURNS int LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM nextval('tries');
+                RAISE feature_not_supported;
+            END $$
+            """
+        )
+        for _ in 0..<2 {
+            let failure = await #expect(throws: PostgresError.self) {
+                try await connection.execute("SELECT refuse()")
+            }
+            #expect(failure?.sqlState == "0A000")
+        }
+        // What was prepared only now cannot be stale, and is not repeated.
+        let tries = try await connection.execute("SELECT last_value FROM tries")
+        #expect(try tries[0].decode("last_value", as: Int64.self) == 3)
+    }
+
+    @Test func deallocatedStatementIsNoFailure() async throws {
         let connection = try await TestDatabase.current.connection()
         let query: Query = "SELECT \(1) AS one"
         _ = try await connection.execute(query)
         try await connection.executeScript("DEALLOCATE ALL")
-        let failure = await #expect(throws: PostgresError.self) {
-            try await connection.execute(query)
-        }
-        #expect(failure?.sqlState == "26000")
         #expect(try await connection.execute(query).count == 1)
     }
 }

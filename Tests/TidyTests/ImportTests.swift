@@ -6,7 +6,7 @@ import Testing
         "EventLoop": ["CLinux"],
         "Curl": ["CCurl", "EventLoop"],
         "Postgres": ["CLibPQ", "EventLoop"],
-        "EmbeddedPostgres": ["Logging"],
+        "EmbeddedPostgres": ["CLinux", "Logging"],
         "TransferModel": ["Crypto"],
         "TransferStore": ["TransferModel", "Postgres", "Crypto", "Logging"],
         "TransferContainer": ["TransferModel", "CLinux", "Crypto"],

@@ -1,4 +1,5 @@
 import Curl
+import EventLoop
 import Foundation
 import Synchronization
 import Testing
@@ -67,44 +68,42 @@ import TransferTestSupport
         let configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         let parsed = try CurlURL(url)
         let verifier = try Verifier()
+        let disk = try BlockingPool<TenantID>(name: "disk-test", threadsMax: 1)
         return try await withCheckedThrowingContinuation { continuation in
-            do throws(TransferFailure) {
-                if kind == .download {
-                    Download(
-                        claim,
-                        url: parsed,
-                        loop: loop,
-                        container: container,
-                        configuration: configuration,
-                        active: ActiveAttempts(connectionsMax: 1) {
-                            ConnectionSlots.Place(flow: $0.flow)
-                        },
-                        verifier: verifier,
-                        onReached: {},
-                        onCheckpoint: {}
-                    ) { ending in
-                        if case .finished = ending.end {
-                            return continuation.resume(returning: true)
-                        }
-                        continuation.resume(returning: false)
-                    }.begin()
-                } else {
-                    try Exchange(
-                        claim,
-                        url: parsed,
-                        loop: loop,
-                        container: container,
-                        configuration: configuration,
-                        onReached: {}
-                    ) { ending in
-                        if case .finished = ending.end {
-                            return continuation.resume(returning: true)
-                        }
-                        continuation.resume(returning: false)
-                    }.begin()
-                }
-            } catch {
-                continuation.resume(throwing: error)
+            let onEnd = { @Sendable (isFinished: Bool) in
+                continuation.resume(returning: isFinished)
+            }
+            if kind == .download {
+                Download(
+                    claim,
+                    url: parsed,
+                    loop: loop,
+                    container: container,
+                    disk: disk,
+                    configuration: configuration,
+                    active: ActiveAttempts(connectionsMax: 1) {
+                        ConnectionSlots.Place(flow: $0.flow)
+                    },
+                    verifier: verifier,
+                    onReached: {},
+                    onCheckpoint: {}
+                ) { ending in
+                    if case .finished = ending.end { return onEnd(true) }
+                    onEnd(false)
+                }.begin()
+            } else {
+                Exchange(
+                    claim,
+                    url: parsed,
+                    loop: loop,
+                    container: container,
+                    disk: disk,
+                    configuration: configuration,
+                    onReached: {}
+                ) { ending in
+                    if case .finished = ending.end { return onEnd(true) }
+                    onEnd(false)
+                }.begin()
             }
         }
     }

@@ -22,6 +22,20 @@ import TransferTestSupport
         #expect(origin.log.now.requests(at: "/never").isEmpty)
     }
 
+    @Test func whatMayNotBeginAnyMoreMakesNoRequest() async throws {
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let loop = try CurlLoop(name: "late")
+        defer { loop.stop() }
+        let connections = Connections { false }
+        let request = CurlRequest(url: origin.url("/never"), egress: EgressGuard { _ in true })
+        let result = await withCheckedContinuation { continuation in
+            connections.start(request, on: loop, sink: EndSink(continuation))
+        }
+        #expect(connections.isRefusal(result))
+        #expect(origin.log.now.connectionsAccepted == 0)
+    }
+
     private final class EndSink: CurlSink {
         private let continuation: CheckedContinuation<Result<CurlSummary, CurlError>, Never>
 

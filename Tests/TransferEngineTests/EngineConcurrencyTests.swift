@@ -25,7 +25,7 @@ import TransferTestSupport
                 state: state,
                 after: nil,
                 limit: 1000
-            )
+            )?.tasks
         )
     }
 
@@ -120,7 +120,7 @@ import TransferTestSupport
         // Given back unharmed, so that the attempt does not count.
         #expect(waiting.allSatisfy { $0.attempt == 0 })
         #expect(fixture.files().isEmpty)
-        #expect(try await fixture.store.livingWorkers() == 0)
+        #expect(try await fixture.store.vitals(silentFor: .seconds(60)).workers == 0)
         gate.open()
         try await fixture.withEngine { [ids] _ in
             for id in ids {
@@ -195,6 +195,32 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
+    /// The same of a request that must not be sent twice, of which nobody knows whether it was.
+    @Test func aForgottenRequestIsSentAgainOnlyIfThatDoesNoHarm() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/in", .response(200))
+        var ids: [TaskID] = []
+        for method in ["POST", "PUT"] {
+            ids.append(
+                try await fixture.submit(fixture.origin.url("/in")) {
+                    $0.request = TransferRequest(method: method, upload: .data([1]))
+                }
+            )
+        }
+        let all = ids
+        try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+        } prepare: { identity in
+            let claims = try await fixture.store.claimAny(2, by: identity)
+            #expect(claims.count == 2)
+        } _: { _ in
+            let unrepeatable = try await fixture.ended(all[0])
+            #expect(unrepeatable.failure?.code == .unknownOutcome)
+            try await fixture.expectCompletion([all[1]])
+        }
+        #expect(fixture.origin.log.now.requests.map(\.method) == ["PUT"])
+    }
+
     /// A file of five bytes, whole and durable.
     private static func publication(of claim: TaskClaim) -> Publication {
         Publication(
@@ -241,27 +267,80 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.isEmpty)
     }
 
+    /// Attempts that the origin refused kill nobody.
+    @Test func aDeathAfterFailuresIsOneDeath() async throws {
+        let task = try await afterADeath { claim, _ in
+            .retry(TransferFailure(.httpStatus, "503", httpStatus: 503), after: .zero)
+        }
+        #expect(task.state == .completed)
+        #expect(task.attempt == 6)
+    }
+
+    @Test func progressStartsTheCountOfDeathsAnew() async throws {
+        let task = try await afterADeath { claim, fixture in
+            let progress = AttemptProgress(
+                task: claim.task,
+                fence: claim.fence,
+                bytesReceived: Int64(1000 * claim.number),
+                bytesExpected: Int64(Self.body.count)
+            )
+            _ = try await fixture.store.recordProgress([progress])
+            return claim.number < 5 ? .requeued : nil
+        }
+        #expect(task.state == .completed)
+    }
+
+    /// What becomes of a task whose fifth attempt's worker dies, and whose first four end as `end`
+    /// says.
+    private func afterADeath(
+        _ end: (TaskClaim, EngineFixture) async throws -> Conclusion.Verdict?
+    ) async throws -> TransferTask {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        let id = try await fixture.submit(fixture.origin.url("/file"))
+        for round in 1...5 {
+            let victim = WorkerIdentity(
+                incarnation: try await fixture.store.registerWorker(name: "victim")
+            )
+            let claim = try #require(try await fixture.store.claimAny(1, by: victim).first)
+            #expect(claim.number == round)
+            guard let verdict = try await end(claim, fixture), round < 5 else { break }
+            _ = try await fixture.store.conclude([
+                Conclusion(task: id, fence: claim.fence, verdict: verdict)
+            ])
+            _ = try await fixture.store.promoteDue()
+            try await fixture.store.retireWorker(incarnation: victim.incarnation)
+        }
+        return try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+            $0.lease = .milliseconds(500)
+        } _: { _ in
+            try await fixture.ended(id)
+        }
+    }
+
     @Test func aWorkerThatWasDeclaredDeadGoesOnWithANewLife() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()
         fixture.origin.when("/file", .gated(Self.body, after: 50_000, gate))
         let id = try await fixture.submit(fixture.origin.url("/file"))
+        let incarnation = Mutex<Int32?>(nil)
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
+        } prepare: { identity in
+            incarnation.withLock { $0 = identity.incarnation }
         } _: { _ in
             await fixture.origin.log.sent(50_000, at: "/file")
             // Another instance takes over and gives the task back to the queue.
             let rescuer = WorkerIdentity(
                 incarnation: try await fixture.store.registerWorker(name: "rescuer")
             )
-            var attempts: [TaskClaim] = []
-            while attempts.isEmpty {
-                try Task.checkCancellation()
-                attempts = try await fixture.store.takeOver(
-                    silentFor: .milliseconds(1),
-                    identity: rescuer
-                ).attempts
-            }
+            let victim = try #require(incarnation.withLock { $0 })
+            try await fixture.store.retireWorker(incarnation: victim)
+            let attempts = try await fixture.store.takeOver(
+                silentFor: .seconds(600),
+                identity: rescuer
+            ).attempts
             gate.open()
             _ = try await fixture.store.conclude(
                 attempts.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) }

@@ -88,7 +88,8 @@ import TransferTestSupport
             case 0:
                 told = try await fixture.store.cancelTask(tenant: tenant, id: id)
                 if told?.state == .cancelled { return .cancelled }
-            case 1...4: told = try await fixture.store.suspendTask(tenant: tenant, id: id)
+            case 1...4:
+                told = try await fixture.store.suspendTask(tenant: tenant, id: id).task
             case 5...8: told = try await fixture.store.resumeTask(tenant: tenant, id: id)
             default: told = try await fixture.store.task(tenant: tenant, id: id)
             }

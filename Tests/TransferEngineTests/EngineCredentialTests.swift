@@ -296,7 +296,7 @@ import TransferTestSupport
             engine.wake()
             try await eventually("the worker has heard of it") {
                 engine.active.takeAll().running
-                    .allSatisfy { ($0 as? CredentialWait)?.isAbandoned ?? false }
+                    .allSatisfy { ($0 as? AttemptWait)?.isAbandoned ?? false }
             }
             gate.open()
         }

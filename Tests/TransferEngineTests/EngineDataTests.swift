@@ -277,6 +277,6 @@ import TransferTestSupport
     private static let tables = [
         "session", "session_progress", "task", "held", "delayed", "ready", "attempt", "publication",
         "outcome", "attempt_log", "partial", "resume_data", "abandoned_part", "revocation",
-        "invalidation", "erasure", "event", "delivery",
+        "cancellation", "erasure", "event", "delivery",
     ]
 }

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import Testing
 import TransferEngine
 import TransferModel
@@ -117,23 +116,5 @@ import TransferTestSupport
         #expect(task.state == .completed)
         #expect(try fixture.content("target") == Self.old)
         #expect(try fixture.content("a") == Self.body.bytes)
-    }
-
-    @Test(.enabled("mounting a small file system needs root") { geteuid() == 0 })
-    func aFullFileSystemIsToldAndLeftClean() async throws {
-        let folder = try TestFolder("full")
-        guard mount("tmpfs", folder.path, "tmpfs", 0, "size=256k") == 0 else {
-            try Test.cancel("this system does not let root mount: errno \(errno)")
-        }
-        defer { umount2(folder.path, Int32(MNT_DETACH)) }
-        let fixture = try await EngineFixture(in: folder)
-        let big = OriginBody.random(seed: 1, size: 1_000_000)
-        let full = try await fixture.download(.response(body: big))
-        #expect(full.failure?.code == .storageFull)
-        #expect(full.failure?.isRetryable == true)
-        #expect(fixture.files().isEmpty)
-        // What was written in vain is free again.
-        let fits = OriginBody.random(seed: 2, size: 100_000)
-        #expect(try await fixture.download(.response(body: fits)).state == .completed)
     }
 }

@@ -1,4 +1,5 @@
 import Curl
+import EventLoop
 import Foundation
 import Logging
 import Postgres
@@ -62,10 +63,13 @@ final class EngineFixture: Sendable {
         }
     }
 
-    func putSession(_ configuration: SessionConfiguration = SessionConfiguration()) async throws {
+    func putSession(
+        _ configuration: SessionConfiguration = SessionConfiguration(),
+        named identifier: String = identifier
+    ) async throws {
         _ = try await store.putSession(
             tenant: tenant,
-            identifier: Self.identifier,
+            identifier: identifier,
             configuration: configuration
         )
     }
@@ -74,10 +78,13 @@ final class EngineFixture: Sendable {
     /// act under the engine's identity before that.
     func withEngine<Value: Sendable>(
         secrets: SecretBox? = nil,
+        on store: TransferStore? = nil,
+        disk: BlockingPool<TenantID>? = nil,
         _ change: (inout EngineConfiguration) -> Void = { _ in },
         prepare: (WorkerIdentity) async throws -> Void = { _ in },
         _ body: @Sendable (TransferEngine) async throws -> Value
     ) async throws -> Value {
+        let store = store ?? self.store
         var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         configuration.retryPolicy = RetryPolicy(
             attemptsMax: 3,
@@ -85,7 +92,7 @@ final class EngineFixture: Sendable {
             delayMax: .milliseconds(2)
         )
         change(&configuration)
-        let curl = try CurlLoop(name: "engine-test", connectionsMax: configuration.concurrency)
+        let curl = try CurlLoop(name: "engine-test", connectionsMax: 2 * configuration.concurrency)
         defer { curl.stop() }
         let identity = WorkerIdentity(
             incarnation: try await store.registerWorker(name: "test", leasesShards: true)
@@ -96,6 +103,7 @@ final class EngineFixture: Sendable {
             identity: identity,
             container: Container(directory: directory),
             curl: curl,
+            disk: disk,
             secrets: secrets,
             configuration: configuration,
             logger: Self.logger,
@@ -107,7 +115,7 @@ final class EngineFixture: Sendable {
             configuration: configuration,
             leasesShards: true,
             logger: Self.logger,
-            onDeclaredDead: { engine.dropAttempts() }
+            onLost: { engine.dropAttempts() }
         )
         let group = ServiceGroup(services: [keeper, engine], logger: Self.logger)
         return try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -133,6 +141,7 @@ final class EngineFixture: Sendable {
     func submit(
         _ url: String,
         to session: String = identifier,
+        of tenant: TenantID? = nil,
         _ change: (inout TaskSubmission) -> Void = { _ in }
     ) async throws -> TaskID {
         let parsed = try CurlURL(url)
@@ -144,11 +153,27 @@ final class EngineFixture: Sendable {
         change(&submission)
         let result = try await store.submit(
             [submission],
-            tenant: tenant,
+            tenant: tenant ?? self.tenant,
             sessionIdentifier: session
         )
         guard case .accepted = result else { throw CancellationError() }
         return submission.id
+    }
+
+    /// Makes another tenant with a session of the same name.
+    func anotherTenant(_ name: String = "other") async throws -> TenantID {
+        let tenant = try await store.createAPIKey(
+            id: name,
+            tenantName: name,
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: name
+        )
+        _ = try await store.putSession(
+            tenant: tenant,
+            identifier: Self.identifier,
+            configuration: SessionConfiguration()
+        )
+        return tenant
     }
 
     func task(_ id: TaskID) async throws -> TransferTask {

@@ -245,7 +245,7 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine { engine in
             try await fixture.received(Self.cut, of: id)
-            let task = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+            let task = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id).task
             #expect(task?.state == .suspended)
             // Stopped unharmed, so that the attempt does not count.
             #expect(task?.attempt == 0)

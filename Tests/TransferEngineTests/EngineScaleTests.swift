@@ -59,8 +59,8 @@ import TransferTestSupport
                 after: tasks.last?.id,
                 limit: 500
             )
-            tasks += page ?? []
-            if page?.isEmpty ?? true { return Dictionary(grouping: tasks, by: \.state) }
+            tasks += page?.tasks ?? []
+            if page?.next == nil { return Dictionary(grouping: tasks, by: \.state) }
         }
     }
 

@@ -156,12 +156,15 @@ import TransferTestSupport
         defer { umount2(folder.path, Int32(MNT_DETACH)) }
         let fixture = try await EngineFixture(in: folder)
         SegmentedFile.hold(fixture, until: OriginGate())
-        let task = try await SegmentedFile.run(fixture) { configuration in
-            SegmentedFile.once(&configuration)
-            configuration.retryPolicy.attemptsMax = 1
-        }
+        let task = try await SegmentedFile.run(
+            fixture,
+            nil,
+            SegmentedFile.once,
+            change: { $0.options.timeoutForResource = .seconds(2) }
+        )
         // The origin waits for ever after a front that does fit.
-        #expect(task.failure?.code == .storageFull)
+        #expect(try await fixture.attempts(task.id).first?.failure?.code == .storageFull)
+        #expect(task.state == .failed)
         #expect(fixture.files().isEmpty)
     }
 }

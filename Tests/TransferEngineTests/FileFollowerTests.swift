@@ -19,11 +19,9 @@ import TransferTestSupport
         init() throws {
             folder = try TestFolder("follower")
             let place = Container.Place("part", tenant: TenantID(UUID()))
-            part = try PartFile(
-                place,
-                fence: Fence(rawValue: 1),
-                in: Container(directory: folder.path)
-            )
+            let container = try Container(directory: folder.path)
+            try container.prepareDirectory(of: place)
+            part = try PartFile(place, fence: Fence(rawValue: 1), in: container)
         }
     }
 

@@ -30,7 +30,8 @@ import TransferTestSupport
             container: Container(directory: folder.path),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
-                attempts: .seconds(30 * 24 * 3600)
+                attempts: .seconds(30 * 24 * 3600),
+                sessions: .seconds(30 * 24 * 3600)
             ),
             logger: logger
         )
@@ -112,7 +113,8 @@ import TransferTestSupport
             container: Container(directory: folder.path),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
-                attempts: .seconds(30 * 24 * 3600)
+                attempts: .seconds(30 * 24 * 3600),
+                sessions: .seconds(30 * 24 * 3600)
             ),
             logger: logger
         )

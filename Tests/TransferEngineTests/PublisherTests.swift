@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Logging
+import Postgres
 import Testing
 import TransferContainer
 import TransferModel
@@ -47,5 +48,163 @@ struct PublisherTests {
         var states: [TransferState] = []
         for claim in claims { states.append(try await fixture.task(claim.task).state) }
         #expect(states == [.failed, .failed, .running, .failed, .failed])
+    }
+
+    /// Whether anybody needs the file is asked until the database answers.
+    @Test func aConnectionThatBreaksLeavesNoFileOfNobody() async throws {
+        let fixture = try await EngineFixture()
+        _ = try await fixture.submit(fixture.origin.url("/never"))
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.store.registerWorker(name: "test")
+        )
+        let claim = try #require(try await fixture.store.claimAny(1, by: identity).first)
+        let container = try Container(directory: fixture.directory)
+        let place = Container.Place(
+            partOf: claim.task,
+            destination: nil,
+            fence: claim.fence,
+            tenant: claim.tenant
+        )
+        try container.prepareDirectory(of: place)
+        let part = try PartFile(place, fence: claim.fence, in: container)
+        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: claim.task)
+        // The first that is done to this table is the end of the attempt, the second the question.
+        let connection = try await TestDatabase.current.connection()
+        _ = try await connection.execute("CREATE SEQUENCE turn")
+        _ = try await connection.execute(
+            """
+            CREATE FUNCTION break_off() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF nextval('turn') = 2 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+                RETURN NULL;
+            END $$
+            """
+        )
+        _ = try await connection.execute(
+            """
+            CREATE TRIGGER break_off BEFORE DELETE ON partial
+            FOR EACH STATEMENT EXECUTE FUNCTION break_off()
+            """
+        )
+        let publisher = Publisher(
+            loop: try EventLoop(name: "publisher"),
+            store: fixture.store,
+            container: container,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            onConcluded: { _ in }
+        )
+        publisher.submit(
+            .conclusion(
+                Conclusion(task: claim.task, fence: claim.fence, verdict: .released),
+                part: part
+            )
+        )
+        let running = Task { await publisher.run() }
+        try await eventually("it has ended") { publisher.backlog == 0 }
+        running.cancel()
+        await running.value
+        let turns = try await connection.execute("SELECT last_value FROM turn")
+        #expect(try turns[0].decode("last_value", as: Int64.self) == 3)
+        #expect(fixture.files().isEmpty)
+    }
+
+    /// As long as another connection holds the counters of one session, what ends of others ends, also
+    /// what ends later; and what ends of that one is stored once, as soon as it is free.
+    @Test func aSessionThatOthersHoldHoldsUpNoOther() async throws {
+        let fixture = try await EngineFixture()
+        let sessions = ["held"] + (0..<20).map { "free-\($0)" }
+        for session in sessions { try await fixture.putSession(named: session) }
+        var held: [TaskID] = []
+        var free: [TaskID] = []
+        for number in 0..<200 {
+            let url = fixture.origin.url("/never")
+            free.append(try await fixture.submit(url, to: "free-\(number % 20)"))
+            if number < 10 { held.append(try await fixture.submit(url, to: "held")) }
+        }
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.store.registerWorker(name: "test")
+        )
+        let claims = try await fixture.store.claimAny(210, by: identity)
+        #expect(claims.count == 210)
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute(
+            """
+            SELECT 1 FROM session_progress p JOIN session s ON s.id = p.session_id
+            WHERE s.identifier = 'held' FOR UPDATE OF p
+            """
+        )
+        let log = RecordingLog()
+        let publisher = Publisher(
+            loop: try EventLoop(name: "publisher"),
+            store: fixture.store,
+            container: try Container(directory: fixture.directory),
+            logger: log.logger,
+            onConcluded: { _ in }
+        )
+        let running = Task { await publisher.run() }
+        // All at once, and then those of the one session beside some of others.
+        let (first, second) = (claims.prefix(150), claims.dropFirst(150))
+        for claim in first { publisher.submit(.conclusion(Self.failure(of: claim), part: nil)) }
+        let waiting = first.count { held.contains($0.task) }
+        try await eventually("the others have ended") { publisher.backlog == waiting }
+        for claim in second { publisher.submit(.conclusion(Self.failure(of: claim), part: nil)) }
+        try await eventually("so have those that came later") { publisher.backlog == 10 }
+        for id in free { #expect(try await fixture.task(id).state == .failed) }
+        for id in held { #expect(try await fixture.task(id).state == .running) }
+        #expect(!log.lines.contains { $0.contains("database away") })
+        _ = try await holder.execute("ROLLBACK")
+        try await eventually("everything has ended") { publisher.backlog == 0 }
+        for id in held { #expect(try await fixture.task(id).state == .failed) }
+        running.cancel()
+        await running.value
+        let ends = try await holder.execute(
+            """
+            SELECT count(*) AS count, count(DISTINCT task_id) AS tasks FROM event
+            WHERE kind = 'task.failed'
+            """
+        )
+        #expect(try ends[0].decode("count", as: Int64.self) == 210)
+        #expect(try ends[0].decode("tasks", as: Int64.self) == 210)
+    }
+
+    /// A lock on what belongs to one task, which no look at the counters finds.
+    @Test func aTaskThatOthersHoldHoldsUpNoOther() async throws {
+        let fixture = try await EngineFixture()
+        var ids: [TaskID] = []
+        for _ in 0..<8 { ids.append(try await fixture.submit(fixture.origin.url("/never"))) }
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.store.registerWorker(name: "test")
+        )
+        let claims = try await fixture.store.claimAny(8, by: identity)
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute(
+            "SELECT 1 FROM attempt WHERE task_id = \(claims[5].task.uuid) FOR UPDATE"
+        )
+        let publisher = Publisher(
+            loop: try EventLoop(name: "publisher"),
+            store: fixture.store,
+            container: try Container(directory: fixture.directory),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            onConcluded: { _ in }
+        )
+        let running = Task { await publisher.run() }
+        for claim in claims { publisher.submit(.conclusion(Self.failure(of: claim), part: nil)) }
+        try await eventually("the others have ended") { publisher.backlog == 1 }
+        #expect(try await fixture.task(claims[5].task).state == .running)
+        _ = try await holder.execute("ROLLBACK")
+        try await eventually("everything has ended") { publisher.backlog == 0 }
+        for id in ids { #expect(try await fixture.task(id).state == .failed) }
+        running.cancel()
+        await running.value
+    }
+
+    private static func failure(of claim: TaskClaim) -> Conclusion {
+        Conclusion(
+            task: claim.task,
+            fence: claim.fence,
+            verdict: .failed(TransferFailure(.poison, "The worker died."))
+        )
     }
 }

@@ -60,7 +60,11 @@ extension ScheduleFixture {
         return claims
     }
 
-    static func claim(_ fence: Int64, of details: WaitingFlow) -> TaskClaim {
+    static func claim(
+        _ fence: Int64,
+        of details: WaitingFlow,
+        request: TransferRequest = TransferRequest()
+    ) -> TaskClaim {
         TaskClaim(
             task: TaskID(UUID()),
             fence: Fence(rawValue: fence),
@@ -70,6 +74,7 @@ extension ScheduleFixture {
             priority: details.position.priority,
             number: 1,
             url: "http://a.test/",
+            request: request,
             headers: [],
             destination: nil,
             timeoutForRequest: .seconds(1),

@@ -26,7 +26,8 @@ import TransferTestSupport
             container: Container(directory: fixture.directory),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
-                attempts: .seconds(30 * 24 * 3600)
+                attempts: .seconds(30 * 24 * 3600),
+                sessions: .seconds(30 * 24 * 3600)
             ),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
@@ -261,7 +262,8 @@ import TransferTestSupport
             container: Container(directory: fixture.directory),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
-                attempts: .seconds(30 * 24 * 3600)
+                attempts: .seconds(30 * 24 * 3600),
+                sessions: .seconds(30 * 24 * 3600)
             ),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )

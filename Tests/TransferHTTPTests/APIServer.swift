@@ -44,7 +44,9 @@ struct APIServer: Sendable {
     static func run(
         readers: EventReaderBounds = EventReaderBounds(),
         settings: StoreSettings = StoreSettings(),
-        bodyBytesMax: Int = 256 * 1024 * 1024,
+        bodyBytesMax: Int = TransferAPI.bodyBytesMaxDefault,
+        connections: ConnectionBounds = ConnectionBounds(),
+        store otherStore: TransferStore? = nil,
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -54,10 +56,12 @@ struct APIServer: Sendable {
         }
         try await Migrator(folder: "\(root)/migrations", logger: logger).migrate(connection)
         // Longer than in service: what is tested is not how busy this machine is.
-        let store = TransferStore(
-            pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
-            settings: settings
-        )
+        let store =
+            otherStore
+            ?? TransferStore(
+                pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
+                settings: settings
+            )
         let folder = try TestFolder("http")
         defer { withExtendedLifetime(folder) {} }
         let wakes = WakeCounter()
@@ -72,6 +76,7 @@ struct APIServer: Sendable {
             health: .fixture(),
             watch: NewsWatch(store: store, logger: logger),
             readers: readers,
+            connections: ConnectionRegistry(bounds: connections),
             wake: { wakes.count() },
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
@@ -195,6 +200,16 @@ extension APIServer {
             "\(method) \(path) \(answer.status): \(answer.text.prefix(500))",
             sourceLocation: location
         )
+        // What is not as the document says must not be done.
+        if (200..<300).contains(answer.status) {
+            let faults = try Self.contract.get().requestViolations(
+                method: method,
+                path: path,
+                fields: fields,
+                body: bytes ?? []
+            )
+            #expect(faults.isEmpty, "\(method) \(path) was answered", sourceLocation: location)
+        }
         for name in ["x-request-id", "x-content-type-options"] {
             #expect(answer.fields[name] != nil, sourceLocation: location)
         }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import NIOCore
 import Synchronization
 import Testing
 import TransferModel
@@ -148,6 +149,54 @@ import TransferWire
         clock.withLock { $0 += Authenticator.cacheLifetime }
         await #expect(throws: Problem.self) { try await authenticator.tenant(of: fields) }
         #expect(lookUps.withLock { $0 } == 2)
+    }
+
+    /// Whatever is made up, the database is asked a few times, and those whose keys are known go on.
+    @Test func wrongKeysAreLookedUpAFewTimes() async throws {
+        let clock = Mutex(ContinuousClock.now)
+        let lookUps = Mutex(0)
+        let good = APIKey.generate()
+        let authenticator = Authenticator(now: { clock.withLock { $0 } }) { id in
+            lookUps.withLock { $0 += 1 }
+            guard id == good.id else { return nil }
+            return StoredAPIKey(
+                tenant: TenantID(UUID()),
+                secretSHA256: good.secretSHA256,
+                isRevoked: false
+            )
+        }
+        func code(_ key: APIKey, from address: String) async throws -> ProblemDetails.Code? {
+            let peer = PeerAddress(try SocketAddress(ipAddress: address, port: 1))
+            do {
+                let fields: HTTPFields = [.authorization: "Bearer \(key.serialized)"]
+                _ = try await authenticator.tenant(of: fields, from: peer)
+                return nil
+            } catch let problem as Problem {
+                if problem.code == .tooManyRequests {
+                    #expect(problem.headers[.retryAfter] == "1")
+                    #expect(problem.sharedLimit == .wrongKeys)
+                }
+                return problem.code
+            }
+        }
+        #expect(try await code(good, from: "192.0.2.1") == nil)
+        let unknown = APIKey.generate()
+        for _ in 0..<100 {
+            #expect(try await code(unknown, from: "192.0.2.1") == .unauthorized)
+        }
+        #expect(lookUps.withLock { $0 } == 2)
+        for _ in 0..<1000 { _ = try await code(.generate(), from: "192.0.2.1") }
+        #expect(try await code(.generate(), from: "192.0.2.1") == .tooManyRequests)
+        #expect(lookUps.withLock { $0 } == 1 + WrongKeyThrottle.burst)
+        // Not even when it is time to ask for it again.
+        clock.withLock { $0 += Authenticator.cacheLifetime }
+        for _ in 0..<1000 { _ = try await code(.generate(), from: "192.0.2.1") }
+        #expect(try await code(good, from: "192.0.2.1") == nil)
+        #expect(try await code(.generate(), from: "192.0.2.2") == .unauthorized)
+        for host in 0..<1000 {
+            _ = try await code(.generate(), from: "198.51.\(host / 250).\(host % 250)")
+        }
+        #expect(lookUps.withLock { $0 } < 2 * WrongKeyThrottle.totalBurst)
     }
 
     @Test func rememberedKeysAreBounded() async throws {

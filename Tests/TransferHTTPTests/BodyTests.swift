@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Glibc
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -72,6 +73,26 @@ import TransferWire
             let again = try await Self.put(server, path)
             #expect(again.status == 409)
             #expect(again.code == .bodyNotExpected)
+        }
+    }
+
+    @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
+    func aContainerThatCannotBeWrittenIsNamed() async throws {
+        try await Self.run { server, path, id in
+            let folder = "\(server.containers)/\(server.first.id)"
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true
+            )
+            guard mount("tmpfs", folder, "tmpfs", UInt(MS_RDONLY), nil) == 0 else {
+                try Test.cancel("this system does not let root mount: errno \(errno)")
+            }
+            let refused = try await Self.put(server, path)
+            umount2(folder, Int32(MNT_DETACH))
+            #expect(refused.status == 507)
+            #expect(refused.code == .storageUnwritable)
+            #expect(try await Self.put(server, path).status == 200)
+            #expect(try Self.staged(server, id) == Self.bytes)
         }
     }
 

@@ -58,7 +58,7 @@ import TransferWire
                 \r
 
                 """
-            let slow = Array(front.utf8) + [UInt8](repeating: 0x20, count: 800_000)
+            let slow = Array(front.utf8) + [UInt8](repeating: 0x20, count: 400_000)
             func begin() throws -> Int32 {
                 let socket = try HTTPClient.connect(server.client.port)
                 #expect(slow.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, 0) } > 0)

@@ -23,6 +23,10 @@ import TransferWire
                 == ProblemDetails.Code.allCases.map(\.rawValue)
         )
         #expect(
+            document.enumeration("Problem", "properties", "limit")
+                == Quota.Limit.allCases.map(\.rawValue) + SharedLimit.allCases.map(\.rawValue)
+        )
+        #expect(
             document.enumeration("FieldError", "properties", "code")
                 == FieldError.Code.allCases.map(\.rawValue)
         )
@@ -37,6 +41,13 @@ import TransferWire
         #expect(document.enumeration("EventType") == SessionEvent.Kind.allCases.map(\.rawValue))
         #expect(
             document.enumeration("DeliveryState") == LoggedDelivery.State.allCases.map(\.rawValue)
+        )
+        let families = SessionEvent.Kind.allCases.map { kind in
+            "\(kind.rawValue.prefix { $0 != "." }).*"
+        }
+        let terms = document.root["components"]?["schemas"]?["EventFilterTerm"]?["anyOf"]?.array
+        #expect(
+            Set((terms?.last?["enum"]?.array ?? []).compactMap(\.string)) == Set(families)
         )
         #expect(document.enumeration("DeliveryForm") == DeliveryForm.allCases.map(\.rawValue))
         #expect(

@@ -67,6 +67,9 @@ final class StreamClient: Sendable {
         return String(decoding: body, as: UTF8.self)
     }
 
+    /// All that came, of as many answers as there are.
+    var all: String { String(decoding: state.withLock { $0.received }, as: UTF8.self) }
+
     /// The head of the answer, once it is there.
     var head: String {
         let received = state.withLock { $0.received }

@@ -53,6 +53,23 @@ import TransferWire
         }
     }
 
+    @Test func aRunningRequestThatMustNotBeSentTwiceIsNotSuspended() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(
+                server.session(),
+                #"{"url": "http://origin.example/", "method": "POST"}"#
+            )
+            _ = try await server.claim()
+            let answer = try await server.send("POST", "/v1/tasks/\(id)/suspend")
+            #expect(answer.status == 409)
+            #expect(try answer.json(ProblemDetails.self).code == .requestInFlight)
+            let task = try await server.send("GET", "/v1/tasks/\(id)").json(TaskDocument.self)
+            #expect(task.state == "running")
+            let cancelled = try await server.send("POST", "/v1/tasks/\(id)/cancel")
+            #expect(try cancelled.json(TaskDocument.self).state == "cancelled")
+        }
+    }
+
     @Test func aRunningTaskTellsItsPace() async throws {
         try await APIServer.run { server in
             let id = try await server.submit(server.session())

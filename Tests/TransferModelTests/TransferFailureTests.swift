@@ -7,6 +7,7 @@ import TransferModel
         let transient: Set<TransferFailure.Code> = [
             .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
             .checksumMismatch, .badResponse, .storageFull, .storageFailure,
+            .storageUnwritable, .descriptorsExhausted, .memoryExhausted,
         ]
         #expect(TransferFailure(code, "").isRetryable == transient.contains(code))
     }
@@ -35,9 +36,10 @@ import TransferModel
                 .badRedirect, .unsupportedURL, .responseTooLarge:
                 .http
             case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
-                .sourceChanged, .storageFull, .storageFailure:
+                .sourceChanged, .storageFull, .storageFailure, .storageUnwritable:
                 .storage
-            case .unknownOutcome, .poison, .userForceQuit: .service
+            case .descriptorsExhausted, .memoryExhausted, .unknownOutcome, .poison, .userForceQuit:
+                .service
             }
         #expect(TransferFailure(code, "").domain == expected)
     }
@@ -51,7 +53,8 @@ import TransferModel
                 "bad_redirect", "unsupported_url", "file_too_large", "response_too_large",
                 "destination_collision",
                 "destination_not_writable", "source_missing", "source_changed", "storage_full",
-                "storage_failure", "unknown_outcome", "poison", "user_force_quit",
+                "storage_failure", "storage_unwritable", "descriptors_exhausted",
+                "memory_exhausted", "unknown_outcome", "poison", "user_force_quit",
             ]
         )
     }

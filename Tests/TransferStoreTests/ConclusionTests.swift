@@ -45,6 +45,35 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// However often it meets one, it goes on as its first attempt, with the file that it has.
+    @Test func aShortageDoesNotCount() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.submit()[0]
+        let failure = TransferFailure(.storageUnwritable, "read-only")
+        var part: Fence?
+        for _ in 0..<10 {
+            let claim = try await fixture.claim()[0]
+            #expect(claim.number == 1)
+            #expect(claim.partial?.partFence == part)
+            part = part ?? claim.fence
+            let conclusion = Conclusion(
+                task: id,
+                fence: claim.fence,
+                verdict: .waitOut(failure, after: .zero),
+                bytesReceived: 600,
+                partial: StoreFixture.progress(of: id, fence: part ?? claim.fence).checkpoint
+            )
+            #expect(try await fixture.store.conclude([conclusion]) == [id])
+            let task = try await fixture.task(id)
+            #expect(task.state == .waitingForRetry)
+            #expect(task.failure == failure)
+            try await fixture.checkInvariants()
+            _ = try await fixture.store.promoteDue()
+        }
+        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: id)
+        #expect(attempts?.map(\.outcome) == Array(repeating: .retried, count: 10))
+    }
+
     @Test func aFileWithoutADestinationIsTheResultAsItIs() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]

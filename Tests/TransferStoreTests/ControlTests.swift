@@ -173,6 +173,30 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
+    /// The database's clock is an hour ahead of what its caller knows.
+    @Test func nothingIsDueByAClockThatWasSetAhead() async throws {
+        let fixture = try await StoreFixture()
+        let now: Date = try await fixture.aside.execute("SELECT clock_timestamp() AS now")[0]
+            .decode("now")
+        let known = now.addingTimeInterval(-3600)
+        let id = try await fixture.submit { submission, _ in
+            submission.earliestBeginAt = now.addingTimeInterval(3600)
+        }[0]
+        // It was submitted before the clock was set.
+        _ = try await fixture.aside.execute(
+            "UPDATE delayed SET due_at = \(known.addingTimeInterval(60))"
+        )
+        let held = try await fixture.store.promoteDue(notAfter: known)
+        #expect(held.promoted == 0)
+        let next = try #require(held.next)
+        #expect(next > .seconds(59) && next < .seconds(61))
+        #expect(held.date >= now)
+        #expect(try await fixture.state(id) == .scheduled)
+        let due = known.addingTimeInterval(60)
+        #expect(try await fixture.store.promoteDue(notAfter: due).promoted == 1)
+        try await fixture.checkInvariants()
+    }
+
     @Test func promotesEachDueTaskOnceHoweverManyPromote() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(300)

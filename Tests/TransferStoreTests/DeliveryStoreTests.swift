@@ -200,4 +200,34 @@ import TransferTestSupport
             #expect(try await fixture.count(forgotten) == 0)
         }
     }
+
+    /// A claim whose answer was lost is given back, and nothing else that is being delivered.
+    @Test func whatAnUnansweredClaimHasGotIsDueAgain() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        try await fixture.submit()
+        let held = try await fixture.claimDeliveries()
+        #expect(held.count == 1)
+        try await fixture.putSession("second")
+        try await fixture.submit(1, to: "second")
+        let fences = fixture.worker.reserve(10)
+        let lost = try await fixture.store.claimDeliveries(
+            fences,
+            limit: 10,
+            lease: .seconds(600)
+        )
+        #expect(lost.claims.count == 1)
+        #expect(try await fixture.claimDeliveries().isEmpty)
+        try await fixture.store.returnDeliveries(claimedUnder: fences, limit: 10)
+        let again = try await fixture.claimDeliveries()
+        #expect(again.map(\.session) == lost.claims.map(\.session))
+        // The other one is still its holder's.
+        let isHeld = try await fixture.store.recordDelivered(
+            held[0],
+            through: 1,
+            status: 204,
+            lease: .seconds(600)
+        )
+        #expect(isHeld)
+    }
 }

@@ -55,6 +55,11 @@ import TransferTestSupport
         try await fixture.store.erase([])
         #expect(try await sessions(fixture) == 2)
         try await fixture.store.removeRevocations([claim.fence])
+        // Its worker may have been killed before the part was gone.
+        let parts = try await fixture.store.abandonedParts()
+        #expect(parts.map(\.fence) == [claim.fence])
+        #expect(try await fixture.store.tasksToErase().isEmpty)
+        try await fixture.store.forgetAbandonedParts(parts.map(\.fence))
         let remains = try await fixture.store.tasksToErase()
         #expect(remains.map(\.task) == [id])
         #expect(remains.map(\.paths) == [[ResultLocation.path(of: id, destination: nil)]])

@@ -17,6 +17,7 @@ extension ExhaustiveSearch {
         if snapshot.has("abandoned") { steps.append(.sweep) }
         if snapshot.has("delayed") { steps.append(.promote) }
         if snapshot.has("held") { steps.append(.resume) }
+        if allowance.rivals > 0, world.hasDestination { steps.append(.occupy) }
         if !snapshot.has("outcome") {
             if allowance.cancellations > 0 { steps.append(.cancel) }
             if allowance.suspensions > 0 && !snapshot.has("held") { steps.append(.suspend) }
@@ -36,6 +37,7 @@ extension ExhaustiveSearch {
         if snapshot.has("ready"), mayHold, world.hasBegun || number == 0 {
             steps.append(.claim(number, isHeard: true))
             if allowance.lostAnswers > 0 { steps.append(.claim(number, isHeard: false)) }
+            if allowance.lostCommits > 0 { steps.append(.lose(.claim(number, isHeard: true))) }
         }
         let isRegistered = snapshot.lines("worker").contains { $0.worker == worker.incarnation }
         if !isRegistered { steps.append(.heartbeat(number)) }
@@ -81,7 +83,10 @@ extension ExhaustiveSearch {
                     ? SearchStep.publish(worker, index, isHeard: isHeard)
                     : .fetch(worker, index, isHeard: isHeard)
             }
-            if allowance.checkpoints > 0 { steps.append(.checkpoint(worker, index)) }
+            if allowance.checkpoints > 0 {
+                steps.append(.checkpoint(worker, index))
+                if allowance.lostCommits > 0 { steps.append(.lose(.checkpoint(worker, index))) }
+            }
             if allowance.retries > 0 {
                 steps.append(.retry(worker, index, isHeard: true))
                 if mayBeLost { steps.append(.retry(worker, index, isHeard: false)) }
@@ -89,11 +94,14 @@ extension ExhaustiveSearch {
             if allowance.releases > 0 { steps.append(.release(worker, index)) }
             if allowance.failures > 0 { steps.append(.fail(worker, index)) }
             return steps
-        case .orphan: return [.requeue(worker, index)]
+        case .orphan, .lost: return [.requeue(worker, index)]
         case .publication: return [.rename(worker, index)]
         case .renamed:
             let steps: [SearchStep] = [.complete(worker, index, isHeard: true)]
             return mayBeLost ? steps + [.complete(worker, index, isHeard: false)] : steps
+        case .taken:
+            let steps: [SearchStep] = [.refuse(worker, index, isHeard: true)]
+            return mayBeLost ? steps + [.refuse(worker, index, isHeard: false)] : steps
         case .refused: return [.settle(worker, index)]
         case .unwanted: return [.discard(worker, index)]
         }

@@ -67,6 +67,21 @@ extension ExhaustiveSearch {
             world.allowance.suspensions -= 1
             _ = try await store.suspendTask(tenant: tenant, id: task)
         case .resume: _ = try await store.resumeTask(tenant: tenant, id: task)
+        case .refuse(let worker, let index, let isHeard):
+            try await conclude(worker, index, .failed(StoreFixture.failure), isHeard, &world)
+        case .occupy:
+            world.allowance.rivals -= 1
+            if let result = world.result { world.replaced = result }
+            world.result = nil
+            world.isTaken = true
+        case .lose(let step):
+            world.allowance.lostCommits -= 1
+            world.hasLostCommits = true
+            _ = try await pool.execute("SAVEPOINT forgotten")
+            try await perform(step, &world, snapshot)
+            _ = try await pool.execute([
+                "ROLLBACK TO SAVEPOINT forgotten", "RELEASE SAVEPOINT forgotten",
+            ])
         }
     }
 
@@ -83,8 +98,10 @@ extension ExhaustiveSearch {
             return
         }
         for claim in claims {
-            // Another process that still writes the file keeps it.
-            let part = claim.partial.map(\.partFence).flatMap { world.isLocked($0) ? nil : $0 }
+            // Another process that still writes the file keeps it, and one may be gone.
+            let part = claim.partial.map(\.partFence).flatMap {
+                world.isLocked($0) || !world.parts.contains($0) ? nil : $0
+            }
             world.parts.insert(part ?? claim.fence)
             world.workers[worker].holdings.append(
                 SearchWorld.Holding(
@@ -99,20 +116,23 @@ extension ExhaustiveSearch {
 
     /// A worker that was declared dead registers anew; what it was at work on ends by itself.
     private func beat(_ worker: Int, _ world: inout SearchWorld) async throws {
-        guard try await !store.heartbeat(incarnation: world.workers[worker].incarnation) else {
-            return
-        }
+        let isAlive = try await store.heartbeat(
+            incarnation: world.workers[worker].incarnation,
+            lease: Self.lease
+        )
+        guard !isAlive else { return }
         world.workers[worker].incarnation = try await store.registerWorker(name: "again")
     }
 
-    /// All others have been silent for too long.
+    /// All others have been silent for too long, and it was not.
     private mutating func takeOver(_ worker: Int, _ world: inout SearchWorld) async throws {
         world.allowance.takeovers -= 1
         let incarnation = world.workers[worker].incarnation
         _ = try await pool.execute(
             """
-            UPDATE worker SET heartbeat_at = clock_timestamp() - interval '1 hour'
-            WHERE incarnation <> \(incarnation)
+            UPDATE worker SET alive_since = clock_timestamp() - interval '1 hour',
+                heartbeat_at = CASE WHEN incarnation = \(incarnation) THEN clock_timestamp()
+                    ELSE clock_timestamp() - interval '1 hour' END
             """
         )
         let takeover = try await store.takeOver(
@@ -123,7 +143,12 @@ extension ExhaustiveSearch {
             SearchWorld.Holding(fence: $0.fence, partFence: $0.fence, stage: .orphan)
         }
         world.workers[worker].holdings += takeover.publications.map {
-            SearchWorld.Holding(fence: $0.fence, partFence: $0.partFence, stage: .publication)
+            SearchWorld.Holding(
+                fence: $0.fence,
+                partFence: $0.partFence,
+                stage: .publication,
+                file: $0.file
+            )
         }
     }
 
@@ -154,7 +179,8 @@ extension ExhaustiveSearch {
                 SearchWorld.Holding(
                     fence: publication.fence,
                     partFence: publication.partFence,
-                    stage: .publication
+                    stage: .publication,
+                    file: publication.file
                 )
             )
         }
@@ -211,22 +237,39 @@ extension ExhaustiveSearch {
                 session: session,
                 number: 1,
                 destination: nil,
-                result: StoreFixture.result
+                result: StoreFixture.result,
+                file: SearchWorld.identity(of: holding.partFence)
             )
         ])
         guard isHeard else {
             world.allowance.lostAnswers -= 1
             return
         }
+        world.workers[worker].holdings[index].file = SearchWorld.identity(of: holding.partFence)
         world.workers[worker].holdings[index].stage = accepted.isEmpty ? .refused : .publication
     }
 
-    /// As the container does it: a part that is gone may have been renamed by an earlier try.
+    /// As the container does it: a part that is gone may have been renamed by an earlier try, and
+    /// what has its name may be another task's.
     private mutating func rename(_ worker: Int, _ index: Int, _ world: inout SearchWorld) {
-        let part = world.workers[worker].holdings[index].partFence
-        if world.parts.remove(part) != nil { world.result = part }
-        require(world.result == part, "what is published can be renamed")
-        world.workers[worker].holdings[index].stage = .renamed
+        let holding = world.workers[worker].holdings[index]
+        let stage: SearchWorld.Holding.Stage
+        if world.namedFile != nil, world.namedFile == holding.file {
+            stage = .renamed
+        } else if !world.parts.contains(holding.partFence) {
+            stage = .lost
+        } else if world.isTaken {
+            stage = .taken
+        } else {
+            world.parts.remove(holding.partFence)
+            world.result = holding.partFence
+            stage = .renamed
+        }
+        require(
+            stage != .lost || world.replaced == holding.partFence,
+            "what is published can be renamed"
+        )
+        world.workers[worker].holdings[index].stage = stage
     }
 
     private func conclude(
@@ -239,21 +282,23 @@ extension ExhaustiveSearch {
         let holding = world.workers[worker].holdings[index]
         let isKept = verdict.isFollowedByAnother && holding.isKept
         let isResult = if case .fetched = verdict { true } else { false }
+        let isUnwanted =
+            holding.stage == .taken || holding.stage == .attempt && !isKept && !isResult
         let concluded = try await store.conclude([
             Conclusion(
                 task: task,
                 fence: holding.fence,
                 verdict: verdict,
                 partial: isKept ? partial(holding.partFence) : nil,
-                abandoned: holding.stage == .attempt && !isKept && !isResult
-                    ? holding.partFence : nil
+                abandoned: isUnwanted ? holding.partFence : nil
             )
         ])
         guard isHeard else {
             world.allowance.lostAnswers -= 1
             return
         }
-        guard holding.stage == .attempt else {
+        guard holding.stage == .attempt || holding.stage == .taken && !concluded.isEmpty else {
+            // Whoever has taken it over needs the file.
             world.workers[worker].holdings.remove(at: index)
             return
         }

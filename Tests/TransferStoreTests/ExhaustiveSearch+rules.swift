@@ -20,16 +20,17 @@ extension ExhaustiveSearch {
                 "no file of an attempt that was taken away has the final name"
             )
         }
-        require(!isCompleted || hasResult(world, new), "what is completed has its file")
+        require(!isCompleted || hasResult(world, new), "what is completed has its own file")
         for part in published {
             require(
-                world.parts.contains(part) || world.result == part,
+                world.parts.contains(part) || [world.result, world.replaced].contains(part),
                 "the file of a publication is there"
             )
         }
         for part in new.lines("partial").compactMap(\.partFence) {
             require(
-                world.parts.contains(part) || world.result == part && published.contains(part),
+                world.parts.contains(part) || world.replaced == part
+                    || world.result == part && published.contains(part),
                 "the file that is to be gone on with is there"
             )
         }
@@ -61,15 +62,26 @@ extension ExhaustiveSearch {
         require(rest.isEmpty, "nothing is left behind: \(rest)")
         let isCompleted = snapshot.lines("outcome").first?.detail == "completed"
         require(
-            isCompleted == hasResult(world, snapshot),
+            isCompleted == (hasResult(world, snapshot) && !isRepeated(world, snapshot)),
             "there is a result when it was completed"
         )
+        // What no row has ever told of is found by its name, later.
+        let result = snapshot.lines("outcome").first?.partFence
+        require(
+            world.hasLostCommits || world.parts.subtracting([result].compactMap(\.self)).isEmpty,
+            "no file is left behind: \(world.parts)"
+        )
+    }
+
+    /// Whether the task was run again because its file was replaced, and then found the name taken.
+    private func isRepeated(_ world: SearchWorld, _ snapshot: SearchSnapshot) -> Bool {
+        world.result == nil && snapshot.lines("outcome").first?.detail == "failed"
     }
 
     /// Whether the file is there that the outcome or its name tells to be the result.
     private func hasResult(_ world: SearchWorld, _ snapshot: SearchSnapshot) -> Bool {
         guard let part = snapshot.lines("outcome").first?.partFence else {
-            return world.result != nil
+            return world.result != nil || world.replaced != nil
         }
         return !world.hasDestination && world.parts.contains(part)
     }
@@ -79,12 +91,14 @@ extension ExhaustiveSearch {
         switch step {
         case .checkpoint(let worker, let holding), .publish(let worker, let holding, _),
             .fetch(let worker, let holding, _), .complete(let worker, let holding, _),
+            .refuse(let worker, let holding, _),
             .retry(let worker, let holding, _),
             .release(let worker, let holding), .fail(let worker, let holding),
             .requeue(let worker, let holding):
             world.workers[worker].holdings[holding].fence
         case .claim, .heartbeat, .takeOver, .heedRevocations, .heedForgotten, .retire, .crash,
-            .rename, .settle, .discard, .sweep, .promote, .cancel, .suspend, .resume:
+            .rename, .settle, .discard, .sweep, .promote, .cancel, .suspend, .resume, .occupy,
+            .lose:
             nil
         }
     }

@@ -36,6 +36,26 @@ import TransferTestSupport
         try await search(SearchWorld.Allowance(takeovers: 1, lostAnswers: 1), hasDestination)
     }
 
+    @Test(arguments: [true, false]) func commitsThatAreForgotten(hasDestination: Bool) async throws
+    {
+        try await search(
+            SearchWorld.Allowance(crashes: 1, takeovers: 1, checkpoints: 1, lostCommits: 2),
+            hasDestination
+        )
+    }
+
+    /// Another task publishes a file of equal size under the same name, at any moment.
+    @Test func aNameThatAnotherTaskTakes() async throws {
+        try await search(SearchWorld.Allowance(crashes: 1, takeovers: 2, rivals: 1), true)
+    }
+
+    @Test func aNameThatAnotherTaskTakesWhileAnswersAreLost() async throws {
+        try await search(
+            SearchWorld.Allowance(takeovers: 1, checkpoints: 1, lostAnswers: 1, rivals: 1),
+            true
+        )
+    }
+
     @Test(arguments: [true, false]) func aClientThatCancels(hasDestination: Bool) async throws {
         try await search(
             SearchWorld.Allowance(takeovers: 1, checkpoints: 1, cancellations: 1),

@@ -71,9 +71,9 @@ import TransferTestSupport
         )
         #expect(try await fixture.state(tasks[0]) == .completed)
         // The rest of it is done by whoever passes.
-        let pending: Query = "SELECT count(*) AS count FROM invalidation"
+        let pending: Query = "SELECT count(*) AS count FROM cancellation"
         #expect(try await fixture.count(pending) == 1)
-        try await fixture.store.continueInvalidations()
+        try await fixture.store.continueCancellations()
         #expect(try await fixture.count(pending) == 0)
         #expect(try await fixture.claimDeliveries().map(\.session) == [id])
         try await fixture.checkInvariants()
@@ -159,7 +159,7 @@ import TransferTestSupport
                     after: nil,
                     limit: 10
                 )
-                let task = try #require(page?.first)
+                let task = try #require(page?.tasks.first)
                 _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task.id)
             }
             let kinds = try await kinds(fixture, of: session.id)

@@ -51,7 +51,7 @@ import TransferTestSupport
     }
 
     private func pending(_ fixture: StoreFixture) async throws -> Int64 {
-        try await fixture.count("SELECT count(*) AS count FROM force_quit")
+        try await fixture.count("SELECT count(*) AS count FROM cancellation")
     }
 
     @Test func cancelsWhatIsOutstandingAndSaysWhy() async throws {
@@ -76,7 +76,7 @@ import TransferTestSupport
         #expect(try await fixture.state(running[1]) == .running)
         #expect(try await pending(fixture) == 1)
         try await fixture.conclude([claims[1]], .completed)
-        try await fixture.store.continueForceQuits()
+        try await fixture.store.continueCancellations()
         #expect(try await pending(fixture) == 0)
         let events = try await fixture.events("second", of: Self.share)
         #expect(
@@ -95,7 +95,9 @@ import TransferTestSupport
             "UPDATE client SET lifecycle = 'force_quit' WHERE identifier = \(Self.share.name)"
         )
         _ = try await fixture.aside.execute(
-            "INSERT INTO force_quit SELECT tenant_id, identifier FROM client WHERE lifecycle = 'force_quit'"
+            """
+            INSERT INTO cancellation SELECT id FROM session WHERE client = \(Self.share.name)
+            """
         )
         _ = try await fixture.aside.execute(
             """
@@ -103,7 +105,7 @@ import TransferTestSupport
             FROM session s WHERE s.id = session_id AND s.client = \(Self.share.name)
             """
         )
-        try await fixture.store.continueForceQuits()
+        while try await fixture.store.continueCancellations() {}
         let progress = try await fixture.session(of: Self.share).progress
         #expect(progress.outstanding == 0)
         #expect(progress.cancelled == 2700)
@@ -130,11 +132,12 @@ import TransferTestSupport
         // An instance that is late with the force-quit does not end what came after.
         _ = try await fixture.aside.execute(
             """
-            INSERT INTO force_quit
-            SELECT tenant_id, identifier FROM client WHERE identifier = \(Self.share.name)
+            INSERT INTO cancellation
+            SELECT id FROM session WHERE client = \(Self.share.name)
+            ON CONFLICT (session_id) DO NOTHING
             """
         )
-        try await fixture.store.continueForceQuits()
+        try await fixture.store.continueCancellations()
         #expect(try await pending(fixture) == 0)
         #expect(try await fixture.session(of: Self.share).progress.outstanding == 1)
         try await fixture.checkInvariants()

@@ -38,8 +38,7 @@ import TransferTestSupport
                 _ = try await $0.foreignAttempts(inShardsOf: incarnation)
             },
             Question("abandonedParts") { _ = try await $0.abandonedParts() },
-            Question("continueInvalidations") { try await $0.continueInvalidations() },
-            Question("continueForceQuits") { try await $0.continueForceQuits() },
+            Question("continueCancellations") { try await $0.continueCancellations() },
             Question("failUnanswered") { _ = try await $0.failUnanswered() },
             Question("tasksToErase") { _ = try await $0.tasksToErase() },
             Question("erase") { try await $0.erase([]) },

@@ -146,6 +146,103 @@ import TransferTestSupport
         ) { try await migrator.migrate(connection) }
     }
 
+    @Test(arguments: [(0, true), (1, false)])
+    func acceptsANewerSchemaThatItMayRunBeside(above: Int, isAccepted: Bool) async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let count = try await migrator.migrate(connection)
+        #expect(count == migrator.version)
+        _ = try await connection.execute(
+            """
+            INSERT INTO schema_migration (number, name, checksum, runs_beside)
+            VALUES (\(Int32(count + 1)), 'later', \([UInt8](repeating: 1, count: 32)),
+                \(Int32(count + above)))
+            """
+        )
+        if isAccepted {
+            #expect(try await migrator.pendingCount(connection) == 0)
+            #expect(try await migrator.migrate(connection) == 0)
+        } else {
+            let refusal = MigratorError.databaseIsNewer(number: count + 1, name: "later")
+            await #expect(throws: refusal) { try await migrator.pendingCount(connection) }
+            await #expect(throws: refusal) { try await migrator.migrate(connection) }
+        }
+        // What it does not know it cannot take back.
+        await #expect(throws: MigratorError.self) { try await migrator.revert(1, connection) }
+        // What is newer is judged by the highest floor, and so is a running instance.
+        var settings = StoreSettings()
+        settings.schemaVersion = count
+        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        #expect(try await store.vitals(silentFor: .seconds(60)).schemaFloor == count + above)
+    }
+
+    /// Workers of the version before, at it, and one that died.
+    @Test(arguments: [(-1, 0.0, false), (0, 0.0, true), (-1, 60.0, true)])
+    func changesNothingBeneathWorkersThatCannotRunBeside(
+        distance: Int,
+        silentFor seconds: Double,
+        isApplied: Bool
+    ) async throws {
+        let connection = try await TestDatabase.current.connection()
+        let count = try await StoreFixture.migrator().migrate(connection)
+        var settings = StoreSettings()
+        settings.schemaVersion = count + distance
+        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        let worker = try await store.registerWorker(name: "older:1")
+        _ = try await connection.execute(
+            """
+            UPDATE worker SET heartbeat_at = now() - \(seconds) * interval '1 s'
+            WHERE incarnation = \(worker)
+            """
+        )
+        try await Self.withFolder { folder in
+            func write(_ text: String, _ direction: String) throws {
+                let name = String(format: "%04d_change", count + 1)
+                let file = "\(folder)/\(name).\(direction).sql"
+                try text.write(toFile: file, atomically: true, encoding: .utf8)
+            }
+            let floor = String(format: "%04d", count)
+            try write("-- runs beside: \(floor)\nCREATE TABLE novelty ()", "up")
+            try write("DROP TABLE novelty", "down")
+            let migrator = try StoreFixture.migrator(folder: folder)
+            let name = String(format: "%04d_change", count + 1)
+            if isApplied {
+                #expect(try await migrator.migrate(connection) == 1)
+            } else {
+                let refusal = MigratorError.workersLive(name, ["older:1 (\(count - 1))"])
+                await #expect(throws: refusal) { try await migrator.migrate(connection) }
+                #expect(try await migrator.migrate(connection, isForced: true) == 1)
+            }
+        }
+    }
+
+    @Test func takesNothingFromBeneathAWorkerThatNeedsIt() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        var settings = StoreSettings()
+        settings.schemaVersion = try await migrator.migrate(connection)
+        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        let worker = try await store.registerWorker(name: "newer:1")
+        await #expect(throws: MigratorError.self) { try await migrator.revert(1, connection) }
+        try await store.retireWorker(incarnation: worker)
+        try await migrator.revert(1, connection)
+    }
+
+    @Test(arguments: ["nonsense", "", "0000", "9999"])
+    func refusesAMigrationThatNamesNoVersion(floor: String) async throws {
+        try await Self.withFolder { folder in
+            let file = "\(folder)/0002_subscriptions.up.sql"
+            try "-- runs beside: \(floor)\n".write(
+                toFile: file,
+                atomically: true,
+                encoding: .utf8
+            )
+            #expect(throws: MigratorError.floorUnreadable("0002_subscriptions.up.sql")) {
+                try StoreFixture.migrator(folder: folder)
+            }
+        }
+    }
+
     @Test func ofTwoAtOnceOneMigrates() async throws {
         let migrator = try StoreFixture.migrator()
         let first = try await TestDatabase.current.connection()

@@ -8,7 +8,39 @@ import TransferTestSupport
 /// What is kept of unfinished downloads, in the database.
 @Suite(.postgresSchema) struct PartialStoreTests {
     private func suspend(_ id: TaskID, _ fixture: StoreFixture) async throws -> TransferTask? {
-        try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+        try await fixture.store.suspendTask(tenant: fixture.tenant, id: id).task
+    }
+
+    /// What is running and must not be sent twice goes on; what is not running yet is suspended.
+    @Test(arguments: ["GET", "POST", "PATCH", nil], [true, false, nil])
+    func suspendsNoRequestThatMustNotBeSentTwice(
+        method: String?,
+        isDeclaredIdempotent: Bool?
+    ) async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(2) { submission, _ in
+            submission.request = TransferRequest(method: method)
+            submission.options.isIdempotent = isDeclaredIdempotent
+        }
+        let claim = try #require(try await fixture.claim(1).first)
+        let isIdempotent = isDeclaredIdempotent ?? (method == nil || method == "GET")
+        let result = try await fixture.store.suspendTask(tenant: fixture.tenant, id: claim.task)
+        switch result {
+        case .answered(let task):
+            #expect(isIdempotent)
+            #expect(task.state == .suspended)
+        case .inFlight(let task):
+            #expect(!isIdempotent)
+            #expect(task.state == .running)
+        case .unknownTask: Issue.record("the task is there")
+        }
+        let repeatable = try await fixture.store.idempotentTasks(among: ids)
+        #expect(repeatable == (isIdempotent ? Set(ids) : Set()))
+        #expect(try await fixture.complete([claim]).isEmpty == isIdempotent)
+        for id in ids where id != claim.task {
+            #expect(try await suspend(id, fixture)?.state == .suspended)
+        }
+        try await fixture.checkInvariants()
     }
 
     @Test func suspendsATaskWhereverItIs() async throws {
@@ -95,7 +127,7 @@ import TransferTestSupport
             secretSHA256: Array(repeating: 0, count: 32),
             name: "stranger"
         )
-        #expect(try await fixture.store.suspendTask(tenant: stranger, id: ids[0]) == nil)
+        #expect(try await fixture.store.suspendTask(tenant: stranger, id: ids[0]).task == nil)
         #expect(try await fixture.store.attempts(tenant: stranger, task: ids[0]) == nil)
         try await fixture.checkInvariants()
     }
@@ -347,41 +379,5 @@ import TransferTestSupport
         #expect(takeover.attempts.count == 2)
         #expect(try await fixture.store.abandonedParts().map(\.fence) == [claims[3].fence])
         try await fixture.checkInvariants()
-    }
-
-    /// The cancellation waits for the checkpoint and does not see what it has stored.
-    @Test func aCheckpointThatComesWithACancellationKeepsNoFile() async throws {
-        let fixture = try await StoreFixture(connectionsMax: 4)
-        let id = try await fixture.submit()[0]
-        let claim = try await fixture.claim()[0]
-        let other = try await TestDatabase.current.connection()
-        _ = try await other.execute("BEGIN")
-        _ = try await other.execute(
-            "SELECT fence FROM attempt WHERE task_id = \(id.uuid) FOR KEY SHARE"
-        )
-        _ = try await other.execute(
-            """
-            INSERT INTO partial (
-                task_id, part_fence, boot_id, bytes_durable, bytes_total, validator)
-            VALUES (\(id.uuid), \(claim.fence.rawValue), \(StoreFixture.bootID), 5, 10, '"1"')
-            """
-        )
-        let holder: Int32 = try await other.execute("SELECT pg_backend_pid() AS pid")[0]
-            .decode("pid")
-        async let cancelled = fixture.store.cancelTask(tenant: fixture.tenant, id: id)
-        try await eventually("the cancellation waits") {
-            try await fixture.count(
-                """
-                SELECT count(*) AS count FROM pg_stat_activity
-                WHERE \(holder) = ANY (pg_blocking_pids(pid))
-                """
-            ) > 0
-        }
-        _ = try await other.execute("COMMIT")
-        #expect(try await cancelled?.state == .cancelled)
-        await other.close()
-        #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 1)
-        #expect(try await fixture.store.keptParts([(id, claim.fence)]).isEmpty)
-        #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 0)
     }
 }

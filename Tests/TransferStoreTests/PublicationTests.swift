@@ -91,7 +91,7 @@ import TransferTestSupport
                 try await group.waitForAll()
             }
         }
-        try await fixture.store.continueInvalidations()
+        try await fixture.store.continueCancellations()
         #expect(try await fixture.count("SELECT count(*) AS count FROM attempt") == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM publication") == 0)
         try await fixture.checkInvariants()

@@ -156,7 +156,7 @@ import TransferTestSupport
         let task =
             isCancelled
             ? try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
-            : try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+            : try await fixture.store.suspendTask(tenant: fixture.tenant, id: id).task
         #expect(task?.state == (isCancelled ? .cancelled : .suspended))
         #expect(try await fixture.count("SELECT count(*) AS count FROM asked") == 0)
         try await fixture.checkInvariants()
@@ -219,8 +219,12 @@ import TransferTestSupport
                 AS count
             """
         #expect(try await fixture.count(kept) == 2)
-        _ = try await fixture.aside.execute("INSERT INTO invalidation SELECT id FROM session")
-        try await fixture.store.continueInvalidations()
+        _ = try await fixture.aside.execute([
+            "UPDATE session SET invalidated_at = now()",
+            "UPDATE session_progress SET is_invalidated = true",
+            "INSERT INTO cancellation SELECT id FROM session",
+        ])
+        try await fixture.store.continueCancellations()
         #expect(try await fixture.count(kept) == 0)
         #expect(try await fixture.state(id) == .cancelled)
         try await fixture.checkInvariants()
@@ -236,7 +240,7 @@ import TransferTestSupport
                 state: state,
                 after: nil,
                 limit: 10
-            )?.map(\.id)
+            )?.tasks.map(\.id)
         }
         #expect(try await listed(.waitingToBegin) == [id])
         #expect(try await listed(.waitingForAuthentication) == [])

@@ -195,6 +195,50 @@ import TransferTestSupport
         try await fixture.subscribe()
     }
 
+    /// Nobody has to set a limit for that.
+    @Test func oneTenantLeavesRoomInTheQueueForOthers() async throws {
+        let fixture = try await StoreFixture()
+        let other = try await fixture.store.createAPIKey(
+            id: "other",
+            tenantName: "other",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "other"
+        )
+        _ = try await fixture.store.putSession(
+            tenant: other,
+            identifier: StoreFixture.identifier,
+            configuration: SessionConfiguration()
+        )
+        var settings = StoreSettings()
+        settings.queueMax = 100
+        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        func submit(_ count: Int, _ tenant: TenantID) async throws -> SubmitResult {
+            try await store.submit(
+                StoreFixture.submissions(count),
+                tenant: tenant,
+                sessionIdentifier: StoreFixture.identifier
+            )
+        }
+        guard case .accepted = try await submit(70, fixture.tenant) else {
+            Issue.record("a part of the queue was not to be had")
+            return
+        }
+        try await eventually("the server has counted them") {
+            let rows = try await fixture.aside.execute(
+                "SELECT pg_stat_get_live_tuples('ready'::regclass) AS count"
+            )
+            return try rows[0].decode("count", as: Int64.self) >= 70
+        }
+        let full = try await quota { _ = try await submit(6, fixture.tenant) }
+        #expect(full == Quota(.outstandingTasks, maximum: 72))
+        for _ in 0..<3 {
+            guard case .accepted = try await submit(2, other) else {
+                Issue.record("another tenant finds no room")
+                return
+            }
+        }
+    }
+
     @Test func aFullQueueTakesNothingUntilItIsShorter() async throws {
         let fixture = try await StoreFixture()
         var settings = StoreSettings()
@@ -212,7 +256,7 @@ import TransferTestSupport
             return
         }
         try await eventually("the queue is full") {
-            if case .queueFull = try await submit(2) { true } else { false }
+            if case .queueFull = try await submit(3) { true } else { false }
         }
         // As many as were taken before the server's count told of them.
         while try await !fixture.claim(1000).isEmpty {}

@@ -98,7 +98,7 @@ struct SearchSnapshot: Equatable {
             for holding in worker.holdings {
                 words.append(
                     "\(name(holding.fence)) \(name(holding.partFence)) \(holding.stage.rawValue) "
-                        + "\(holding.isKept)"
+                        + "\(holding.isKept) \(holding.file != nil)"
                 )
             }
         }
@@ -110,6 +110,7 @@ struct SearchSnapshot: Equatable {
         }
         let parts = world.parts.sorted { $0.rawValue < $1.rawValue }.map { name($0) }
         words.append("\(parts) \(name(world.result)) \(world.allowance.key) \(world.hasBegun)")
+        words.append("\(name(world.replaced)) \(world.isTaken) \(world.hasLostCommits)")
         return words.joined(separator: "\n")
     }
 }

@@ -14,6 +14,10 @@ struct SearchWorld {
             case publication
             /// The file has its final name.
             case renamed
+            /// Another task's file has the name, and may not be replaced.
+            case taken
+            /// Neither the file is there nor what it has become.
+            case lost
             /// The fence was refused; what becomes of the file has to be asked.
             case refused
             /// Ended, and nobody will go on with the file.
@@ -23,6 +27,8 @@ struct SearchWorld {
         var fence: Fence
         var partFence: Fence
         var stage: Stage
+        /// By which the file of a publication is known again.
+        var file: FileIdentity?
         /// Whether the next attempt may go on with the file.
         var isKept = false
 
@@ -30,7 +36,7 @@ struct SearchWorld {
         var hasFile: Bool {
             switch stage {
             case .attempt, .refused, .unwanted: true
-            case .orphan, .publication, .renamed: false
+            case .orphan, .publication, .renamed, .taken, .lost: false
             }
         }
     }
@@ -56,12 +62,17 @@ struct SearchWorld {
         var retirements = 0
         /// Changes that are made while their answer is lost.
         var lostAnswers = 0
+        /// Changes that PostgreSQL forgets in a crash although it has answered, because nobody waited
+        /// for them to be durable.
+        var lostCommits = 0
+        /// Files of another task, of equal size, that get the final name.
+        var rivals = 0
 
         /// All of it in few characters.
         var key: String {
             [
                 crashes, takeovers, retries, releases, failures, checkpoints, cancellations,
-                suspensions, retirements, lostAnswers,
+                suspensions, retirements, lostAnswers, lostCommits, rivals,
             ].map { String($0) }.joined(separator: " ")
         }
     }
@@ -73,6 +84,12 @@ struct SearchWorld {
     var hasDestination = false
     /// Which part file has got the final name.
     var result: Fence?
+    /// Which one had it before another task's file took its place.
+    var replaced: Fence?
+    /// Whether another task's file has the final name.
+    var isTaken = false
+    /// Whether there may be files that no row ever told of.
+    var hasLostCommits = false
     var allowance = Allowance()
     /// Whether the first worker has claimed: the other is like it, so that it need not be first.
     var hasBegun = false
@@ -84,6 +101,18 @@ struct SearchWorld {
         }
     }
 
+    /// Which file has the final name; one that takes the place of another may get its inode.
+    var namedFile: FileIdentity? {
+        if let result { return Self.identity(of: result) }
+        guard isTaken else { return nil }
+        return FileIdentity(inode: (replaced ?? parts.first)?.rawValue ?? 0, bornAtNanoseconds: 2)
+    }
+
+    /// By which a part file is known again.
+    static func identity(of part: Fence) -> FileIdentity {
+        FileIdentity(inode: part.rawValue, bornAtNanoseconds: 1)
+    }
+
     /// Ends a process: the kernel frees its locks, the files stay.
     mutating func end(_ worker: Int) {
         workers[worker].isRunning = false
@@ -92,7 +121,7 @@ struct SearchWorld {
 }
 
 /// What may happen next in an ``ExhaustiveSearch``; workers and their holdings by number.
-enum SearchStep: Hashable {
+indirect enum SearchStep: Hashable {
     case claim(Int, isHeard: Bool)
     case heartbeat(Int)
     case takeOver(Int)
@@ -105,6 +134,7 @@ enum SearchStep: Hashable {
     case fetch(Int, Int, isHeard: Bool)
     case rename(Int, Int)
     case complete(Int, Int, isHeard: Bool)
+    case refuse(Int, Int, isHeard: Bool)
     case retry(Int, Int, isHeard: Bool)
     case release(Int, Int)
     case fail(Int, Int)
@@ -116,4 +146,8 @@ enum SearchStep: Hashable {
     case cancel
     case suspend
     case resume
+    /// Another task's file gets the final name, whoever has it.
+    case occupy
+    /// What the step has changed in the database is lost.
+    case lose(SearchStep)
 }

@@ -142,21 +142,21 @@ import TransferTestSupport
             UPDATE session_progress SET is_invalidated = true
             WHERE session_id = \(session.id.uuid)
             """,
-            "INSERT INTO invalidation (session_id) VALUES (\(session.id.uuid))",
+            "INSERT INTO cancellation (session_id) VALUES (\(session.id.uuid))",
         ])
-        try await fixture.store.continueInvalidations()
+        try await fixture.store.continueCancellations()
         #expect(
             try await fixture.states(ids).sorted { $0.rawValue < $1.rawValue }
                 == [.cancelled, .cancelled, .running]
         )
         // Remembered as long as a file is being published.
-        #expect(try await fixture.count("SELECT count(*) AS count FROM invalidation") == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 1)
         _ = try await fixture.aside.execute("DELETE FROM publication")
         _ = try await fixture.aside.execute(
             "UPDATE session_progress SET outstanding = 0 WHERE session_id = \(session.id.uuid)"
         )
-        try await fixture.store.continueInvalidations()
-        #expect(try await fixture.count("SELECT count(*) AS count FROM invalidation") == 0)
+        try await fixture.store.continueCancellations()
+        #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
     }
 
     @Test func invalidationsAndConclusionsOfManyTasksDoNotBlockEachOther() async throws {

@@ -5,7 +5,28 @@ import TransferTestSupport
 
 @Suite(.postgresSchema) struct ShardStoreTests {
     private func worker(_ fixture: StoreFixture) async throws -> Int32 {
-        try await fixture.store.registerWorker(name: "sharer", leasesShards: true)
+        let worker = try await fixture.store.registerWorker(name: "sharer", leasesShards: true)
+        #expect(try await fixture.store.heartbeat(incarnation: worker, lease: .seconds(10)))
+        return worker
+    }
+
+    /// A worker that never heard of its registration, and registers again.
+    @Test func whoNeverLearntOfItsRegistrationTakesNoShare() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.store.registerWorker(name: "lost", leasesShards: true)
+        let first = try await fixture.store.registerWorker(name: "first", leasesShards: true)
+        let lease = try await fixture.store.leaseShards(incarnation: first)
+        #expect(lease.shards.count == 64)
+        #expect(lease.share == 64)
+        #expect(try await fixture.store.vitals(silentFor: .seconds(10)).workers == 0)
+        #expect(try await fixture.store.heartbeat(incarnation: first, lease: .seconds(10)))
+        #expect(try await fixture.store.vitals(silentFor: .seconds(10)).workers == 1)
+        _ = try await worker(fixture)
+        #expect(try await fixture.store.vitals(silentFor: .seconds(10)).workers == 2)
+        #expect(try await fixture.store.leaseShards(incarnation: first).share == 32)
+        // Nor is one counted that has fallen silent, whether anybody has taken over from it or not.
+        try await fixture.silence(WorkerIdentity(incarnation: first))
+        #expect(try await fixture.store.vitals(silentFor: .seconds(10)).workers == 1)
     }
 
     @Test func workersShareTheShards() async throws {

@@ -214,9 +214,21 @@ struct StoreFixture: Sendable {
         )
     }
 
-    /// Another worker, registered.
+    /// Another worker, registered and heard for a day.
     func otherWorker() async throws -> WorkerIdentity {
-        WorkerIdentity(incarnation: try await store.registerWorker(name: "other"))
+        let worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "other"))
+        try await age(worker)
+        return worker
+    }
+
+    /// Makes a worker look as if it had been heard for a day without a gap.
+    func age(_ identity: WorkerIdentity) async throws {
+        _ = try await aside.execute(
+            """
+            UPDATE worker SET alive_since = clock_timestamp() - interval '1 day',
+                heartbeat_at = clock_timestamp() WHERE incarnation = \(identity.incarnation)
+            """
+        )
     }
 
     /// Makes a worker look silent for an hour.

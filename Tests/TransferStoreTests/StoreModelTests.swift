@@ -142,7 +142,7 @@ private struct StoreModelRun {
 
     private mutating func suspend() async throws {
         guard let id = order.randomElement(using: &random), let state = states[id] else { return }
-        let task = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+        let task = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id).task
         if state.after(.suspended) != nil, !published.contains(id) { move(id, .suspended) }
         #expect(task?.state == states[id])
     }

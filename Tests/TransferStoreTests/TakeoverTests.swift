@@ -12,10 +12,117 @@ import TransferTestSupport
         try await fixture.submit()
         _ = try await fixture.claim()
         let rescuer = try await fixture.otherWorker()
-        #expect(try await fixture.store.heartbeat(incarnation: fixture.worker.incarnation))
+        #expect(try await isHeard(fixture.worker, fixture))
         let takeover = try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
         #expect(takeover.workers == 0)
         #expect(takeover.attempts.isEmpty)
+    }
+
+    private func isHeard(
+        _ worker: WorkerIdentity,
+        _ fixture: StoreFixture
+    ) async throws -> Bool {
+        try await fixture.store.heartbeat(incarnation: worker.incarnation, lease: Self.lease)
+    }
+
+    private func workersDeclaredDead(
+        by rescuer: WorkerIdentity,
+        _ fixture: StoreFixture
+    ) async throws -> Int {
+        try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer).workers
+    }
+
+    /// Moves the times of all workers, as it looks after the database's clock was set the other way.
+    private func shiftTimes(_ interval: String, _ fixture: StoreFixture) async throws {
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE worker SET heartbeat_at = heartbeat_at + \(interval)::text::interval,
+                alive_since = alive_since + \(interval)::text::interval
+            """
+        )
+    }
+
+    /// The database was away for an hour, and the first to be back finds all others silent.
+    @Test func silenceThatAWorkerSharesProvesNothing() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit()
+        let claims = try await fixture.claim()
+        let first = try await fixture.otherWorker()
+        for worker in [first, fixture.worker] { try await fixture.silence(worker) }
+        // Also before it was heard again itself.
+        #expect(try await workersDeclaredDead(by: first, fixture) == 0)
+        #expect(try await isHeard(first, fixture))
+        #expect(try await workersDeclaredDead(by: first, fixture) == 0)
+        #expect(try await isHeard(fixture.worker, fixture))
+        // What it had it has.
+        #expect(try await fixture.complete(claims).count == 1)
+        // Whoever stays silent is declared dead by one that was heard for a lease since.
+        try await fixture.silence(fixture.worker)
+        #expect(try await workersDeclaredDead(by: first, fixture) == 0)
+        try await fixture.age(first)
+        #expect(try await workersDeclaredDead(by: first, fixture) == 1)
+    }
+
+    @Test(arguments: ["1 hour", "-1 hour"])
+    func aClockThatIsSetKillsNobody(shift: String) async throws {
+        let fixture = try await StoreFixture()
+        let rescuer = try await fixture.otherWorker()
+        let dead = try await fixture.otherWorker()
+        try await fixture.age(fixture.worker)
+        try await shiftTimes(shift, fixture)
+        #expect(try await workersDeclaredDead(by: rescuer, fixture) == 0)
+        #expect(try await isHeard(rescuer, fixture))
+        #expect(try await workersDeclaredDead(by: rescuer, fixture) == 0)
+        #expect(try await isHeard(fixture.worker, fixture))
+        // Whoever was last heard before is dead, whichever way the clock was set.
+        try await fixture.age(rescuer)
+        #expect(try await workersDeclaredDead(by: rescuer, fixture) == 1)
+        #expect(try await isHeard(fixture.worker, fixture))
+        #expect(try await !isHeard(dead, fixture))
+    }
+
+    @Test func aWorkerThatWasDeclaredDeadTakesNothingOver() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.submit()
+        let claims = try await fixture.claim()
+        let sleeper = try await fixture.otherWorker()
+        for worker in [sleeper, fixture.worker] {
+            try await fixture.store.retireWorker(incarnation: worker.incarnation)
+        }
+        let takeover = try await fixture.store.takeOver(silentFor: Self.lease, identity: sleeper)
+        #expect(takeover.attempts.isEmpty)
+        let rescuer = try await fixture.otherWorker()
+        let next = try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
+        #expect(next.attempts.map(\.task) == claims.map(\.task))
+    }
+
+    /// Who holds a lock need not wait to know that its former holder is dead.
+    @Test func theNextHolderOfALockSucceedsTheLastAtOnce() async throws {
+        let fixture = try await StoreFixture()
+        func register(_ lock: String?) async throws -> WorkerIdentity {
+            WorkerIdentity(
+                incarnation: try await fixture.store.registerWorker(
+                    name: "locked",
+                    instanceLock: lock
+                )
+            )
+        }
+        let former = try await register("boot:1")
+        let neighbour = try await register("boot:2")
+        let (one, other) = (try await register(nil), try await register(nil))
+        try await fixture.submit()
+        let claims = try await fixture.claim(by: former)
+        let successor = try await register("boot:1")
+        #expect(try await !isHeard(former, fixture))
+        for living in [neighbour, one, other, successor] {
+            #expect(try await isHeard(living, fixture))
+        }
+        let takeover = try await fixture.store.takeOver(
+            silentFor: Self.lease,
+            identity: successor
+        )
+        #expect(takeover.workers == 0)
+        #expect(takeover.attempts.map(\.task) == claims.map(\.task))
     }
 
     @Test func aWorkerNeverDeclaresItselfDead() async throws {
@@ -26,7 +133,7 @@ import TransferTestSupport
             identity: fixture.worker
         )
         #expect(takeover.workers == 0)
-        #expect(try await fixture.store.heartbeat(incarnation: fixture.worker.incarnation))
+        #expect(try await isHeard(fixture.worker, fixture))
     }
 
     @Test func takesTheAttemptsAndPublicationsOfASilentWorker() async throws {
@@ -53,7 +160,7 @@ import TransferTestSupport
         #expect(Set(fences).count == 4)
         #expect(Set(fences).isDisjoint(with: claims.map(\.fence)))
         // The dead worker was only asleep: whatever it does now is too late.
-        #expect(try await !fixture.store.heartbeat(incarnation: fixture.worker.incarnation))
+        #expect(try await !isHeard(fixture.worker, fixture))
         #expect(try await fixture.publish(claims).isEmpty)
         #expect(try await fixture.conclude(claims, .completed).isEmpty)
         #expect(try await fixture.conclude(claims, .released).isEmpty)

@@ -159,15 +159,16 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setstacksize(&attributes, 512 * 1024)
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+    defer { attributes.deallocate() }
+    pthread_attr_init(attributes)
+    pthread_attr_setstacksize(attributes, 512 * 1024)
+    pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
     var thread = pthread_t()
     let box = Unmanaged.passRetained(Box(body))
     let code = pthread_create(
         &thread,
-        &attributes,
+        attributes,
         { argument in
             argument.map { Unmanaged<Box>.fromOpaque($0).takeRetainedValue() }?.body()
             return nil
@@ -175,5 +176,5 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
         box.toOpaque()
     )
     precondition(code == 0, "the test process has no thread left for an origin")
-    pthread_attr_destroy(&attributes)
+    pthread_attr_destroy(attributes)
 }

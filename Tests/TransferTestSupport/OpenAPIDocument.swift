@@ -13,7 +13,8 @@ package struct OpenAPIDocument: Sendable {
 
     /// The whole document.
     package let root: OpenAPIValue
-    private let schema: OpenAPISchema
+    /// Holds values against its schemas.
+    package let schema: OpenAPISchema
 
     private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]
 

@@ -10,7 +10,7 @@ package struct OpenAPISchema: Sendable {
 
     private static let annotations: Set<String> = [
         "description", "default", "contentMediaType", "contentEncoding", "title", "example",
-        "deprecated",
+        "deprecated", "writeOnly",
     ]
 
     /// What is wrong with `value`, one line each.
@@ -24,8 +24,10 @@ package struct OpenAPISchema: Sendable {
             switch keyword {
             case "$ref": reference(value, argument, path)
             case "oneOf", "anyOf": alternatives(value, keyword, argument.array ?? [], path)
+            case "allOf":
+                (argument.array ?? []).flatMap { violations(of: value, against: $0, at: path) }
             case "type": type(value, argument, path)
-            case "properties", "required", "additionalProperties", "maxProperties":
+            case "properties", "required", "additionalProperties", "minProperties", "maxProperties":
                 members(value, keyword, argument, schema, path)
             case "items", "minItems", "maxItems", "uniqueItems":
                 items(value, keyword, argument, path)
@@ -107,6 +109,9 @@ package struct OpenAPISchema: Sendable {
                     ? ["\(path): \(name) is not in the schema"]
                     : violations(of: member, against: argument, at: "\(path)/\(name)")
             }
+        case "minProperties":
+            let least = Int(argument.integer ?? 0)
+            return object.count >= least ? [] : ["\(path): fewer than \(least) members"]
         default:
             let most = Int(argument.integer ?? 0)
             return object.count <= most ? [] : ["\(path): more than \(most) members"]
@@ -151,12 +156,20 @@ package struct OpenAPISchema: Sendable {
             isGood = value.string.map { $0.unicodeScalars.count >= argument.integer ?? 0 } ?? true
         case "maxLength":
             isGood = value.string.map { $0.unicodeScalars.count <= argument.integer ?? 0 } ?? true
+        case "pattern":
+            isGood = value.string.map { Self.matches($0, argument.string ?? "") } ?? true
         case "format":
             isGood = value.string.map { Self.hasFormat($0, argument.string ?? "") } ?? true
         default:
             return Self.annotations.contains(keyword) ? [] : ["\(path): unknown keyword \(keyword)"]
         }
         return isGood ? [] : ["\(path): \(value) violates \(keyword) \(argument)"]
+    }
+
+    /// Whether a part of `text` is as `pattern` says, byte by byte where it is ASCII (ECMA-262).
+    private static func matches(_ text: String, _ pattern: String) -> Bool {
+        guard let regex = try? Regex(pattern) else { return false }
+        return text.contains(regex.matchingSemantics(.unicodeScalar).dotMatchesNewlines())
     }
 
     private static func hasFormat(_ text: String, _ format: String) -> Bool {

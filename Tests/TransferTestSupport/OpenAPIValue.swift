@@ -100,3 +100,28 @@ extension OpenAPIValue: Decodable {
         }
     }
 }
+
+extension OpenAPIValue: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let items): try container.encode(items)
+        case .object(let members): try container.encode(members)
+        }
+    }
+
+    /// This with the member at a JSON pointer replaced, and objects made on the way there.
+    package func setting(_ pointer: String, to value: OpenAPIValue) -> OpenAPIValue {
+        let steps = pointer.split(separator: "/", maxSplits: 1).map(String.init)
+        guard let name = steps.first else { return value }
+        var members = object ?? [:]
+        members[name] = (members[name] ?? .object([:]))
+            .setting(steps.count > 1 ? steps[1] : "", to: value)
+        return .object(members)
+    }
+}

@@ -28,7 +28,10 @@ package final class TestDatabase: Sendable {
     /// Whether each of what was made for the test is there still.
     private let presences = Mutex<[@Sendable () -> Bool]>([])
 
+    private let url: String
+
     private init(url: String, schema: String, loop: EventLoop) {
+        self.url = url
         self.schema = schema
         self.loop = loop
         var configuration = ConnectionConfiguration(url: url)
@@ -42,14 +45,35 @@ package final class TestDatabase: Sendable {
         connectionsMax: Int = 4,
         waitersMax: Int = ConnectionPool.waitersMaxDefault,
         waitTimeout: Duration = ConnectionPool.waitTimeoutDefault,
-        depthMax: Int = ConnectionPool.depthMaxDefault
+        depthMax: Int = ConnectionPool.depthMaxDefault,
+        _ change: (inout ConnectionConfiguration) -> Void = { _ in }
     ) -> ConnectionPool {
+        var configuration = configuration
+        change(&configuration)
         let pool = ConnectionPool(
             configuration: configuration,
             connectionsMax: connectionsMax,
             waitersMax: waitersMax,
             waitTimeout: waitTimeout,
             depthMax: depthMax,
+            loop: loop
+        )
+        pools.withLock { $0.append(pool) }
+        return pool
+    }
+
+    /// Makes a pool of one connection at a time that leads through a proxy on 127.0.0.1; it is closed
+    /// after the test.
+    package func pool(through port: UInt16, connectionsMax: Int = 1) -> ConnectionPool {
+        var configuration = ConnectionConfiguration(
+            url: "\(url) host=127.0.0.1 port=\(port) sslmode=disable"
+        )
+        configuration.searchPath = self.configuration.searchPath
+        configuration.applicationName = schema
+        let pool = ConnectionPool(
+            configuration: configuration,
+            connectionsMax: connectionsMax,
+            waitTimeout: .seconds(60),
             loop: loop
         )
         pools.withLock { $0.append(pool) }
@@ -65,6 +89,14 @@ package final class TestDatabase: Sendable {
         let connection = try await Connection.open(configuration, on: loop)
         connections.withLock { $0.append(connection) }
         return connection
+    }
+
+    /// Opens a connection to another cluster, such as a program's private one; the caller closes it.
+    package static func connection(to url: String) async throws -> Connection {
+        try await Connection.open(
+            ConnectionConfiguration(url: url),
+            on: TestDatabaseCluster.shared.loop.get()
+        )
     }
 
     /// Has the test fail when somebody holds `object` on after its end, such as the object itself.

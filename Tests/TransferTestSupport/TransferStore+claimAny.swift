@@ -8,7 +8,8 @@ extension TransferStore {
         by worker: WorkerIdentity
     ) async throws(StoreError) -> [TaskClaim] {
         var claims: [TaskClaim] = []
-        for waiting in try await waitingFlows(in: Set(Shard.all).lanes) where claims.count < limit {
+        for waiting in try await waitingFlows(in: Set(Shard.all).lanes)
+        where waiting.mayBegin && claims.count < limit {
             let grant = FlowGrant(
                 flow: waiting.flow,
                 count: limit - claims.count,

@@ -29,7 +29,7 @@ final class DeliveryFixture: Sendable {
         await connection.close()
         receiver = try WebhookReceiver()
         store = TransferStore(pool: database.pool())
-        curl = try CurlLoop(name: "webhooks-test", connectionsMax: 64)
+        curl = try CurlLoop(name: "webhooks-test", connectionsMax: 512)
         tenant = try await store.createAPIKey(
             id: "test",
             tenantName: "test",
@@ -41,17 +41,29 @@ final class DeliveryFixture: Sendable {
 
     deinit { curl.stop() }
 
+    /// Makes another tenant.
+    func anotherTenant() async throws -> TenantID {
+        try await store.createAPIKey(
+            id: "other",
+            tenantName: "other",
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: "other"
+        )
+    }
+
     /// Subscribes a path of the receiver.
     @discardableResult
     func subscribe(
         _ path: String = "/hook",
         answers: [WebhookReceiver.Answer] = [],
         session: String? = nil,
+        tenant: TenantID? = nil,
         _ change: (inout SubscriptionSettings) -> Void = { _ in }
     ) async throws -> SubscriptionID {
         try await subscribe(
             url: receiver.open(path, answers: answers),
             session: session,
+            tenant: tenant,
             change
         )
     }
@@ -60,13 +72,14 @@ final class DeliveryFixture: Sendable {
     func subscribe(
         url: String,
         session: String? = nil,
+        tenant: TenantID? = nil,
         _ change: (inout SubscriptionSettings) -> Void = { _ in }
     ) async throws -> SubscriptionID {
         var settings = SubscriptionSettings(url: url)
         change(&settings)
         let subscription = Subscription(
             id: SubscriptionID(.version7()),
-            tenant: tenant,
+            tenant: tenant ?? self.tenant,
             sessionIdentifier: session,
             settings: settings,
             createdAt: Date()
@@ -87,8 +100,10 @@ final class DeliveryFixture: Sendable {
     func happen(
         _ count: Int,
         in session: String = "nightly",
-        of client: ClientID = .default
+        of client: ClientID = .default,
+        tenant: TenantID? = nil
     ) async throws -> [TaskID] {
+        let tenant = tenant ?? self.tenant
         _ = try await store.putSession(
             tenant: tenant,
             client: client,

@@ -14,6 +14,7 @@ import TransferModel
     ) -> EventRun {
         let claim = DeliveryClaim(
             subscription: SubscriptionID(UUID()),
+            tenant: TenantID(UUID()),
             session: SessionID(UUID()),
             fence: Fence(rawValue: 1),
             acknowledgedSequence: 0,

@@ -11,6 +11,7 @@ import TransferModel
     private func held(tries: Int = 0, awaitsAck: Bool = false) -> HeldClaim {
         let claim = DeliveryClaim(
             subscription: SubscriptionID(UUID()),
+            tenant: TenantID(UUID()),
             session: SessionID(UUID()),
             fence: Fence(rawValue: 1),
             acknowledgedSequence: 5,

@@ -1,5 +1,6 @@
 import Curl
 import Foundation
+import Postgres
 import Testing
 import TransferModel
 import TransferStore
@@ -79,6 +80,56 @@ struct WebhookDispatcherFailureTests {
             #expect(!line.contains("whsec_"))
             #expect(!line.contains(fixture.secret.serialized.dropFirst(6)))
         }
+    }
+
+    @Test func aStoreThatIsAwayForAMomentHoldsUpNoEndOfAGeneration() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe()
+        let task = try await fixture.happen(1)[0]
+        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+        let aside = try await TestDatabase.current.connection()
+        // Only the end of a generation asks the log of deliveries for what belongs into it.
+        try await aside.executeScript("BEGIN; LOCK TABLE delivery_log IN ACCESS EXCLUSIVE MODE")
+        try await fixture.withDispatcher(schedule: patient) { _ in
+            try await eventually("the question is refused") {
+                try await fixture.count(Self.cancelWaiting(for: "%died_at IS NOT NULL%")) > 0
+            }
+            try await aside.executeScript("COMMIT")
+            try await eventually("the end is delivered") {
+                fixture.receiver.received().count >= 3
+            }
+        }
+        #expect(try fixture.receiver.received().last?.event().type == "session.events_finished")
+        #expect(try await fixture.settledDelivery().attempt == 0)
+    }
+
+    @Test func aStoreThatIsAwayForAMomentGetsBackWhatIsReleased() async throws {
+        let fixture = try await DeliveryFixture()
+        try await fixture.subscribe()
+        try await fixture.happen(1)
+        let aside = try await TestDatabase.current.connection()
+        try await aside.executeScript("BEGIN; SELECT 1 FROM session_progress FOR UPDATE")
+        try await fixture.withDispatcher { _ in
+            try await eventually("the release is refused") {
+                try await fixture.count(Self.cancelWaiting(for: "%session_progress%")) > 0
+            }
+            try await aside.executeScript("COMMIT")
+            // Long before its lease is over, which nobody would wait for.
+            try await eventually("the pair is idle") {
+                try await fixture.delivery().wait == nil
+            }
+        }
+    }
+
+    /// Cancels the store's statements like `pattern` that wait for a lock.
+    private static func cancelWaiting(for pattern: String) -> Query {
+        """
+        SELECT count(*) AS count FROM (
+            SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+            WHERE application_name = \(TestDatabase.current.schema)
+                AND wait_event_type = 'Lock' AND query LIKE \(pattern)
+        ) c
+        """
     }
 
     @Test func neverFollowsARedirect() async throws {

@@ -148,7 +148,7 @@ struct WebhookDispatcherTests {
         for session in sessions { try await fixture.happen(2, in: session) }
         try await fixture.withDispatcher({
             // The dead one alone has more due than there are places.
-            $0.pairsMax = 5
+            $0.pairsMax = 8
             $0.shutdownGrace = .zero
         }) { _ in
             _ = try await fixture.receiver.messages(24, at: "/living")

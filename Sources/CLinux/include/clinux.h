@@ -15,6 +15,19 @@ int clinux_open_beneath(int directory, const char *path, int flags, mode_t mode)
 int clinux_rename_noreplace(
     int from_directory, const char *from, int to_directory, const char *to);
 
+/// Which file of its file system a file is, whatever its name.
+struct clinux_identity {
+    uint64_t inode;
+    /// When the inode was made, in nanoseconds since 1970; where the file system does not know, when
+    /// the file was last written.
+    int64_t born_ns;
+    int64_t size;
+};
+
+/// Tells which file `name` in `directory` is, without following a link, or with "" which one
+/// `directory` itself is. Returns 0, or -1 with errno set. statx(2).
+int clinux_identify(int directory, const char *name, struct clinux_identity *identity);
+
 /// Writes the whole file system of `descriptor` to stable storage. syncfs(2).
 int clinux_syncfs(int descriptor);
 
@@ -34,5 +47,25 @@ uint32_t clinux_crc32c(uint32_t crc, const void *bytes, size_t count);
 
 /// The same by table alone, so that a test can compare the two.
 uint32_t clinux_crc32c_by_table(uint32_t crc, const void *bytes, size_t count);
+
+/// Has a child close every descriptor from `lowest` on, whatever opened it here and however.
+/// Returns an errno. posix_spawn_file_actions_addclosefrom_np(3). Untyped, for a header that names
+/// the type would make this module the home of others'.
+int clinux_spawn_close_from(void *spawn_file_actions, int lowest);
+
+/// Has the calling thread give way to others wherever there are fewer processors than work: nice
+/// value 5. Only the first call of a thread does anything. setpriority(2), which on Linux sets that
+/// of one thread.
+void clinux_lower_thread_priority(void);
+
+/// Has the allocator give memory back: large blocks have a mapping each, which ends with them, and
+/// there are `arenas` arenas at most. mallopt(3). To be called before there are threads.
+void clinux_tune_heap(int arenas);
+
+/// Bytes that the allocator holds and nobody uses. mallinfo2(3); 0 where there is none.
+size_t clinux_unused_heap_bytes(void);
+
+/// Gives pages that nobody uses back to the system. malloc_trim(3).
+void clinux_trim_heap(void);
 
 #endif

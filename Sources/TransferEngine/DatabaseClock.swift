@@ -1,0 +1,63 @@
+import Foundation
+
+/// What the database's clock shows as far as this machine's can tell: notices when it was set, and
+/// until then lets nothing be due earlier than the time that has really passed; decides only.
+///
+/// A clock that is wrong for a moment is waited out. One that stays is followed: it may have been
+/// wrong before.
+struct DatabaseClock {
+    typealias Instant = ContinuousClock.Instant
+
+    /// What is no more than a clock that runs a little faster or slower, and is adjusted.
+    private static let jumpMin: TimeInterval = 1
+
+    /// How long a clock that was set ahead is not followed.
+    private let patience: Duration
+    private var reading: Reading?
+    private var jumpedAt: Instant?
+
+    /// What it showed at some moment between `asked` and `answered`.
+    private struct Reading {
+        let date: Date
+        let asked: Instant
+        let answered: Instant
+    }
+
+    init(patience: Duration) { self.patience = patience }
+
+    /// The most that it can show at `now`, unless it is set meanwhile; nil before it was read.
+    func latest(at now: Instant) -> Date? {
+        reading.map { $0.date + (now - $0.asked) / .seconds(1) }
+    }
+
+    private func earliest(at now: Instant) -> Date? {
+        reading.map { $0.date + (now - $0.answered) / .seconds(1) }
+    }
+
+    /// Takes note of what it showed, when it was asked at `asked`.
+    ///
+    /// - Returns: by how many seconds it was set, when that is first seen.
+    mutating func note(_ date: Date, asked: Instant, answered: Instant) -> TimeInterval? {
+        let new = Reading(date: date, asked: asked, answered: answered)
+        guard let earliest = earliest(at: asked), let latest = latest(at: answered) else {
+            reading = new
+            return nil
+        }
+        let ahead = date.timeIntervalSince(latest)
+        guard ahead > Self.jumpMin else {
+            jumpedAt = nil
+            reading = new
+            let behind = earliest.timeIntervalSince(date)
+            return behind > Self.jumpMin ? -behind : nil
+        }
+        guard let since = jumpedAt else {
+            jumpedAt = answered
+            return ahead
+        }
+        if answered - since >= patience {
+            jumpedAt = nil
+            reading = new
+        }
+        return nil
+    }
+}

@@ -1,0 +1,142 @@
+package import Logging
+package import TransferContainer
+package import TransferModel
+package import TransferStore
+
+/// Compares what the database says with what it holds and with what is on the disk.
+///
+/// It reads page by page, so that it needs as little memory for a million tasks as for one, and
+/// beside a running service.
+package struct Inspection: Sendable {
+    /// Something that is not as it should be.
+    package enum Finding: Sendable {
+        /// The file of a completed download is not there, or not as long as it was.
+        case contentGone(StoredResult)
+        /// The file of a download that was said to be gone is there again.
+        case contentFound(StoredResult)
+        /// A file that no row names; its path in the container of its tenant.
+        case fileOfNobody(TenantID, path: String)
+        case unequalCount(CountDifference)
+    }
+
+    /// What was looked at, and what came of it.
+    package struct Summary: Sendable {
+        package fileprivate(set) var results = 0
+        package fileprivate(set) var found = 0
+        package fileprivate(set) var mended = 0
+    }
+
+    /// Rows read at once.
+    private static let pageMax = 1000
+    /// Sessions whose tasks are counted by one statement.
+    private static let sessionsMax = 100
+
+    private let store: TransferStore
+    private let files: ContainerSweeper
+
+    /// - Throws: when there is no thread for the files.
+    package init(store: TransferStore, container: Container, logger: Logger) throws {
+        self.store = store
+        files = try ContainerSweeper(container, logger: logger)
+    }
+
+    /// Looks at everything once, and mends what can be if it `isMending`.
+    ///
+    /// - Parameters:
+    ///   - isMending: whether anything may be changed.
+    ///   - report: is told of each finding.
+    /// - Returns: what came of it.
+    /// - Throws: `StoreError` or `StorageError` when it could not look.
+    package func run(
+        isMending: Bool,
+        _ report: @Sendable (Finding) throws -> Void
+    ) async throws -> Summary {
+        var summary = Summary()
+        try await inspectCounts(isMending: isMending, &summary, report)
+        try await inspectResults(isMending: isMending, &summary, report)
+        try await inspectFiles(isMending: isMending, &summary, report)
+        return summary
+    }
+
+    private func inspectCounts(
+        isMending: Bool,
+        _ summary: inout Summary,
+        _ report: (Finding) throws -> Void
+    ) async throws {
+        var differences: [CountDifference]
+        var position: SessionID?
+        repeat {
+            let page = try await store.unequalCounts(
+                after: position,
+                limit: Self.sessionsMax,
+                isMending: isMending
+            )
+            position = page.position
+            differences = page.differences
+            if position == nil {
+                // Behind the last session, whose counts are right by now if they could be mended.
+                differences += try await store.unequalTenantCounts(isMending: isMending)
+            }
+            for difference in differences {
+                summary.found += 1
+                if isMending, difference.isMendable { summary.mended += 1 }
+                try report(.unequalCount(difference))
+            }
+        } while position != nil
+    }
+
+    private func inspectResults(
+        isMending: Bool,
+        _ summary: inout Summary,
+        _ report: (Finding) throws -> Void
+    ) async throws {
+        var position: TaskID?
+        while true {
+            let page = try await store.results(after: position, limit: Self.pageMax)
+            guard let last = page.last else { return }
+            position = last.task
+            summary.results += page.count
+            let sizes = try await files.sizes(of: page.map(\.place))
+            var gone: [TaskID] = []
+            var found: [TaskID] = []
+            for (result, size) in zip(page, sizes) {
+                // A later task may have replaced a file with a name that clients choose.
+                let isThere = result.isOwnFile ? size == result.bytes : size != nil
+                guard isThere == result.isKnownGone else { continue }
+                if isThere { found.append(result.task) } else { gone.append(result.task) }
+                summary.found += 1
+                try report(isThere ? .contentFound(result) : .contentGone(result))
+            }
+            if isMending, !gone.isEmpty || !found.isEmpty {
+                summary.mended += try await store.markResults(gone: gone, found: found)
+            }
+        }
+    }
+
+    /// By the rule of ``Pruner``; while no instance is alive nobody writes, and no file is too young.
+    private func inspectFiles(
+        isMending: Bool,
+        _ summary: inout Summary,
+        _ report: (Finding) throws -> Void
+    ) async throws {
+        let isAlive = try await store.isAnyWorkerAlive()
+        let age = isAlive ? ContainerSweeper.ageMin : .zero
+        let folders = try await files.tenants()
+        for tenant in try await store.tenants(among: folders) {
+            try await files.begin(tenant)
+            while let batch = await files.next(of: tenant, isThorough: true, ageMin: age) {
+                let places = try await batch.placesOfNobody(store)
+                for place in places {
+                    let path = place.path.dropFirst(tenant.description.count + 1)
+                    try report(.fileOfNobody(tenant, path: String(path)))
+                }
+                summary.found += places.count
+                if isMending { summary.mended += await files.remove(places) }
+            }
+        }
+    }
+}
+
+extension StoredResult {
+    fileprivate var place: Container.Place { Container.Place(path, tenant: tenant) }
+}

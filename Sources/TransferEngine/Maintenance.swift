@@ -1,0 +1,38 @@
+import Logging
+import ServiceLifecycle
+import TransferStore
+
+/// Does chores, each in a loop of its own: one that fails, or has much to do, holds up no other.
+struct Maintenance: Service {
+    /// After which a chore that has failed is tried again, however seldom it is done otherwise.
+    private static let retryInterval: Duration = .seconds(60)
+
+    let chores: [Chore]
+    let logger: Logger
+
+    /// Goes on until the group shuts down gracefully, or until cancelled.
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await runAll() }
+    }
+
+    private func runAll() async {
+        await withDiscardingTaskGroup { group in
+            for chore in chores { group.addTask { await run(chore) } }
+        }
+    }
+
+    private func run(_ chore: Chore) async {
+        let turn = chore.makeTurn()
+        var log = FailureLog(chore.name, logger: logger)
+        while !Task.isCancelled {
+            let pause: Duration
+            switch await log.watch(turn) {
+            case .more: continue
+            case .after(let wait): pause = wait
+            case .rest: pause = chore.interval.jittered
+            case nil: pause = min(chore.interval, Self.retryInterval).jittered
+            }
+            do { try await Task.sleep(for: pause) } catch { return }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Logging
+import TransferModel
+import TransferStore
+
+extension TransferEngine {
+    /// What is done beside transferring; rescue comes first, and waits for nothing else.
+    var chores: [Chore] {
+        let heartbeat = configuration.heartbeatInterval
+        let tick = EngineConfiguration.tickInterval
+        return [
+            Chore("rescue", every: heartbeat) { () throws(StoreError) in
+                try await rescueOnce()
+                return .rest
+            },
+            Chore("forgotten attempts", every: heartbeat, making: heedingForgotten),
+            Chore("promotion", every: tick, making: promoting),
+            Chore("release of hosts", every: tick) { () throws(StoreError) in
+                try await releaseReachedHosts()
+                return .rest
+            },
+            Chore("cancellations", every: heartbeat, making: cancelling),
+            Chore("unanswered questions", every: heartbeat) { () throws(StoreError) in
+                let failed = try await store.failUnanswered()
+                if failed > 0 { onEvents() }
+                return Chore.Next(isMore: failed == TransferStore.unansweredMax)
+            },
+            Chore("abandoned parts", every: heartbeat) { () throws(StoreError) in
+                try await removeAbandonedParts()
+                return .rest
+            },
+            Chore("erasure", every: heartbeat) { () throws(StoreError) in
+                Chore.Next(isMore: try await eraseEphemeral())
+            },
+            Chore("idempotency keys", every: heartbeat) { () throws(StoreError) in
+                let isMore = try await store.pruneIdempotencyKeys() > 0
+                return Chore.Next(isMore: isMore)
+            },
+        ]
+    }
+
+    private func heedingForgotten() -> Chore.Turn {
+        var forgotten = ForgottenAttempts()
+        return { () throws(StoreError) in
+            try await heedForgotten(&forgotten)
+            return .rest
+        }
+    }
+
+    /// Moves due tasks to the queue, as close to their time as the next one's is known.
+    private func promoting() -> Chore.Turn {
+        let tick = EngineConfiguration.tickInterval
+        var clock = DatabaseClock(patience: configuration.lease)
+        return { () throws(StoreError) in
+            let asked = ContinuousClock.now
+            let promotion = try await store.promoteDue(notAfter: clock.latest(at: asked))
+            if let jump = clock.note(promotion.date, asked: asked, answered: .now) {
+                logger.warning(
+                    "the database's clock was set",
+                    metadata: ["seconds": "\(jump)"]
+                )
+            }
+            if promotion.promoted > 0 { onRunnable() }
+            if promotion.asked > 0 { onEvents() }
+            return .after(min(promotion.next ?? tick, tick))
+        }
+    }
+
+    private func cancelling() -> Chore.Turn {
+        var wasMore = false
+        return { () throws(StoreError) in
+            let isMore = try await store.continueCancellations()
+            if isMore || wasMore { onEvents() }
+            wasMore = isMore
+            return Chore.Next(isMore: isMore)
+        }
+    }
+
+    /// Makes runnable what has waited for hosts that have been reached, page by page.
+    private func releaseReachedHosts() async throws(StoreError) {
+        let lanes = claimer.reachability.takeOpened()
+        guard !lanes.isEmpty else { return }
+        while try await store.release(lanes: lanes) > 0 { onRunnable() }
+    }
+
+    private func onRunnable() {
+        claimer.look()
+        onWork()
+    }
+}

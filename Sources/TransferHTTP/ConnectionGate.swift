@@ -1,0 +1,316 @@
+import Hummingbird
+import NIOCore
+
+/// Lets the bytes of one request at a time to the parser, and ends a connection on which what should
+/// come, or be taken, does not.
+///
+/// Stands before the parser. What a client sends ahead of an answer that it has not taken stays with
+/// it, but for what one read brings: without this, every request that is sent ahead is answered into
+/// memory. Of that one read the parser gets a slice at a time, for a parsed head is many times its
+/// bytes.
+final class ConnectionGate: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
+
+    /// What one read brings at most.
+    static let readBytesMax = 32 * 1024
+    /// What the parser gets at once of heads, and of bodies whose end nobody knows.
+    private static let headSliceBytes = 512
+    private static let chunkedSliceBytes = 4096
+    /// What is taken that nobody asked for: the rest before a client's last byte, which the kernel
+    /// hands out as a whole.
+    private static let unaskedBytesMax = 8 * 1024 * 1024
+
+    private let registry: ConnectionRegistry
+    private let requests: RequestGate
+    private var bounds: ConnectionBounds { registry.bounds }
+    private var context: ChannelHandlerContext?
+    private var machine = ConnectionStateMachine()
+    private var isFirst = true
+    private var headTimeout: Duration
+
+    private var held = ByteBuffer()
+    private var isFeeding = false
+    private var isReadWanted = false
+    /// Whether the client sends nothing more, and whether those behind have been told.
+    private var isInputClosed = false
+    private var isInputClosedTold = false
+    /// Since when the client is asked for bytes; nil while it is not.
+    private var asksSince: ContinuousClock.Instant?
+    private var unaskedBytes = 0
+    /// Of the body that comes, or of what is thrown away at the end.
+    private var bodyBytes = 0
+    private var asked = Duration.zero
+    private var discardedBytes = 0
+
+    private var stateSince = ContinuousClock.now
+    private var pendingWrites = 0
+    private var wroteAt = ContinuousClock.now
+    private var closesAfterAnswer = false
+    private var timer: Scheduled<Void>?
+    private var timerAt: ContinuousClock.Instant?
+
+    init(registry: ConnectionRegistry, requests: RequestGate) {
+        self.registry = registry
+        self.requests = requests
+        headTimeout = registry.bounds.headTimeout
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        requests.connection = self
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        timer = nil
+        self.context = nil
+        requests.connection = nil
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let channel = context.channel
+        let loopBound = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let admission = registry.admit(channel) {
+            channel.eventLoop.execute { loopBound.value.closeIfWaiting() }
+        }
+        context.fireChannelActive()
+        switch admission {
+        case .all: break
+        case .healthAlone: headTimeout = bounds.reserveHeadTimeout
+        case .none: return context.close(promise: nil)
+        }
+        stateSince = .now
+        setTimer()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        registry.remove(context.channel)
+        timer?.cancel()
+        timer = nil
+        held.clear()
+        context.fireChannelInactive()
+    }
+
+    private func closeIfWaiting() {
+        guard machine.isWaiting else { return }
+        context?.close(promise: nil)
+    }
+}
+
+// What comes.
+extension ConnectionGate {
+    func read(context: ChannelHandlerContext) {
+        guard !machine.holdsInput, held.readableBytes == 0 else {
+            isReadWanted = true
+            return
+        }
+        isReadWanted = false
+        if asksSince == nil { asksSince = .now }
+        setTimer()
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        if let since = asksSince {
+            if machine.isReadingBody { asked += .now - since }
+            asksSince = nil
+            unaskedBytes = 0
+        } else {
+            unaskedBytes += bytes.readableBytes
+            guard unaskedBytes <= Self.unaskedBytesMax else {
+                return context.close(promise: nil)
+            }
+        }
+        if machine.isClosing {
+            discardedBytes += bytes.readableBytes
+            if discardedBytes > Request.discardedBytesMax { context.close(promise: nil) }
+            return
+        }
+        if held.readableBytes == 0 { held = bytes } else { held.writeBuffer(&bytes) }
+        feed(context)
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) { context.fireChannelReadComplete() }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case ChannelEvent.inputClosed = event else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        isInputClosed = true
+        asksSince = nil
+        if machine.isClosing { closeIfDone(context) } else { passInputClosed(context) }
+    }
+
+    /// Tells of the end behind what came before it.
+    private func passInputClosed(_ context: ChannelHandlerContext) {
+        guard isInputClosed, !isInputClosedTold, held.readableBytes == 0, !requests.isHolding
+        else { return }
+        isInputClosedTold = true
+        context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+    }
+
+    /// Gives the parser what it may have.
+    private func feed(_ context: ChannelHandlerContext) {
+        guard !isFeeding else { return }
+        isFeeding = true
+        defer { isFeeding = false }
+        while held.readableBytes > 0, !machine.holdsInput, !machine.isClosing {
+            let count = min(held.readableBytes, sliceBytes)
+            guard let slice = held.readSlice(length: count) else { break }
+            if machine.bytesArrived() {
+                // A connection that is new counts from its accept.
+                if !isFirst { stateSince = .now }
+                setTimer()
+            }
+            if machine.isReadingBody { bodyBytes += count }
+            context.fireChannelRead(Self.wrapInboundOut(slice))
+        }
+        if held.readableBytes == 0 { held = ByteBuffer() }
+        passInputClosed(context)
+        setTimer()
+    }
+
+    private var sliceBytes: Int {
+        guard machine.isReadingBody else { return Self.headSliceBytes }
+        guard let rest = requests.bodyBytesLeft else { return Self.chunkedSliceBytes }
+        return max(1, rest)
+    }
+
+    private func readOn(_ context: ChannelHandlerContext) {
+        feed(context)
+        // Nothing that came before asks for it any more.
+        context.fireChannelReadComplete()
+        guard isReadWanted, held.readableBytes == 0, !machine.holdsInput else { return }
+        read(context: context)
+    }
+}
+
+// What goes.
+extension ConnectionGate {
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let done = promise ?? context.eventLoop.makePromise()
+        if pendingWrites == 0 { wroteAt = .now }
+        pendingWrites += 1
+        done.futureResult.assumeIsolated().whenComplete { [self] _ in
+            pendingWrites -= 1
+            wroteAt = .now
+            guard pendingWrites == 0, machine.isClosing, let context = self.context else { return }
+            stateSince = .now
+            setTimer()
+            closeIfDone(context)
+        }
+        setTimer()
+        context.write(data, promise: done)
+    }
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        guard mode == .output else { return context.close(mode: mode, promise: promise) }
+        beginClosing(context)
+        context.close(mode: mode, promise: promise)
+        closeIfDone(context)
+    }
+
+    /// From now on the client is heard and not listened to: closed at once, a socket with bytes that
+    /// were not read would take the answer back.
+    private func beginClosing(_ context: ChannelHandlerContext) {
+        guard !machine.isClosing else { return }
+        machine.close()
+        registry.setWaiting(context.channel)
+        held.clear()
+        stateSince = .now
+        asksSince = .now
+        setTimer()
+        if !isInputClosed { context.read() }
+    }
+
+    /// Ends a connection on which both sides have said all that they had to say.
+    private func closeIfDone(_ context: ChannelHandlerContext) {
+        if isInputClosed, pendingWrites == 0 { context.close(promise: nil) }
+    }
+}
+
+// What the gate behind the parser has seen.
+extension ConnectionGate {
+    var holdsInput: Bool { machine.holdsInput }
+
+    func headRead() {
+        machine.headRead()
+        isFirst = false
+        bodyBytes = 0
+        asked = .zero
+        if let context { registry.setBusy(context.channel) }
+    }
+
+    func requestRead() {
+        if machine.requestRead() { exchangeEnded() }
+        setTimer()
+    }
+
+    /// The head of an answer goes.
+    func answerBegins(closing: Bool) { closesAfterAnswer = closesAfterAnswer || closing }
+
+    /// The last byte of an answer is with the kernel.
+    func answerOut() {
+        let action = machine.answerOut()
+        guard let context else { return }
+        if closesAfterAnswer, action != .nothing {
+            return context.pipeline.syncOperations.close(mode: .output, promise: nil)
+        }
+        switch action {
+        case .readOn:
+            exchangeEnded()
+            requests.readOn()
+            readOn(context)
+        case .readRest, .nothing: break
+        }
+    }
+
+    /// What came cannot be parsed; the server answers that, and ends.
+    func broke() { closesAfterAnswer = true }
+
+    private func exchangeEnded() {
+        stateSince = .now
+        if let context { registry.setWaiting(context.channel) }
+    }
+}
+
+// How long all that may last.
+extension ConnectionGate {
+    /// The next moment at which the connection may have to end.
+    private var deadline: ContinuousClock.Instant? {
+        let write = pendingWrites > 0 ? wroteAt + bounds.writeTimeout : nil
+        let read: ContinuousClock.Instant? =
+            if machine.isClosing {
+                pendingWrites > 0 ? nil : stateSince + bounds.closeTimeout
+            } else if machine.isReadingHead || (machine.isWaiting && isFirst) {
+                stateSince + headTimeout
+            } else if machine.isWaiting {
+                stateSince + bounds.idleTimeout
+            } else if machine.isReadingBody, let asksSince {
+                asksSince + bounds.bodyGrace
+                    + .seconds(1) * bodyBytes / max(1, bounds.bodyBytesPerSecondMin) - asked
+            } else {
+                nil
+            }
+        guard let write, let read else { return write ?? read }
+        return min(write, read)
+    }
+
+    private func setTimer() {
+        guard let context, context.channel.isActive, let deadline else { return }
+        if let timerAt, timer != nil, timerAt <= deadline { return }
+        timer?.cancel()
+        timerAt = deadline
+        timer = context.eventLoop.assumeIsolated().scheduleTask(
+            in: TimeAmount(max(.milliseconds(1), deadline - .now))
+        ) { [self] in
+            timer = nil
+            guard let deadline = self.deadline else { return }
+            if deadline <= .now { self.context?.close(promise: nil) } else { setTimer() }
+        }
+    }
+}

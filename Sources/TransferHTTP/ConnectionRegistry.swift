@@ -1,0 +1,206 @@
+import NIOCore
+import Synchronization
+import TransferModel
+
+/// The connections of a server, and which of them go when there are too many.
+///
+/// Where a bound is reached, the connections under it that have waited longest for a request are
+/// closed: idle ones, and those whose head does not come. Only when every one of them is being
+/// answered is a new one put into the reserve, where it gets nothing but health.
+package final class ConnectionRegistry: Sendable {
+    /// What a new connection may ask for.
+    enum Admission: Sendable {
+        case all
+        case healthAlone
+        case none
+    }
+
+    private struct Entry {
+        let address: PeerAddress?
+        var admission: Admission
+        /// Closes the connection unless a request has come on it.
+        let closeIfWaiting: @Sendable () -> Void
+        /// Since when it waits for a request; nil while one is answered.
+        var waitsSince: ContinuousClock.Instant?
+        /// Of the last good key.
+        var tenant: TenantID?
+        /// Told to close, and not counted any more.
+        var isLeaving = false
+    }
+
+    private struct State {
+        var entries: [ObjectIdentifier: Entry] = [:]
+        var admittedCount = 0
+        var withoutKeyCount = 0
+        var reserveCount = 0
+        var countByAddress: [PeerAddress: Int] = [:]
+        var countByTenant: [TenantID: Int] = [:]
+    }
+
+    let bounds: ConnectionBounds
+    private let state = Mutex(State())
+
+    /// Without a connection; one server, from its first moment on, uses it.
+    package init(bounds: ConnectionBounds = ConnectionBounds()) { self.bounds = bounds }
+
+    /// How many connections there are, those of the reserve among them.
+    var count: Int { state.withLock { $0.entries.count } }
+
+    /// Takes in a connection that was accepted.
+    ///
+    /// - Parameters:
+    ///   - channel: the connection.
+    ///   - closeIfWaiting: called on any thread when others need its place.
+    /// - Returns: what may be asked for on it.
+    func admit(
+        _ channel: any Channel,
+        closeIfWaiting: @escaping @Sendable () -> Void
+    ) -> Admission {
+        let address = PeerAddress(channel.remoteAddress)
+        let (admission, leaving) = state.withLock { state in
+            var leaving: [Entry] = []
+            let hasRoom = makeRoom(for: address, &state, &leaving)
+            var admission = hasRoom ? Admission.all : .healthAlone
+            if !hasRoom, state.reserveCount >= bounds.reserve {
+                evict(1, &state, &leaving) { $0.admission == .healthAlone }
+                if state.reserveCount >= bounds.reserve { admission = .none }
+            }
+            guard admission != .none else { return (admission, leaving) }
+            let entry = Entry(
+                address: address,
+                admission: admission,
+                closeIfWaiting: closeIfWaiting,
+                waitsSince: .now
+            )
+            count(entry, by: 1, &state)
+            state.entries[ObjectIdentifier(channel)] = entry
+            return (admission, leaving)
+        }
+        for entry in leaving { entry.closeIfWaiting() }
+        return admission
+    }
+
+    /// Forgets a connection that has ended.
+    func remove(_ channel: any Channel) {
+        state.withLock { state in
+            guard let entry = state.entries.removeValue(forKey: ObjectIdentifier(channel)) else {
+                return
+            }
+            if !entry.isLeaving { count(entry, by: -1, &state) }
+        }
+    }
+
+    /// Notes that a request is being answered; one that was to close stays.
+    func setBusy(_ channel: any Channel) {
+        change(channel) { entry in
+            entry.waitsSince = nil
+            entry.isLeaving = false
+        }
+    }
+
+    /// Notes that the next request may come.
+    func setWaiting(_ channel: any Channel) { change(channel) { $0.waitsSince = .now } }
+
+    /// Whether a connection gets nothing but health.
+    func isHealthAlone(_ channel: any Channel) -> Bool {
+        state.withLock { $0.entries[ObjectIdentifier(channel)]?.admission == .healthAlone }
+    }
+
+    /// Counts a connection as the tenant's whose good key has come on it.
+    ///
+    /// - Throws: ``Problem`` when the tenant has as many as it may.
+    func claim(_ channel: any Channel, for tenant: TenantID) throws(Problem) {
+        var leaving: [Entry] = []
+        let isClaimed = state.withLock { state in
+            let id = ObjectIdentifier(channel)
+            guard let entry = state.entries[id], entry.tenant != tenant else { return true }
+            if state.countByTenant[tenant, default: 0] >= bounds.perTenantMax {
+                evict(batch(of: bounds.perTenantMax), &state, &leaving) { $0.tenant == tenant }
+            }
+            guard state.countByTenant[tenant, default: 0] < bounds.perTenantMax else {
+                return false
+            }
+            change(id, &state) { $0.tenant = tenant }
+            return true
+        }
+        for entry in leaving { entry.closeIfWaiting() }
+        guard isClaimed else { throw Problem(exhausted: .tenantConnections) }
+    }
+
+    /// Whether one more may be counted under each bound, after others have gone if need be.
+    private func makeRoom(
+        for address: PeerAddress?,
+        _ state: inout State,
+        _ leaving: inout [Entry]
+    ) -> Bool {
+        if let address, state.countByAddress[address, default: 0] >= bounds.perAddressMax {
+            evict(batch(of: bounds.perAddressMax), &state, &leaving) { $0.address == address }
+            guard state.countByAddress[address, default: 0] < bounds.perAddressMax else {
+                return false
+            }
+        }
+        if state.withoutKeyCount >= bounds.withoutKeyMax {
+            evict(batch(of: bounds.withoutKeyMax), &state, &leaving) { $0.tenant == nil }
+            guard state.withoutKeyCount < bounds.withoutKeyMax else { return false }
+        }
+        if state.admittedCount >= bounds.max {
+            evict(batch(of: bounds.max), &state, &leaving) { _ in true }
+            guard state.admittedCount < bounds.max else { return false }
+        }
+        return true
+    }
+
+    /// Several at a time, so that looking for them costs each new connection little.
+    private func batch(of bound: Int) -> Int { max(1, bound / 32) }
+
+    /// Sends away those of `group` that have waited longest, as many as `most`.
+    private func evict(
+        _ most: Int,
+        _ state: inout State,
+        _ leaving: inout [Entry],
+        where group: (Entry) -> Bool
+    ) {
+        let waiting = state.entries.compactMap { id, entry in
+            let isCandidate = !entry.isLeaving && group(entry)
+            return isCandidate ? entry.waitsSince.map { (id: id, since: $0) } : nil
+        }
+        for (id, _) in waiting.sorted(by: { $0.since < $1.since }).prefix(most) {
+            change(id, &state) { $0.isLeaving = true }
+            if let entry = state.entries[id] { leaving.append(entry) }
+        }
+    }
+
+    private func change(_ channel: any Channel, _ body: (inout Entry) -> Void) {
+        state.withLock { change(ObjectIdentifier(channel), &$0, body) }
+    }
+
+    private func change(
+        _ id: ObjectIdentifier,
+        _ state: inout State,
+        _ body: (inout Entry) -> Void
+    ) {
+        guard let before = state.entries[id] else { return }
+        var after = before
+        body(&after)
+        state.entries[id] = after
+        guard before.isLeaving != after.isLeaving || before.tenant != after.tenant else { return }
+        if !before.isLeaving { count(before, by: -1, &state) }
+        if !after.isLeaving { count(after, by: 1, &state) }
+    }
+
+    private func count(_ entry: Entry, by step: Int, _ state: inout State) {
+        guard entry.admission == .all else {
+            state.reserveCount += step
+            return
+        }
+        state.admittedCount += step
+        if entry.tenant == nil { state.withoutKeyCount += step }
+        if let address = entry.address { Self.add(step, to: &state.countByAddress, at: address) }
+        if let tenant = entry.tenant { Self.add(step, to: &state.countByTenant, at: tenant) }
+    }
+
+    private static func add<Key>(_ step: Int, to counts: inout [Key: Int], at key: Key) {
+        let count = counts[key, default: 0] + step
+        counts[key] = count > 0 ? count : nil
+    }
+}

@@ -1,0 +1,165 @@
+import Synchronization
+import TransferModel
+
+/// An amount of something that all requests share: a tenant gets a part of it, and those who have to
+/// wait get theirs in the order in which they came.
+///
+/// Whoever holds nothing is never refused for its size alone: a tenant without a share may go over
+/// its part, and a request that finds nothing taken over the whole.
+final class FairBudget: Sendable {
+    /// How long a request waits for its share.
+    static let waitMax: Duration = .seconds(5)
+    /// Requests of one tenant that wait at once.
+    static let waitersPerTenantMax = 512
+
+    private struct Waiter {
+        let number: Int
+        let tenant: TenantID?
+        let count: Int
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    private struct State {
+        var taken = 0
+        var takenBy: [TenantID: Int] = [:]
+        var waiters: [Waiter] = []
+        var lastNumber = 0
+    }
+
+    /// What it is called in answers.
+    let name: SharedLimit
+    private let max: Int
+    private let perTenantMax: Int
+    private let waitMax: Duration
+    private let state = Mutex(State())
+
+    init(
+        _ name: SharedLimit,
+        max: Int,
+        perTenantMax: Int,
+        waitMax: Duration = FairBudget.waitMax
+    ) {
+        self.name = name
+        self.max = max
+        self.perTenantMax = perTenantMax
+        self.waitMax = waitMax
+    }
+
+    /// How much is taken now.
+    var taken: Int { state.withLock { $0.taken } }
+
+    /// How many wait.
+    var waiting: Int { state.withLock { $0.waiters.count } }
+
+    /// Takes `count` if it is there now and nobody waits for it.
+    func takeNow(_ count: Int, for tenant: TenantID?) -> Bool {
+        state.withLock { state in
+            guard state.waiters.isEmpty || count <= max - state.taken, fits(count, tenant, state)
+            else { return false }
+            take(count, for: tenant, &state)
+            return true
+        }
+    }
+
+    /// Takes `count`, over the maximum if need be: of what is there already and cannot be refused.
+    func overdraw(_ count: Int, for tenant: TenantID?) {
+        state.withLock { take(count, for: tenant, &$0) }
+    }
+
+    /// Takes `count` as soon as it is there.
+    ///
+    /// - Returns: false when too many of the tenant wait already, when the wait was too long, and when
+    ///   the request was cancelled.
+    func take(_ count: Int, for tenant: TenantID?) async -> Bool {
+        if takeNow(count, for: tenant) { return true }
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        // It belongs to no request's task: it must end the wait of one that does nothing else.
+        let timer = Task { [waitMax] in
+            try await Task.sleep(for: waitMax)
+            leave(number)
+        }
+        defer { timer.cancel() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isQueued = state.withLock { state in
+                    let waiting = state.waiters.count { $0.tenant == tenant }
+                    guard waiting < Self.waitersPerTenantMax, !Task.isCancelled else {
+                        return false
+                    }
+                    state.waiters.append(
+                        Waiter(
+                            number: number,
+                            tenant: tenant,
+                            count: count,
+                            continuation: continuation
+                        )
+                    )
+                    return true
+                }
+                if isQueued { grant() } else { continuation.resume(returning: false) }
+            }
+        } onCancel: {
+            leave(number)
+        }
+    }
+
+    /// Gives back what was taken.
+    func giveBack(_ count: Int, of tenant: TenantID?) {
+        state.withLock { state in
+            state.taken -= count
+            guard let tenant else { return }
+            let left = state.takenBy[tenant, default: 0] - count
+            state.takenBy[tenant] = left > 0 ? left : nil
+        }
+        grant()
+    }
+
+    private func leave(_ number: Int) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard let index = state.waiters.firstIndex(where: { $0.number == number }) else {
+                return nil
+            }
+            return state.waiters.remove(at: index)
+        }
+        waiter?.continuation.resume(returning: false)
+    }
+
+    /// Serves those who wait, in their order: one whose tenant has its part is passed over, and at one
+    /// who only waits for others to give back all stop, so that much is not starved by little.
+    private func grant() {
+        let served = state.withLock { state -> [Waiter] in
+            var served: [Waiter] = []
+            var left: [Waiter] = []
+            var isStopped = false
+            for waiter in state.waiters {
+                if !isStopped, fits(waiter.count, waiter.tenant, state) {
+                    take(waiter.count, for: waiter.tenant, &state)
+                    served.append(waiter)
+                } else {
+                    isStopped = isStopped || isWithinPart(waiter.count, waiter.tenant, state)
+                    left.append(waiter)
+                }
+            }
+            state.waiters = left
+            return served
+        }
+        for waiter in served { waiter.continuation.resume(returning: true) }
+    }
+
+    private func take(_ count: Int, for tenant: TenantID?, _ state: inout State) {
+        state.taken += count
+        if let tenant { state.takenBy[tenant, default: 0] += count }
+    }
+
+    private func fits(_ count: Int, _ tenant: TenantID?, _ state: State) -> Bool {
+        (state.taken == 0 || count <= max - state.taken) && isWithinPart(count, tenant, state)
+    }
+
+    private func isWithinPart(_ count: Int, _ tenant: TenantID?, _ state: State) -> Bool {
+        guard let held = tenant.flatMap({ state.takenBy[$0] }) else { return true }
+        return count <= perTenantMax - held
+    }
+}

@@ -1,0 +1,98 @@
+import HTTPTypes
+import TransferWire
+
+/// A page in JSON that ends when it is full, by its bytes or by its items.
+struct PageBytes {
+    /// A page has at most so many bytes, unless its first item alone has more.
+    static let max = 4 * 1024 * 1024
+    /// A page of about so many bytes is made at once; a larger one where it holds up nobody.
+    static let smallBytesMax = 128 * 1024
+    /// What an item has besides what clients put into it.
+    static let itemBytes = 1024
+    /// Room for what is around the items.
+    private static let frameBytes = 1024
+
+    private(set) var items: [UInt8] = []
+    private(set) var count = 0
+
+    /// Adds an item.
+    ///
+    /// - Returns: false when it does not fit.
+    mutating func append(_ item: some Encodable) throws -> Bool {
+        let bytes = try WireEncoder.encode(item)
+        guard count == 0 || items.count + bytes.count + Self.frameBytes < Self.max else {
+            return false
+        }
+        if count > 0 { items.append(UInt8(ascii: ",")) }
+        items += bytes
+        count += 1
+        return true
+    }
+
+    /// The page, with the members of `rest`, an object, behind its items.
+    ///
+    /// The order of names is that of ``WireEncoder`` as long as they come after `items`.
+    func encoded(before rest: some Encodable) throws -> [UInt8] {
+        let rest = try WireEncoder.encode(rest)
+        let members = rest.dropFirst()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(items.count + rest.count + 16)
+        bytes += #"{"items":["#.utf8
+        bytes += items
+        bytes += (rest.count > 2 ? "]," : "]").utf8
+        bytes += members
+        return bytes
+    }
+}
+
+extension Answer {
+    /// A page of the first `limit` of `values`, of which one more was read to know of the next.
+    ///
+    /// `byteCount` is what clients have put into all of them.
+    static func page<Value: Sendable>(
+        _ values: [Value],
+        limit: Int,
+        byteCount: Int = 0,
+        document: @escaping @Sendable (Value) -> some Encodable & Sendable,
+        cursor: @escaping @Sendable (Value) -> Cursor
+    ) async throws -> Answer {
+        let page = Array(values.prefix(limit))
+        return try await .page(
+            page,
+            next: values.count > limit ? page.last.map(cursor) : nil,
+            byteCount: byteCount,
+            document: document,
+            cursor: cursor
+        )
+    }
+
+    /// A page of `values`, behind all of which `next` is; it ends earlier when it is full.
+    static func page<Value: Sendable>(
+        _ values: [Value],
+        next: Cursor?,
+        byteCount: Int,
+        document: @escaping @Sendable (Value) -> some Encodable & Sendable,
+        cursor: @escaping @Sendable (Value) -> Cursor
+    ) async throws -> Answer {
+        let make: @Sendable () throws -> [UInt8] = {
+            var page = PageBytes()
+            for value in values {
+                guard try page.append(document(value)) else { break }
+            }
+            let isCut = page.count < values.count
+            let place = isCut && page.count > 0 ? cursor(values[page.count - 1]) : next
+            return try page.encoded(before: NextCursor(nextCursor: place?.serialized))
+        }
+        let isSmall = byteCount + values.count * PageBytes.itemBytes <= PageBytes.smallBytesMax
+        let body = isSmall ? try make() : try await RequestResources.beside(make)
+        return Answer(status: .ok, body: body)
+    }
+
+    private struct NextCursor: Encodable {
+        let nextCursor: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case nextCursor = "next_cursor"
+        }
+    }
+}

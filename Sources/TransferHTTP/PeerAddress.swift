@@ -1,0 +1,23 @@
+import NIOCore
+
+/// Who connects, as far as it can be told: an IPv4 address or a network of 64 bits, of which every
+/// host has a whole one.
+struct PeerAddress: Hashable, Sendable {
+    private let bytes: [UInt8]
+
+    /// - Returns: nil for what is no address of the Internet.
+    init?(_ address: SocketAddress?) {
+        guard let address else { return nil }
+        let all = address.withSockAddr { Array(UnsafeRawBufferPointer(start: $0, count: $1)) }
+        switch address {
+        // Behind the family and the port, and in the second one the flow; see ip(7) and ipv6(7).
+        case .v4: bytes = Array(all[4..<8])
+        case .v6:
+            let address = all[8..<24]
+            let isMapped =
+                address.prefix(10).allSatisfy { $0 == 0 } && all[18...19] == [0xFF, 0xFF]
+            bytes = Array(isMapped ? address.suffix(4) : address.prefix(8))
+        case .unixDomainSocket: return nil
+        }
+    }
+}

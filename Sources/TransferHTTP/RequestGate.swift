@@ -1,0 +1,84 @@
+import HTTPTypes
+import NIOCore
+import NIOHTTPTypes
+
+/// Lets one request at a time through to its handler, and sees when its answer is out.
+///
+/// Stands behind the parser and together with ``ConnectionGate``, which stands before it: what that
+/// one has let to the parser may hold more than one request.
+final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// Set as long as both are in the pipeline.
+    var connection: ConnectionGate?
+    /// What is left of the body that comes; nil when its head does not say.
+    private(set) var bodyBytesLeft: Int?
+    private var held: [HTTPRequestPart] = []
+    /// Whether parts of further requests are here.
+    var isHolding: Bool { !held.isEmpty }
+    private var context: ChannelHandlerContext?
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        held = []
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        if connection?.holdsInput ?? false || !held.isEmpty {
+            held.append(part)
+        } else {
+            pass(part, context)
+        }
+    }
+
+    /// Lets through what was held, up to the end of the next request.
+    func readOn() {
+        guard let context else { return }
+        var parts = held[...]
+        while let part = parts.first, !(connection?.holdsInput ?? false) {
+            parts.removeFirst()
+            pass(part, context)
+        }
+        held = Array(parts)
+    }
+
+    private func pass(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
+        case .head(let request):
+            bodyBytesLeft = request.headerFields[.contentLength].flatMap(Int.init)
+            connection?.headRead()
+        case .body(let bytes): bodyBytesLeft = bodyBytesLeft.map { $0 - bytes.readableBytes }
+        case .end: connection?.requestRead()
+        }
+        context.fireChannelRead(Self.wrapInboundOut(part))
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        connection?.broke()
+        context.fireErrorCaught(error)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(let answer):
+            let isClosing = answer.headerFields[.connection] == "close"
+            if answer.status.kind != .informational {
+                connection?.answerBegins(closing: isClosing)
+            }
+            context.write(data, promise: promise)
+        case .body: context.write(data, promise: promise)
+        case .end:
+            let done = promise ?? context.eventLoop.makePromise()
+            done.futureResult.assumeIsolated().whenComplete { [weak self] _ in
+                self?.connection?.answerOut()
+            }
+            context.write(data, promise: done)
+        }
+    }
+}

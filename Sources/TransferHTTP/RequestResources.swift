@@ -1,0 +1,103 @@
+import NIOPosix
+import TransferModel
+
+/// What one request holds of the ``SharedResources``.
+final class RequestResources: Sendable {
+    /// That of the request which is being handled.
+    @TaskLocal static var current: RequestResources?
+
+    let body: BudgetShare
+    let answer: BudgetShare
+    /// The time for a body that is held in memory.
+    let bodyTimeout: Duration
+    private let tenant: TenantID?
+    private let shared: SharedResources
+
+    /// A body of no more bytes is not counted.
+    static let freeBodyBytesMax = 16 * 1024
+    /// A body of more bytes is decoded where it holds up nobody.
+    static let smallBodyBytesMax = 64 * 1024
+    /// Submissions of more bytes are stored one after the other too: of smaller ones the store makes
+    /// groups, and needs them at once.
+    static let largeBodyBytes = 1024 * 1024
+    /// Of a body whose length nobody knows, so many bytes are counted at a time.
+    private static let bodyStepBytes = 256 * 1024
+
+    init(of shared: SharedResources, for tenant: TenantID?, bodyTimeout: Duration) {
+        self.shared = shared
+        self.tenant = tenant
+        self.bodyTimeout = bodyTimeout
+        body = BudgetShare(of: shared.bodies, for: tenant)
+        answer = BudgetShare(of: shared.answers, for: tenant)
+    }
+
+    /// Waits until there is room for a body that is announced.
+    ///
+    /// - Throws: ``Problem`` when there is none in time.
+    func awaitRoom(forBytes count: Int) async throws(Problem) {
+        if count > Self.freeBodyBytesMax { try await body.take(count) }
+    }
+
+    /// Counts the bytes of a body that have come.
+    ///
+    /// - Throws: ``Problem`` when there is no room for them.
+    func holdBody(ofBytes count: Int) throws(Problem) {
+        guard count > Self.freeBodyBytesMax, count > body.held else { return }
+        try body.takeNow(max(count - body.held, Self.bodyStepBytes))
+    }
+
+    /// Counts an answer that is made already.
+    ///
+    /// - Throws: ``Problem`` when there is no room for it and the request can be made again.
+    func holdAnswer(ofBytes count: Int, isRepeatable: Bool) throws(Problem) {
+        let more = count - answer.held
+        guard count > PacedBodyWriter.pieceBytes, more > 0 else { return }
+        if isRepeatable { try answer.takeNow(more) } else { answer.overdraw(more) }
+    }
+
+    /// Does `work`, which decodes a submission of so many bytes and stores it: one large one at a time
+    /// for each tenant, and no more of all tenants than fits.
+    static func submitting<Value: Sendable>(
+        _ byteCount: Int,
+        _ work: () async throws -> Value
+    ) async throws -> Value {
+        guard let current, byteCount > largeBodyBytes else { return try await work() }
+        let share = BudgetShare(of: current.shared.submissions, for: current.tenant)
+        try await share.take(byteCount)
+        defer { share.shrink(to: 0) }
+        return try await work()
+    }
+
+    /// Decodes a submission of so many bytes, beside the threads that all requests share where it is
+    /// not small.
+    static func decoding<Value: Sendable>(
+        _ byteCount: Int,
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        guard let current, byteCount > smallBodyBytesMax else { return try work() }
+        let share = BudgetShare(of: current.shared.decodings, for: current.tenant)
+        try await share.take(1)
+        defer { share.shrink(to: 0) }
+        return try await beside(work)
+    }
+
+    /// Makes a list: holds the bytes of a page from before it is read until its answer is sent.
+    static func listing(_ work: () async throws -> Answer) async throws -> Answer {
+        guard let current else { return try await work() }
+        try await current.answer.take(PageBytes.max)
+        let answer = try await work()
+        current.answer.shrink(to: answer.body.count)
+        return answer
+    }
+
+    /// Does `work` that takes long beside the threads that all requests share.
+    static func beside<Value: Sendable>(
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        guard let current else { return try work() }
+        return try await current.shared.threads.runIfActive {
+            Priority.lower()
+            return try work()
+        }
+    }
+}

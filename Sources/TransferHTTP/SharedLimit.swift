@@ -1,0 +1,38 @@
+import TransferWire
+
+/// A bound that all clients of an instance share; its name is part of the API.
+enum SharedLimit: String, CaseIterable, Sendable {
+    /// Connections of the instance.
+    case connections
+    /// Connections of one tenant.
+    case tenantConnections = "tenant_connections"
+    /// Bytes of requests' bodies that are held at once.
+    case bodyBytes = "body_bytes"
+    /// Bytes of submissions that are read and stored at once.
+    case submissionBytes = "submission_bytes"
+    /// Bytes of answers that are held until they are read.
+    case answerBytes = "answer_bytes"
+    /// Wrong API keys of one address.
+    case wrongKeys = "wrong_keys"
+}
+
+extension SharedLimit {
+    /// 429 where the one who asks has its part, 503 where the instance has no more.
+    var code: ProblemDetails.Code {
+        switch self {
+        case .connections, .bodyBytes: .unavailable
+        case .tenantConnections, .submissionBytes, .answerBytes, .wrongKeys: .tooManyRequests
+        }
+    }
+
+    var detail: String {
+        switch self {
+        case .connections: "The instance has as many connections as it can hold."
+        case .tenantConnections: "The tenant has as many connections as it may; close one first."
+        case .bodyBytes: "The instance reads as many bodies as it can hold."
+        case .submissionBytes: "Large submissions of a tenant are taken one after the other."
+        case .answerBytes: "Answers to the tenant wait to be read; read them first."
+        case .wrongKeys: "Too many wrong keys came from this address."
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Hummingbird
+import NIOPosix
+
+/// What the requests of an instance share, and how much of it one may have.
+final class SharedResources: Sendable {
+    /// Bodies of requests, but for those of uploads, which go to the disk as they come.
+    let bodies: FairBudget
+    /// Large submissions between their first byte decoded and their commit.
+    let submissions: FairBudget
+    /// Submissions that are being decoded, one of a tenant.
+    let decodings: FairBudget
+    /// Answers from the moment they are made until they are sent.
+    let answers: FairBudget
+    /// Where long work on JSON is done, so that no other request waits behind it.
+    let threads: NIOThreadPool
+
+    static let threadCount = 2
+    /// The memory of all that is decoded at once is some times as much.
+    static let submissionBytesMax = Request.bodyBytesMax
+    static let answerBytesMax = 24 * 1024 * 1024
+    static let answerBytesPerTenantMax = 8 * 1024 * 1024
+
+    /// - Parameter bodyBytesMax: of all bodies that are held at once; a tenant has half of it.
+    init(bodyBytesMax: Int) {
+        bodies = FairBudget(.bodyBytes, max: bodyBytesMax, perTenantMax: bodyBytesMax / 2)
+        submissions = FairBudget(
+            .submissionBytes,
+            max: Self.submissionBytesMax,
+            // One at a time.
+            perTenantMax: 0
+        )
+        decodings = FairBudget(.submissionBytes, max: Self.threadCount, perTenantMax: 0)
+        answers = FairBudget(
+            .answerBytes,
+            max: Self.answerBytesMax,
+            perTenantMax: Self.answerBytesPerTenantMax
+        )
+        threads = NIOThreadPool(numberOfThreads: Self.threadCount)
+        threads.start()
+    }
+
+    deinit { threads.shutdownGracefully { _ in } }
+}

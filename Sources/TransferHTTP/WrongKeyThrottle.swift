@@ -1,0 +1,71 @@
+import Synchronization
+
+/// Bounds how often wrong keys are looked up in the database: of one address, and of all.
+///
+/// A bucket of tokens each: a look-up that finds no good key takes one, and they come back at a steady
+/// rate.
+final class WrongKeyThrottle: Sendable {
+    static let addressesMax = 4096
+    /// Of one address: wrong keys in a row, and then each second.
+    static let burst = 20
+    static let perSecond = 2
+    /// The same of all addresses together.
+    static let totalBurst = 200
+    static let totalPerSecond = 20
+
+    private struct Bucket {
+        var tokens: Double
+        var filledAt: ContinuousClock.Instant
+
+        mutating func fill(_ perSecond: Int, upTo burst: Int, at now: ContinuousClock.Instant) {
+            let more = (now - filledAt) / .seconds(1) * Double(perSecond)
+            tokens = min(Double(burst), tokens + more)
+            filledAt = now
+        }
+    }
+
+    private struct State {
+        var buckets: [PeerAddress: Bucket] = [:]
+        var total: Bucket?
+    }
+
+    private let state = Mutex(State())
+
+    /// Whether a key that nobody knows yet may be looked up for `address` now; takes the tokens.
+    func takeLookUp(for address: PeerAddress?, at now: ContinuousClock.Instant) -> Bool {
+        state.withLock { state in
+            var total = state.total ?? Bucket(tokens: Double(Self.totalBurst), filledAt: now)
+            total.fill(Self.totalPerSecond, upTo: Self.totalBurst, at: now)
+            defer { state.total = total }
+            guard total.tokens >= 1 else { return false }
+            if let address {
+                var bucket =
+                    state.buckets[address] ?? Bucket(tokens: Double(Self.burst), filledAt: now)
+                bucket.fill(Self.perSecond, upTo: Self.burst, at: now)
+                guard bucket.tokens >= 1 else { return false }
+                bucket.tokens -= 1
+                makeRoom(&state, at: now)
+                state.buckets[address] = bucket
+            }
+            total.tokens -= 1
+            return true
+        }
+    }
+
+    /// Gives back the tokens of a look-up that has found a good key.
+    func giveBack(for address: PeerAddress?) {
+        state.withLock { state in
+            state.total?.tokens += 1
+            if let address { state.buckets[address]?.tokens += 1 }
+        }
+    }
+
+    /// Forgets addresses whose buckets are full again, and all of them when that is not enough: the
+    /// bound of all addresses still holds.
+    private func makeRoom(_ state: inout State, at now: ContinuousClock.Instant) {
+        guard state.buckets.count >= Self.addressesMax else { return }
+        let time = Duration.seconds(Self.burst / Self.perSecond)
+        state.buckets = state.buckets.filter { now - $0.value.filledAt < time }
+        if state.buckets.count >= Self.addressesMax { state.buckets.removeAll() }
+    }
+}

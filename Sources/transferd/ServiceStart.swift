@@ -1,0 +1,221 @@
+import Foundation
+import Logging
+import Postgres
+import ServiceLifecycle
+import Synchronization
+import TransferContainer
+import TransferEngine
+import TransferHTTP
+import TransferModel
+import TransferSecrets
+import TransferStore
+import TransferWebhooks
+
+/// Puts together and starts everything that stands on the database, once that is there.
+final class ServiceStart: Sendable {
+    /// What runs then.
+    struct Parts: Sendable {
+        /// Nil on an instance that does not answer clients.
+        let api: TransferAPI?
+        /// Transfers, deliveries and what they need.
+        let work: Part
+        /// What says that the instance lives, to the end of the work.
+        let base: Part
+    }
+
+    private struct State {
+        var database: Database?
+        var parts: Parts?
+    }
+
+    private let state = Mutex(State())
+    private let configuration: ServerConfiguration
+    private let monitor: HealthMonitor
+    private let signals: InstanceSignals
+    private let health: HealthSource
+    private let connections: ConnectionRegistry
+    private let patience: StartPatience
+    private let logger: Logger
+    private let onEnd: @Sendable ((any Error)?) -> Void
+
+    /// `onEnd` is called when a part ends, with what one of its services threw.
+    init(
+        _ configuration: ServerConfiguration,
+        monitor: HealthMonitor,
+        signals: InstanceSignals,
+        health: HealthSource,
+        connections: ConnectionRegistry,
+        logger: Logger,
+        onEnd: @escaping @Sendable ((any Error)?) -> Void
+    ) {
+        self.configuration = configuration
+        self.monitor = monitor
+        self.signals = signals
+        self.health = health
+        self.connections = connections
+        self.logger = logger
+        self.onEnd = onEnd
+        patience = StartPatience(monitor: monitor, logger: logger)
+    }
+
+    /// The database, as soon as it has to be closed again.
+    var database: Database? { state.withLock { $0.database } }
+
+    /// What runs, as soon as it has to be stopped again.
+    var parts: Parts? { state.withLock { $0.parts } }
+
+    /// Waits for the database as long as it takes.
+    ///
+    /// - Throws: what cannot mend itself.
+    func run() async throws -> Parts {
+        let location = configuration.database
+        let database = try await patience.outwait { [logger] in
+            try await Database.open(location, logger: logger)
+        }
+        state.withLock { $0.database = database }
+        var settings = StoreSettings()
+        settings.schemaVersion = try await patience.outwait { [configuration, logger] in
+            try await database.migrate(past: configuration.listenDatabaseURL, logger: logger)
+        }
+        settings.resultRetention = configuration.resultsRetention
+        settings.queueMax = configuration.queueMax
+        let pool = ConnectionPool(configuration: database.configuration, loop: database.loop)
+        let store = TransferStore(pool: pool, settings: settings)
+        let lifeline = try Lifeline(database, settings: settings)
+        let roles = configuration.roles
+        let container =
+            roles.contains(.api) || roles.contains(.worker)
+            ? try Container(directory: location.containers) : nil
+        try await writeFirstKey(location, store)
+        let secrets = try SecretsKeyFile(configuration).box(logger: logger)
+        let relay = configuration.listen == .on ? relay(database) : nil
+        let instance = try await Instance(
+            configuration,
+            store: store,
+            lifeline: lifeline.store,
+            container: container,
+            secrets: secrets,
+            pruner: try await pruner(store, container),
+            signals: signals,
+            patience: patience,
+            logger: logger
+        )
+        if let shortages = instance.shortages { monitor.tell(of: shortages) }
+        var services: [any Service] = [PoolService(pool: pool), HeapTrimmer()]
+        if let relay { services.append(RelayService(relay: relay)) }
+        services.append(TaskCounter(store: store, logger: logger))
+        services += instance.services
+        let parts = Parts(
+            api: try container.flatMap {
+                roles.contains(.api) ? try api(store, $0, secrets, instance) : nil
+            },
+            work: Part("work", services, logger: logger, onEnd: onEnd),
+            base: base(database, lifeline, instance.leaseKeeper, version: settings.schemaVersion)
+        )
+        state.withLock { $0.parts = parts }
+        return parts
+    }
+
+    private func base(
+        _ database: Database,
+        _ lifeline: Lifeline,
+        _ leaseKeeper: LeaseKeeper?,
+        version: Int
+    ) -> Part {
+        var services: [any Service] = [
+            PoolService(pool: lifeline.pool),
+            DatabaseWatch(
+                store: lifeline.store,
+                version: version,
+                monitor: monitor,
+                logger: logger,
+                revive: { [logger] in try await database.revive(logger: logger) },
+                onOutdated: { [onEnd] in onEnd($0) }
+            ),
+        ]
+        if let leaseKeeper { services.append(leaseKeeper) }
+        return Part("registration", services, logger: logger, onEnd: onEnd)
+    }
+
+    private func api(
+        _ store: TransferStore,
+        _ container: Container,
+        _ secrets: SecretBox?,
+        _ instance: Instance
+    ) throws -> TransferAPI {
+        let watch = NewsWatch(store: store, logger: logger)
+        signals.add { if $0.contains(.events) { watch.signal() } }
+        return TransferAPI(
+            store: store,
+            container: container,
+            secrets: secrets,
+            uploadBytesMax: configuration.fileBytesMax,
+            baseURL: configuration.publicURL,
+            egress: configuration.egress,
+            health: health,
+            watch: watch,
+            connections: connections,
+            wake: { [signals] in signals.tell(Set(Signal.allCases)) },
+            sendTest: { await instance.sender.sendTest(of: $0, to: $1) },
+            openAPIDocument: Array(
+                try Data(
+                    contentsOf: URL(fileURLWithPath: configuration.database.openAPIDocument)
+                )
+            ),
+            logger: logger
+        )
+    }
+
+    private func pruner(_ store: TransferStore, _ container: Container?) async throws -> Pruner? {
+        guard let container else { return nil }
+        let pruner = try Pruner(
+            store: store,
+            container: container,
+            retention: Pruner.Retention(
+                events: configuration.eventsRetention,
+                attempts: configuration.attemptsRetention,
+                sessions: configuration.sessionsRetention
+            ),
+            logger: logger
+        )
+        do {
+            try await pruner.makePartitions()
+        } catch {
+            // It is tried again while the service runs, which can do without them.
+            logger.warning("no partitions made", metadata: ["error": "\(error)"])
+        }
+        return pruner
+    }
+
+    /// Tells the others what the parts of this instance tell each other, and the other way round.
+    private func relay(_ database: Database) -> SignalRelay {
+        let connection = database.signalConfiguration(configuration.listenDatabaseURL)
+        let relay = SignalRelay(
+            logger: logger,
+            connect: { () async throws(PostgresError) in
+                try await Connection.open(connection, on: database.loop)
+            },
+            onSignals: { [signals] in signals.hear($0) }
+        )
+        signals.add(relay)
+        return relay
+    }
+
+    /// Makes a key at the first start of a private cluster, where nobody could have made one.
+    private func writeFirstKey(_ location: DatabaseLocation, _ store: TransferStore) async throws {
+        guard location.url == nil,
+            !FileManager.default.fileExists(atPath: location.apiKeyFile)
+        else { return }
+        let key = APIKey.generate()
+        _ = try await patience.outwait {
+            try await store.createAPIKey(
+                id: key.id,
+                tenantName: Keys.tenantDefault,
+                secretSHA256: key.secretSHA256,
+                name: "first start"
+            )
+        }
+        // Where another process starts too, its key may be the one that is kept.
+        try SecretFile(path: location.apiKeyFile).create("\(key.serialized)\n")
+    }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Postgres
+import TransferContainer
+import TransferEngine
+import TransferStore
+
+/// `transferd verify`: says what was lost or left behind beneath the service, and mends it.
+struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Compare what the database says with what there is.",
+        discussion: """
+            Lists completed tasks whose file is gone, files that belong to nobody, and counts that are \
+            not what the tables hold. Ends with 0 when there is nothing to list, with 1 when there is, \
+            and with 2 when it could not look. May run beside the service.
+            """
+    )
+
+    @Flag(
+        help: """
+            Remove files of nobody, correct counts, and have tasks whose file is gone say so.
+            """
+    )
+    var repair = false
+
+    @Flag(help: "Print each finding, and at the end a summary, as a line of JSON.")
+    var json = false
+
+    @OptionGroup var database: DatabaseOptions
+
+    /// Nothing that was looked at in vain is taken for well.
+    private static let couldNotLook = ExitCode(2)
+    /// A session of a million tasks is counted by one statement.
+    private static let statementTimeout: Duration = .seconds(3600)
+
+    func run() async throws {
+        let summary: Inspection.Summary
+        do {
+            summary = try await inspect()
+        } catch {
+            let text = "transferd verify could not look: \(error)\n"
+            try FileHandle.standardError.write(contentsOf: Data(text.utf8))
+            throw Self.couldNotLook
+        }
+        if summary.found > 0 { throw ExitCode(1) }
+    }
+
+    private func inspect() async throws -> Inspection.Summary {
+        let logger = Command.logger()
+        var summary: Inspection.Summary?
+        try await Command.withDatabase(database, logger: logger) { database in
+            try await database.migrate(logger: logger)
+            var configuration = database.configuration
+            configuration.statementTimeout = Self.statementTimeout
+            configuration.queryDeadline = Self.statementTimeout
+            let pool = ConnectionPool(
+                configuration: configuration,
+                connectionsMax: 1,
+                loop: database.loop
+            )
+            let inspection = try Inspection(
+                store: TransferStore(pool: pool),
+                container: Container(directory: database.location.containers),
+                logger: logger
+            )
+            let json = json
+            let result = try await inspection.run(isMending: repair) { finding in
+                try Self.write(VerifyLine(finding), asJSON: json)
+            }
+            try Self.write(VerifyLine(result), asJSON: json)
+            await pool.close()
+            summary = result
+        }
+        guard let summary else { throw Self.couldNotLook }
+        return summary
+    }
+
+    private static func write(_ line: VerifyLine, asJSON: Bool) throws {
+        var data = try asJSON ? line.json : Data(line.text.utf8)
+        data.append(UInt8(ascii: "\n"))
+        try FileHandle.standardOutput.write(contentsOf: data)
+    }
+}

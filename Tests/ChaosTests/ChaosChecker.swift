@@ -1,0 +1,99 @@
+/// Judges a history: what must be true whatever has happened.
+struct ChaosChecker {
+    /// What must be true.
+    enum Rule: String, CaseIterable, Sendable {
+        case eachAcceptedTaskEndsOnce
+        case aTaskEndsAsItsEventSays
+        case aTaskFailsForAReason
+        case whatIsCompletedHasTheBytesOfItsOrigin
+        case oneRivalAtMostGetsTheDestination
+        case eventsHaveNoGaps
+        case aGenerationEndsOnceAndLast
+        case theEndOfAGenerationCountsRight
+        case eachSubscriberGetsEachEvent
+        case messagesComeInOrder
+        case aRepeatedMessageIsTheSame
+        case messagesAreSigned
+        case aPostIsSentOnce
+        case whatIsCancelledStaysAway
+        case countsAreRight
+        case noFileIsNobodys
+        case nothingIsFoundByVerify
+    }
+
+    struct Violation: Sendable, CustomStringConvertible {
+        let rule: Rule
+        let detail: String
+
+        var description: String { "\(rule.rawValue): \(detail)" }
+    }
+
+    /// How long after the answer to a cancellation its origin may still be asked: a lease, for a
+    /// worker that was frozen, and what a busy machine adds.
+    static let cancellationBound = 15.0
+
+    static let ends: Set = ["task.completed", "task.failed", "task.cancelled"]
+    static let generationEnd = "session.events_finished"
+
+    let history: ChaosHistory
+    var violations: [Violation] = []
+
+    /// All that is wrong with a history.
+    static func violations(of history: ChaosHistory) -> [Violation] {
+        var checker = ChaosChecker(history: history)
+        checker.checkTasks()
+        checker.checkOrigin()
+        checker.checkFiles()
+        for session in history.sessions { checker.check(session) }
+        for subscriber in history.subscribers { checker.check(subscriber) }
+        return checker.violations
+    }
+
+    mutating func require(_ condition: Bool, _ rule: Rule, _ detail: @autoclosure () -> String) {
+        if !condition { violations.append(Violation(rule: rule, detail: detail())) }
+    }
+}
+
+// The log of a session.
+extension ChaosChecker {
+    private mutating func check(_ session: ChaosHistory.Session) {
+        let name = session.identifier
+        let events = session.events
+        let numbers = events.map(\.sequence)
+        require(
+            numbers == events.indices.map { Int64($0) + 1 },
+            .eventsHaveNoGaps,
+            "\(name): \(numbers)"
+        )
+        for (generation, events) in Dictionary(grouping: events, by: \.generation)
+        where events.contains(where: { $0.task != nil }) {
+            let finished = events.filter { $0.type == Self.generationEnd }
+            // What ends the session itself is told behind the end of its last generation.
+            let told = events.last { $0.type != "session.invalidated" }
+            require(
+                finished.count == 1 && told?.type == Self.generationEnd,
+                .aGenerationEndsOnceAndLast,
+                "\(name): generation \(generation) ends \(finished.count) times, and last is "
+                    + "\(told?.type ?? "nothing")"
+            )
+            let counts = ["completed", "failed", "cancelled"].map { state in
+                Int64(events.count { $0.type == "task.\(state)" })
+            }
+            for end in finished {
+                require(
+                    end.counts == counts,
+                    .theEndOfAGenerationCountsRight,
+                    "\(name): generation \(generation) says \(end.counts ?? []), not \(counts)"
+                )
+            }
+        }
+        let states = history.tasks.filter { $0.session == name }.compactMap(\.state)
+        let counts = Dictionary(grouping: states) { $0 }.mapValues { Int64($0.count) }
+        guard !states.isEmpty else { return }
+        require(
+            session.outstanding == 0 && session.taskCounts == counts,
+            .countsAreRight,
+            "\(name): \(session.outstanding) outstanding and \(session.taskCounts), not \(counts)"
+        )
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import Glibc
+
+/// A small file system of the containers' own, which can be full or read-only; only root can make one.
+final class ChaosDisk: Sendable {
+    private let path: String
+    private var ballast: String { "\(path)/ballast" }
+
+    private static let options = "size=64m"
+    private static let pieceBytes = 1 << 20
+
+    /// Mounts it at `path`, which is made; nil for those who may not.
+    init?(at path: String) throws {
+        guard geteuid() == 0 else { return nil }
+        try FileManager.default.createDirectory(
+            atPath: path,
+            withIntermediateDirectories: true
+        )
+        guard mount("tmpfs", path, "tmpfs", 0, Self.options) == 0 else { return nil }
+        self.path = path
+    }
+
+    deinit { umount2(path, Int32(MNT_DETACH)) }
+
+    /// Takes all the room there is.
+    func fill() {
+        let file = open(ballast, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        let piece = [UInt8](repeating: 0, count: Self.pieceBytes)
+        while write(file, piece, piece.count) > 0 {}
+    }
+
+    /// Has it take nothing any more.
+    ///
+    /// - Returns: false where a file is open for writing, which the kernel does not allow.
+    func forbid() -> Bool { remount(UInt(MS_RDONLY)) }
+
+    /// Gives room and takes everything again.
+    func mend() {
+        _ = remount(0)
+        unlink(ballast)
+    }
+
+    private func remount(_ flags: UInt) -> Bool {
+        mount("tmpfs", path, "tmpfs", UInt(MS_REMOUNT) | flags, Self.options) == 0
+    }
+}

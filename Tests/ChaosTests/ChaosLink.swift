@@ -1,0 +1,45 @@
+import FaultProxy
+import Synchronization
+
+/// A network between two programs that can be cut and slowed while they use it.
+final class ChaosLink: Sendable {
+    private final class Weather: Sendable {
+        let faults = Mutex(Faults())
+    }
+
+    private let proxy: FaultProxy
+    private let weather: Weather
+
+    /// Where to connect to.
+    var port: UInt16 { proxy.port }
+
+    /// A link to a port of this machine.
+    init(to port: UInt16) throws {
+        let weather = Weather()
+        self.weather = weather
+        proxy = try FaultProxy(to: port) { _ in weather.faults.withLock { $0 } }
+    }
+
+    /// A link to a Unix socket.
+    init(toSocket path: String) throws {
+        let weather = Weather()
+        self.weather = weather
+        proxy = try FaultProxy(to: .socket(path)) { _ in weather.faults.withLock { $0 } }
+    }
+
+    deinit { proxy.stop() }
+
+    /// Ends all connections; further ones end as soon as anything is answered.
+    func cut() { change(.down(.reset(after: 0))) }
+
+    /// Ends all connections; further ones are slow.
+    func slow(delay: Duration, rate: Int64) { change(.slow(delay: delay, rate: rate)) }
+
+    /// Ends all connections that suffer; further ones pass.
+    func mend() { change(Faults()) }
+
+    private func change(_ faults: Faults) {
+        weather.faults.withLock { $0 = faults }
+        proxy.breakConnections()
+    }
+}

@@ -1,0 +1,114 @@
+import EventLoop
+import Foundation
+import Postgres
+import Testing
+import TransferTestSupport
+
+/// Wrongs that are done to a running service, all of which the checker has to see.
+@Suite(.serialized) struct ChaosMutantTests {
+    /// Three sessions with work and no fault at all.
+    private static let quiet = ChaosPlan(
+        steps: ChaosPlan.sessions.indices.map { session in
+            ChaosPlan.Step(
+                session: session,
+                tasks: (0..<3).map { index in
+                    ChaosTask(
+                        kind: index == 2 ? .post : .download,
+                        origin: .whole,
+                        path: "/\(session)/\(index)",
+                        destination: index == 1 ? "\(session)/d" : nil,
+                        bytes: 20_000
+                    )
+                },
+                controls: [],
+                changesFiles: false,
+                invalidates: false,
+                fault: nil
+            )
+        }
+    )
+
+    @Test(.timeLimit(.minutes(5)))
+    func whatIsDoneToARunningServiceIsSeen() async throws {
+        let run = try await ChaosRun(Self.quiet)
+        try await run.pass()
+        try await run.settle()
+        let database = "host=\(run.fleet.directory.path)/run user=transferd dbname=postgres"
+        let loop = try EventLoop(name: "mutants")
+        defer { loop.stop() }
+        let connection = try await Connection.open(
+            ConnectionConfiguration(url: database),
+            on: loop
+        )
+        for mutant in Self.statements { try await connection.executeScript(mutant) }
+        await connection.close()
+        let directory = run.fleet.directory
+        let torn = try #require(directory.files().keys.first { $0.hasSuffix("/2/d") })
+        let file = "\(directory.path)/containers/\(torn)"
+        var bytes = try Data(contentsOf: URL(filePath: file))
+        bytes[bytes.count / 2] ^= 1
+        try bytes.write(to: URL(filePath: file))
+        // As a worker does that forgets what it has sent.
+        try await run.postOnceMore("/1/2")
+
+        let violations = ChaosChecker.violations(of: try await run.history())
+        let rules = Set(violations.map(\.rule))
+        for rule in Self.broken { #expect(rules.contains(rule), "\(violations)") }
+    }
+
+    private static let broken: [ChaosChecker.Rule] = [
+        .eventsHaveNoGaps, .eachAcceptedTaskEndsOnce, .aGenerationEndsOnceAndLast,
+        .whatIsCompletedHasTheBytesOfItsOrigin, .aPostIsSentOnce, .countsAreRight,
+        .nothingIsFoundByVerify,
+    ]
+
+    private static let statements = [
+        // An event doubled.
+        """
+        INSERT INTO event (id, session_id, sequence, kind, generation, occurred_at, task_id, task_state,
+            attempt, bytes_received)
+        SELECT e.id, e.session_id, e.sequence, e.kind, e.generation, e.occurred_at + interval '1 us',
+            e.task_id, e.task_state, e.attempt, e.bytes_received
+        FROM event e JOIN session s ON s.id = e.session_id
+        WHERE s.identifier = 'one' AND e.sequence = 2
+        """,
+        // An end under a fence that was taken away, and so behind the end of its generation.
+        """
+        WITH next AS (
+            UPDATE session_progress p SET last_sequence = p.last_sequence + 1
+            FROM session s WHERE s.id = p.session_id AND s.identifier = 'two'
+            RETURNING p.session_id, p.last_sequence
+        )
+        INSERT INTO event (id, session_id, sequence, kind, generation, task_id, task_state, attempt,
+            bytes_received)
+        SELECT e.id, n.session_id, n.last_sequence, e.kind, e.generation, e.task_id, e.task_state,
+            e.attempt, e.bytes_received
+        FROM next n CROSS JOIN LATERAL (
+            SELECT * FROM event e WHERE e.session_id = n.session_id AND e.kind = 'task.completed'
+            LIMIT 1) e
+        """,
+        // A barrier early: before the last end of its generation.
+        """
+        WITH last AS (
+            SELECT s.id, p.last_sequence FROM session s JOIN session_progress p ON p.session_id = s.id
+            WHERE s.identifier = 'three'
+        ),
+        away AS (
+            UPDATE event e SET sequence = e.sequence + 1000 FROM last l
+            WHERE e.session_id = l.id AND e.sequence >= l.last_sequence - 1
+        )
+        SELECT 1
+        """,
+        """
+        UPDATE event e SET sequence = CASE e.sequence WHEN 1000 + p.last_sequence
+            THEN p.last_sequence - 1 ELSE p.last_sequence END
+        FROM session s JOIN session_progress p ON p.session_id = s.id
+        WHERE s.identifier = 'three' AND e.session_id = s.id AND e.sequence > 1000
+        """,
+        // A task that is counted twice.
+        """
+        UPDATE session_task_count c SET tasks = c.tasks + 1 FROM session s
+        WHERE s.id = c.session_id AND s.identifier = 'one' AND c.state = 'completed'
+        """,
+    ]
+}

@@ -1,0 +1,170 @@
+import Foundation
+import TransferTestSupport
+import TransferWebhooks
+import TransferWire
+
+/// What is seen of a campaign once all faults have ended.
+extension ChaosRun {
+    private static let rounds = 45
+    private static let roundTime: Duration = .seconds(2)
+
+    /// Waits until all is delivered, stops the service, and tells what there is.
+    func history() async throws -> ChaosHistory {
+        var history = ChaosHistory()
+        history.faults = Set(plan.steps.compactMap(\.fault?.kind))
+        history.cancellations = cancellations
+        history.unwanted = unwanted
+        history.findings = refusals.map { "batch \($0)" }
+        for session in ChaosPlan.sessions { history.sessions.append(await log(of: session)) }
+        try await deliver(history.sessions)
+        history.sessions += briefSessions.map { logOfBrief($0) }
+        for task in tasks { history.tasks.append(await judged(task)) }
+        let files = fleet.directory
+        try? await eventually("no part is left", within: .seconds(20)) {
+            try !files.files().keys.contains { $0.hasSuffix(".part") }
+        }
+        for status in await fleet.terminate() where status != 0 {
+            history.findings.append("a process ended with \(status)")
+        }
+        let verification = try await files.verify()
+        if verification.status != 0 { history.findings.append(verification.output) }
+        await fleet.close()
+        history.files = try digests()
+        history.requests = origin.requests
+        history.served = origin.served
+        history.subscribers = try Self.subscribers.map { try log($0) }
+        return history
+    }
+
+    private func log(of session: String) async -> ChaosHistory.Session {
+        let document = await document(of: session)
+        var events: [EventMessage] = []
+        while true {
+            let after = events.last?.data.sequence ?? 0
+            let path = "/v1/sessions/\(session)/events?after=\(after)"
+            guard let answer = await fleet.send("GET", path),
+                let page = try? JSONDecoder().decode(EventPage.self, from: Data(answer.body)),
+                !page.items.isEmpty
+            else { break }
+            events += page.items
+        }
+        return ChaosHistory.Session(
+            identifier: session,
+            outstanding: document?.outstanding ?? -1,
+            taskCounts: (document?.taskCounts ?? [:]).filter { $0.value != 0 },
+            events: events.map(ChaosHistory.Event.init)
+        )
+    }
+
+    /// Of a session that is gone only its receivers know.
+    private func logOfBrief(_ session: String) -> ChaosHistory.Session {
+        let messages = healthy.messages(at: Self.subscribers[0].path)
+        var seen: Set<String> = []
+        let events = messages.filter { $0.session == session }.flatMap(\.events)
+            .filter { seen.insert($0.id).inserted }
+        return ChaosHistory.Session(
+            identifier: session,
+            outstanding: 0,
+            taskCounts: [:],
+            events: events.map(ChaosHistory.Event.init)
+        )
+    }
+
+    /// Waits until each subscriber has taken each event, and ends the waits of those that failed, as
+    /// somebody does who has mended a receiver: the second wait is five minutes.
+    private func deliver(_ sessions: [ChaosHistory.Session]) async throws {
+        for _ in 0..<Self.rounds {
+            for (id, _) in secrets.values {
+                _ = await fleet.send("PATCH", "/v1/subscriptions/\(id)", #"{"enabled":true}"#)
+            }
+            do {
+                return try await eventually("all is delivered", within: Self.roundTime) {
+                    Self.subscribers.allSatisfy { hasAll($0, of: sessions) }
+                }
+            } catch is NeverHappened {}
+        }
+    }
+
+    private func hasAll(_ subscriber: Subscriber, of sessions: [ChaosHistory.Session]) -> Bool {
+        let taken = messages(of: subscriber).filter(\.isTaken).flatMap(\.events)
+        let ids = Set(taken.map(\.id))
+        let isComplete = sessions.flatMap(\.events).allSatisfy { event in
+            ids.contains(event.id) || !(subscriber.wants?.contains(event.type) ?? true)
+        }
+        // The last event that an invalidated session has; not everybody asks for it.
+        let invalidated = taken.filter { $0.type == "session.invalidated" }
+            .compactMap(\.data.sessionIdentifier)
+        return isComplete
+            && (subscriber.wants != nil || Set(briefSessions).isSubset(of: invalidated))
+    }
+
+    private func messages(of subscriber: Subscriber) -> [ArrivedMessage] {
+        (subscriber.isUnsteady ? unsteady : healthy).messages(at: subscriber.path)
+    }
+
+    private func judged(_ task: ChaosHistory.Task) async -> ChaosHistory.Task {
+        var task = task
+        let answer = await fleet.send("GET", "/v1/tasks/\(task.id)")
+        guard let answer, answer.status == 200,
+            let document = try? JSONDecoder().decode(TaskDocument.self, from: Data(answer.body))
+        else {
+            // What is not there any more in a session that lives was lost.
+            if !briefSessions.contains(task.session) { task.state = "absent" }
+            return task
+        }
+        task.state = document.state
+        task.failureCode = document.error?.code
+        if document.state == "completed", task.asked.kind == .download {
+            let content = await fleet.send("GET", "/v1/tasks/\(task.id)/content")
+            if let content, content.status == 200 {
+                task.contentDigest = OriginBody.sha256(of: content.body)
+            }
+        }
+        return task
+    }
+
+    /// Of all files, by their path in the tenant's container.
+    private func digests() throws -> [String: String] {
+        var digests: [String: String] = [:]
+        let root = "\(fleet.directory.path)/containers"
+        for path in try fleet.directory.files().keys {
+            let bytes = try Data(contentsOf: URL(filePath: "\(root)/\(path)"))
+            let name = path.split(separator: "/").dropFirst().joined(separator: "/")
+            digests[name] = OriginBody.sha256(of: Array(bytes))
+        }
+        return digests
+    }
+
+    private func log(_ subscriber: Subscriber) throws -> ChaosHistory.Subscriber {
+        let verifier = WebhookVerifier(secrets: secrets[subscriber.path].map { [$0.secret] } ?? [])
+        return ChaosHistory.Subscriber(
+            path: subscriber.path,
+            wants: subscriber.wants,
+            messages: messages(of: subscriber).map { message in
+                ChaosHistory.Message(
+                    id: message.id,
+                    session: message.session,
+                    bodyDigest: OriginBody.sha256(of: message.body),
+                    events: message.events.map(\.id),
+                    isTaken: message.isTaken,
+                    isSigned: message.isSigned(verifier)
+                )
+            }
+        )
+    }
+}
+
+extension ChaosHistory.Event {
+    init(_ event: EventMessage) {
+        let data = event.data
+        self.init(
+            id: event.id,
+            sequence: data.sequence,
+            type: event.type,
+            generation: data.generation,
+            task: data.task?.id,
+            taskState: data.task?.state,
+            counts: data.completed.map { [$0, data.failed ?? 0, data.cancelled ?? 0] }
+        )
+    }
+}

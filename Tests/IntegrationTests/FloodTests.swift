@@ -1,0 +1,159 @@
+import Foundation
+import Glibc
+import Testing
+import TransferTestSupport
+import TransferWire
+
+/// What clients that do not read, or that send all at once, cost in memory.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FloodTests {
+    /// Above what the service needs at rest.
+    private static let bytesMax = 128 << 20
+    /// What may stay of it.
+    private static let restMax = 48 << 20
+
+    @Test func requestsSentAheadAreNotAnsweredIntoMemory() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        try await expectBounded(service) {
+            let request = "GET /openapi.yaml HTTP/1.1\r\nHost: a\r\n\r\n"
+            let all = Array(String(repeating: request, count: 100).utf8)
+            return try (0..<200).map { _ in try UnreadConnection(service, sending: all) }
+        }
+    }
+
+    @Test func contentThatNobodyReadsIsNotReadFromTheDisk() async throws {
+        let directory = try DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let body = OriginBody.random(seed: 1, size: 32 << 20)
+        origin.when("/file") { .file(body, etag: "\"1\"", for: $0) }
+        let service = try await ServiceProcess(in: directory)
+        let key = try directory.apiKey()
+        let client = try APIClient(service, key: key)
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let id = try await client.submit([origin.url("/file")], to: "s")[0]
+        try await eventually("the file is there", within: .seconds(60)) {
+            try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"
+        }
+        try await expectBounded(service) {
+            let request = """
+                GET /v1/tasks/\(id)/content HTTP/1.1\r
+                Host: a\r
+                Authorization: Bearer \(key)\r
+                \r
+
+                """
+            return try (0..<250).map { _ in
+                try UnreadConnection(service, sending: Array(request.utf8))
+            }
+        }
+    }
+
+    /// Sixteen bodies of 16 MiB: none is lost, each is told when to come again.
+    @Test func largeSubmissionsAreTakenOneAfterTheOther() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let client = try APIClient(service, key: directory.apiKey())
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let string = String(repeating: "x", count: 16_500)
+        let task =
+            #"{"url":"http://a.example/","autostart":false,"client_persisted_string":"\#(string)"}"#
+        let body = "[\(Array(repeating: task, count: 1000).joined(separator: ","))]"
+        let rest = try service.memory()
+        try service.forgetMemoryPeak()
+        let statuses = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    var statuses: [Int] = []
+                    while statuses.last != 202, statuses.count < 100 {
+                        let answer = try await client.send("POST", "/v1/sessions/s/tasks", body)
+                        statuses.append(answer.status)
+                    }
+                    return statuses
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.allSatisfy { $0.last == 202 })
+        #expect(statuses.flatMap(\.self).allSatisfy { [202, 429, 503].contains($0) })
+        let peak = try service.memoryPeak()
+        #expect(peak - rest <= Self.bytesMax, "\(peak >> 20) MiB, \(rest >> 20) at rest")
+        try await expectGivenBack(service, rest)
+        #expect(await service.terminate() == 0)
+    }
+
+    /// Opens connections that do not read, and looks at what the service needs until it has nothing
+    /// more to do for them, and when they have gone.
+    private func expectBounded(
+        _ service: ServiceProcess,
+        _ open: () throws -> [UnreadConnection]
+    ) async throws {
+        let probe = try APIClient(service, key: "none")
+        #expect(await probe.status("GET", "/livez") == 200)
+        let rest = try service.memory()
+        try service.forgetMemoryPeak()
+        do {
+            let connections = try open()
+            for connection in connections { try connection.awaitFirstByte() }
+            // Others are served meanwhile; behind so many requests, so is what would be answered.
+            for _ in 0..<200 { #expect(await probe.status("GET", "/livez") == 200) }
+            let peak = try service.memoryPeak()
+            #expect(peak - rest <= Self.bytesMax, "\(peak >> 20) MiB, \(rest >> 20) at rest")
+        }
+        try await expectGivenBack(service, rest)
+        #expect(await service.terminate() == 0)
+    }
+
+    private func expectGivenBack(_ service: ServiceProcess, _ rest: Int) async throws {
+        try await eventually("the memory is given back") {
+            try service.memory() - rest <= Self.restMax
+        }
+    }
+}
+
+/// A connection on which nothing is read.
+private final class UnreadConnection {
+    struct Failure: Error {
+        let step: String
+        let code: Int32
+    }
+
+    private let descriptor: Int32
+
+    init(_ service: ServiceProcess, sending bytes: [UInt8]) throws {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure(step: "socket", code: errno) }
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(
+            descriptor,
+            SOL_SOCKET,
+            SO_RCVTIMEO,
+            &limit,
+            socklen_t(MemoryLayout<timeval>.size)
+        )
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(service.announcement.port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else { throw Failure(step: "connect", code: errno) }
+        let count = bytes.withUnsafeBytes {
+            send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        guard count == bytes.count else { throw Failure(step: "send", code: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Waits until an answer begins, and leaves it where it is.
+    func awaitFirstByte() throws {
+        var byte: UInt8 = 0
+        guard recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 1 else {
+            throw Failure(step: "recv", code: errno)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import Testing
+import TransferTestSupport
+import TransferWire
+
+/// What becomes of tasks while the service is short of something.
+@Suite(.timeLimit(.minutes(3)), .serialized) struct ShortageTests {
+    @Test func withTooFewDescriptorsTasksWaitAndNoneFails() async throws {
+        let directory = try DataDirectory()
+        let origin = try LoopbackOrigin()
+        defer { origin.stop() }
+        let bodies = (0..<60).map { OriginBody.random(seed: UInt64($0), size: 20_000) }
+        for (index, body) in bodies.enumerated() { origin.when("/\(index)", .response(body: body)) }
+        let service = try await ServiceProcess(in: directory, ["--connections-per-host", "64"])
+        let client = try APIClient(service, key: directory.apiKey())
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        try await service.limitDescriptors(toFurther: 8)
+        let (ids, names) = try await client.submitNamingEveryOther(
+            bodies.indices.map { origin.url("/\($0)") },
+            to: "s"
+        )
+        try await eventually("it is told") {
+            try await client.get("/health", as: HealthDocument.self).shortages
+                == ["descriptors_exhausted"]
+        }
+        try await service.limitDescriptors(toFurther: nil)
+        for (id, body) in zip(ids, bodies) {
+            try await eventually("each ends", within: .seconds(120)) {
+                let task: TaskDocument = try await client.get("/v1/tasks/\(id)")
+                #expect(task.state != "failed")
+                return ["completed", "failed"].contains(task.state)
+            }
+            let content = try await client.send("GET", "/v1/tasks/\(id)/content")
+            #expect(OriginBody.sha256(of: content.body) == body.sha256)
+        }
+        try await eventually("nothing of nobody is left") {
+            try directory.holdsOnlyResults(names)
+        }
+        try await eventually("it is told that it is over") {
+            try await client.get("/health", as: HealthDocument.self).status == "pass"
+        }
+        #expect(await service.terminate() == 0)
+    }
+}

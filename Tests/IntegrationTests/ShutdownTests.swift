@@ -1,0 +1,112 @@
+import Foundation
+import Glibc
+import Postgres
+import Testing
+import TransferTestSupport
+import TransferWire
+
+/// A service that is asked to end while others hold it up.
+@Suite(.timeLimit(.minutes(5)), .serialized) struct ShutdownTests {
+    /// Somewhat more than the grace, after which the system would end the process by force.
+    private static let graceMax: Duration = .seconds(17)
+
+    /// Ends the service by SIGTERM.
+    ///
+    /// - Returns: its exit status, and how long it took.
+    private func terminate(_ service: ServiceProcess) async -> (status: Int32, took: Duration) {
+        let start = ContinuousClock.now
+        let status = await service.terminate()
+        return (status, .now - start)
+    }
+
+    @Test func slowPeersHoldItUpNoLongerThanTheGrace() async throws {
+        let directory = try DataDirectory()
+        let witness = try await ServiceProcess(in: directory, ["--roles", "api"])
+        let service = try await ServiceProcess(in: directory)
+        let client = try APIClient(witness, key: directory.apiKey())
+        try await eventually("the worker is registered") {
+            try await client.get("/health", as: HealthDocument.self).workers == 1
+        }
+        #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
+        let peers = try SlowPeers(
+            480,
+            port: service.announcement.port,
+            key: directory.apiKey()
+        )
+        let (status, took) = await terminate(service)
+        #expect(status == 0)
+        #expect(took < Self.graceMax)
+        // Registrations that are not given up stay for a lease of ten seconds.
+        try await eventually("the worker has retired", within: .seconds(3)) {
+            try await client.get("/health", as: HealthDocument.self).workers == 0
+        }
+        withExtendedLifetime(peers) {}
+        #expect(await witness.terminate() == 0)
+    }
+
+    @Test func aDatabaseThatHangsHoldsItUpNoLongerThanTheGrace() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let client = try APIClient(service, key: directory.apiKey())
+        try await eventually("it is ready") { await client.status("GET", "/readyz") == 200 }
+        let stopped = directory.databaseProcesses
+        #expect(stopped.count > 1)
+        for process in stopped { kill(process, SIGSTOP) }
+        let (status, took) = await terminate(service)
+        #expect(status == 0)
+        #expect(took < Self.graceMax)
+        for process in stopped { kill(process, SIGCONT) }
+    }
+
+    @Test func theSecondSignalEndsItAtOnce() async throws {
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory, ["--roles", "worker"])
+        let probe = try APIClient(service, key: "none")
+        try await eventually("it is ready") { await probe.status("GET", "/readyz") == 200 }
+        let stopped = directory.databaseProcesses
+        for process in stopped { kill(process, SIGSTOP) }
+        service.signal(SIGTERM)
+        try await eventually("it stops") {
+            try await probe.get("/readyz", as: ProbeDocument.self).reason == "shutting down"
+        }
+        service.signal(SIGTERM)
+        #expect(await service.status() == 128 + SIGTERM)
+        for process in stopped { kill(process, SIGCONT) }
+    }
+}
+
+/// Connections whose requests never come to their end.
+private final class SlowPeers: Sendable {
+    private let descriptors: [Int32]
+
+    /// Every other one is still sending its header, the others the body of a submission.
+    init(_ count: Int, port: Int, key: String) throws {
+        let head = "POST /v1/sessions/s/tasks HTTP/1.1\r\nHost: a\r\n"
+        let body =
+            "Authorization: Bearer \(key)\r\nContent-Type: application/json\r\n"
+            + "Content-Length: 1000\r\n\r\n[{"
+        descriptors = try (0..<count).map { number in
+            let descriptor = try Self.connect(to: port)
+            let text = Array((number % 2 == 0 ? head : head + body).utf8)
+            #expect(send(descriptor, text, text.count, Int32(MSG_NOSIGNAL)) == text.count)
+            return descriptor
+        }
+    }
+
+    private static func connect(to port: Int) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let code = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard code == 0 else { throw FreePort.Failure(code: errno) }
+        return descriptor
+    }
+
+    deinit { for descriptor in descriptors { close(descriptor) } }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import Logging
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Every verb of the store beside all that a full database holds: it reads as much as it returns.
+///
+/// `make scale` runs it with a million tasks.
+@Suite(.postgresSchema, .timeLimit(.minutes(15))) struct ScaleTests {
+    private static let tasks =
+        ProcessInfo.processInfo.environment["TRANSFERD_SCALE_TASKS"].flatMap { Int($0) } ?? 20_000
+    /// In full, beside the pages.
+    private static let timeMax: Duration? = tasks < 1_000_000 ? nil : .seconds(1)
+    /// Of the world in which the plans are made.
+    private static let tasksWhenPlanned = 1000
+
+    /// Plans that were made while the tables were almost empty, as those of a new installation are,
+    /// and such as were made for what there is.
+    @Test(arguments: [false, true])
+    func verbsReadWhatTheyReturn(isAnalyzed: Bool) async throws {
+        let connection = try await TestDatabase.current.connection {
+            $0.statementTimeout = .zero
+            $0.queryDeadline = $0.scriptDeadline
+        }
+        let folder = "\(SourceFolder.root)/migrations"
+        let logger = Logger(label: "scale") { _ in SwiftLogNoOpLogHandler() }
+        try await Migrator(folder: folder, logger: logger).migrate(connection)
+        let meter = PageMeter()
+        let store = TransferStore(pool: TestDatabase.current.pool())
+        let tenant = try await store.createAPIKey(
+            id: "scale",
+            tenantName: "scale",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "scale"
+        )
+        let worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "scale"))
+        try await meter.holdStatistics()
+        if !isAnalyzed {
+            let world = try await ScaleWorld(
+                tasks: Self.tasksWhenPlanned,
+                of: tenant,
+                worker: worker,
+                in: store,
+                by: connection
+            )
+            for verb in StoreVerb.all { _ = try await measure(verb, meter, world) }
+        }
+        let world = try await ScaleWorld(
+            tasks: Self.tasks,
+            of: tenant,
+            worker: worker,
+            in: store,
+            by: connection
+        )
+        if isAnalyzed { try await connection.executeScript("ANALYZE") }
+        for verb in StoreVerb.all {
+            let use = try await measure(verb, meter, world)
+            let pagesMax = verb.pages + StoreVerb.pagesOfItem * Int64(use.items)
+            #expect(use.pages <= pagesMax, "\(verb.name)")
+            if let timeMax = Self.timeMax { #expect(use.time <= timeMax, "\(verb.name)") }
+        }
+    }
+
+    private struct Use {
+        let items: Int
+        let pages: Int64
+        let time: Duration
+    }
+
+    private func measure(
+        _ verb: StoreVerb,
+        _ meter: PageMeter,
+        _ world: ScaleWorld
+    ) async throws -> Use {
+        var items = 0
+        var time = Duration.zero
+        let pages = try await meter.pages { store in
+            time = try await ContinuousClock().measure {
+                items = try await verb.perform(store, world)
+            }
+        }
+        let use = Use(items: items, pages: pages, time: time)
+        try report(verb, use)
+        return use
+    }
+
+    /// Adds a line to the file that `TRANSFERD_SCALE_REPORT` names: the verb, what it returned, the
+    /// pages that it read and how long that took.
+    private func report(_ verb: StoreVerb, _ use: Use) throws {
+        let variable = "TRANSFERD_SCALE_REPORT"
+        guard let path = ProcessInfo.processInfo.environment[variable] else { return }
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.seekToEnd()
+        let line = "\(verb.name)\t\(use.items)\t\(use.pages)\t\(use.time)\n"
+        try file.write(contentsOf: Data(line.utf8))
+        try file.close()
+    }
+}

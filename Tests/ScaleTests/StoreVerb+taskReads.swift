@@ -1,0 +1,98 @@
+import Foundation
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+extension StoreVerb {
+    private static func tasks(
+        _ state: TransferState?,
+        of session: String,
+        isFirst: Bool = true,
+        pages: Int64 = 400
+    ) -> StoreVerb {
+        let kind = state?.rawValue ?? (isFirst ? "all" : "from the middle on")
+        return StoreVerb("tasks(\(session), \(kind))", pages: pages) { store, world in
+            let found = try await store.tasks(
+                tenant: world.tenant,
+                sessionIdentifier: session,
+                state: state,
+                after: isFirst ? nil : world.large(world.tasks / 2),
+                limit: page
+            )
+            return found?.tasks.count ?? 0
+        }
+    }
+
+    static let taskReads: [StoreVerb] =
+        TransferState.allCases.map {
+            tasks(
+                $0,
+                of: ScaleWorld.large,
+                pages: $0 == .running ? pagesOfFleet : pagesOfLook
+            )
+        }
+        + TransferState.allCases.map {
+            tasks(
+                $0,
+                of: ScaleWorld.kept,
+                pages: $0.isTerminal ? 400 : $0 == .running ? pagesOfFleet : pagesOfLook
+            )
+        } + [
+            tasks(nil, of: ScaleWorld.large),
+            tasks(nil, of: ScaleWorld.kept),
+            tasks(nil, of: ScaleWorld.large, isFirst: false),
+            tasks(nil, of: "s7"),
+            tasks(.queued, of: "s7"),
+            StoreVerb("task") { store, world in
+                for task in [
+                    world.large(.queued), world.large(.running), world.large(.waitingForRetry),
+                    world.kept(1),
+                ] {
+                    _ = try await store.task(tenant: world.tenant, id: task)
+                }
+                return 4
+            },
+            StoreVerb("states") { store, world in
+                try await store.states(of: (0..<page).map(world.large)).count
+            },
+            StoreVerb("responseBody") { store, world in
+                _ = try await store.responseBody(tenant: world.tenant, task: world.kept(1))
+                return 1
+            },
+            StoreVerb("attempts") { store, world in
+                try await store.attempts(tenant: world.tenant, task: world.kept(1))?.count ?? 0
+            },
+            StoreVerb("metrics") { store, world in
+                _ = try await store.metrics(tenant: world.tenant, task: world.large(.running))
+                return 1
+            },
+            StoreVerb("isExpired") { store, world in
+                _ = try await store.isExpired(tenant: world.tenant, id: world.expired(1))
+                return 1
+            },
+            StoreVerb("hasResumeData") { store, _ in
+                _ = try await store.hasResumeData(ResumeDataID(UUID()))
+                return 0
+            },
+            StoreVerb("tasks(among)") { store, world in
+                try await store.tasks(among: (0..<page).map(world.kept)).count
+            },
+            StoreVerb("outstandingTasks") { store, world in
+                _ = try await store.outstandingTasks(among: (0..<page).map(world.kept))
+                return page
+            },
+            StoreVerb("namedParts") { store, world in
+                let fences = (0..<page).map { Fence(rawValue: 20_000_000_000 + Int64($0)) }
+                _ = try await store.namedParts(among: fences, of: (0..<page).map(world.kept))
+                return page
+            },
+            StoreVerb("keptParts") { store, world in
+                let parts = (0..<page).map {
+                    (task: world.kept($0), fence: Fence(rawValue: 20_000_000_000 + Int64($0)))
+                }
+                _ = try await store.keptParts(parts)
+                return page
+            },
+            StoreVerb("abandonedParts") { store, _ in try await store.abandonedParts().count },
+        ]
+}

@@ -1,0 +1,32 @@
+import Foundation
+import Testing
+
+/// What is measured is all that there is.
+@Suite struct StoreVerbTests {
+    /// The package functions of the store, by the names in its sources.
+    private static func functions() throws -> Set<String> {
+        let folder = "\(SourceFolder.root)/Sources/TransferStore"
+        var names: Set<String> = []
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder)
+        where file.hasPrefix("TransferStore") {
+            let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
+            for match in text.matches(of: #/\n    package func (\w+)/#) {
+                names.insert(String(match.1))
+            }
+        }
+        return names
+    }
+
+    @Test func everyVerbOfTheStoreIsMeasured() throws {
+        let functions = try Self.functions()
+        let measured = Set(StoreVerb.all.map { String($0.function) })
+        let excepted = Set(StoreVerb.exceptions.keys)
+        #expect(functions.subtracting(measured).subtracting(excepted) == [])
+        #expect(measured.union(excepted).subtracting(functions) == [])
+        #expect(measured.intersection(excepted) == [])
+    }
+
+    @Test func eachIsMeasuredUnderANameOfItsOwn() {
+        #expect(Set(StoreVerb.all.map(\.name)).count == StoreVerb.all.count)
+    }
+}

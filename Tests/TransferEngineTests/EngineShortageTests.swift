@@ -1,0 +1,199 @@
+import Foundation
+import Glibc
+import Testing
+import TransferEngine
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What this machine is short of ends no task.
+@Suite(
+    .postgresSchema,
+    .timeLimit(.minutes(2)),
+    .enabled("mounting a file system needs root") { geteuid() == 0 }
+)
+struct EngineShortageTests {
+    private static let body = OriginBody.random(seed: 41, size: 5000)
+    private static let taskCount = 20
+
+    /// A file system of its own, for the time of a test.
+    private final class Mount: Sendable {
+        /// The system does not let root mount.
+        struct NotMounted: Error {
+            /// `errno`.
+            let code: Int32
+        }
+
+        let folder: TestFolder
+
+        init(_ options: String = "") throws {
+            folder = try TestFolder("short")
+            guard mount("tmpfs", folder.path, "tmpfs", 0, options) == 0 else {
+                throw NotMounted(code: errno)
+            }
+        }
+
+        deinit { umount2(folder.path, Int32(MNT_DETACH)) }
+
+        func setReadOnly(_ isReadOnly: Bool) {
+            let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
+            #expect(mount("tmpfs", folder.path, "tmpfs", flags, nil) == 0)
+        }
+    }
+
+    @Test func aContainerThatCannotBeWrittenIsWaitedFor() async throws {
+        let mount = try Mount()
+        defer { withExtendedLifetime(mount) {} }
+        let fixture = try await EngineFixture(in: mount.folder)
+        try fixture.place([1], at: "folder/old")
+        fixture.origin.when("/file", .response(body: Self.body))
+        mount.setReadOnly(true)
+        var ids: [TaskID] = []
+        for number in 0..<Self.taskCount {
+            ids.append(
+                try await fixture.submit(fixture.origin.url("/file")) {
+                    guard number % 2 == 0 else { return }
+                    $0.destination = Destination(path: "folder/\(number)", overwrite: false)
+                }
+            )
+        }
+        try await fixture.withEngine { [ids] engine in
+            try await eventually("it is told") {
+                engine.shortages.current == [.storageUnwritable]
+            }
+            try await eventually("the first of them wait, and say why") {
+                try await Self.codes(of: ids, fixture) == [.storageUnwritable]
+            }
+            for id in ids { #expect(try await !fixture.task(id).state.isTerminal) }
+            mount.setReadOnly(false)
+            try await fixture.expectCompletion(ids)
+            try await eventually("it is told that it is over") { engine.shortages.current.isEmpty }
+        }
+        for id in ids {
+            let task = try await fixture.task(id)
+            #expect(task.attempt == 1, "what the machine is short of counts against no task")
+            #expect(try fixture.content(task) == Self.body.bytes)
+        }
+        try await fixture.expectNoParts()
+    }
+
+    /// What the attempts of these tasks have failed with.
+    private static func codes(
+        of ids: [TaskID],
+        _ fixture: EngineFixture
+    ) async throws -> Set<TransferFailure.Code> {
+        var codes: Set<TransferFailure.Code> = []
+        for id in ids {
+            codes.formUnion(try await fixture.attempts(id).compactMap(\.failure?.code))
+        }
+        return codes
+    }
+
+    /// The file is whole, and then it cannot have its name for a while.
+    @Test func aPublicationIsWaitedFor() async throws {
+        let mount = try Mount()
+        defer { withExtendedLifetime(mount) {} }
+        let fixture = try await EngineFixture(in: mount.folder)
+        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
+        let orphan = try await OrphanedPublication(fixture, by: dead, Self.body, at: "folder/new")
+        mount.setReadOnly(true)
+        let task = try await fixture.withEngine {
+            $0.heartbeatInterval = .milliseconds(50)
+            $0.lease = .milliseconds(500)
+        } _: { engine in
+            try await eventually("it is told") {
+                engine.shortages.current == [.storageUnwritable]
+            }
+            #expect(try await fixture.task(orphan.claim.task).state == .running)
+            mount.setReadOnly(false)
+            return try await fixture.ended(orphan.claim.task)
+        }
+        #expect(task.state == .completed)
+        #expect(fixture.origin.log.now.requests.isEmpty, "nothing is fetched again")
+        #expect(try fixture.content("folder/new") == Self.body.bytes)
+        try await fixture.expectNoParts()
+    }
+
+    /// A worker that stops while a name cannot be given leaves the publication to the next one.
+    @Test func aWorkerThatStopsWaitsForNoName() async throws {
+        let mount = try Mount()
+        defer { withExtendedLifetime(mount) {} }
+        let fixture = try await EngineFixture(in: mount.folder)
+        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
+        let orphan = try await OrphanedPublication(fixture, by: dead, Self.body, at: "folder/new")
+        mount.setReadOnly(true)
+        let change: (inout EngineConfiguration) -> Void = {
+            $0.heartbeatInterval = .milliseconds(50)
+            $0.lease = .milliseconds(500)
+        }
+        try await fixture.withEngine(change) { engine in
+            try await eventually("it is told") {
+                engine.shortages.current == [.storageUnwritable]
+            }
+        }
+        #expect(try await fixture.task(orphan.claim.task).state == .running)
+        mount.setReadOnly(false)
+        let task = try await fixture.withEngine(change) { _ in
+            try await fixture.ended(orphan.claim.task)
+        }
+        #expect(task.state == .completed)
+        try await fixture.expectNoParts()
+    }
+
+    @Test func aFullFileSystemIsWaitedForAndLeftClean() async throws {
+        let mount = try Mount("size=256k")
+        defer { withExtendedLifetime(mount) {} }
+        let fixture = try await EngineFixture(in: mount.folder)
+        let big = OriginBody.random(seed: 1, size: 1_000_000)
+        fixture.origin.when("/big", .response(body: big))
+        fixture.origin.when("/file", .response(body: OriginBody.random(seed: 2, size: 100_000)))
+        let full = try await fixture.submit(fixture.origin.url("/big"))
+        try await fixture.withEngine { _ in
+            try await eventually("it was tried more often than attempts are counted") {
+                try await fixture.attempts(full).count > 6
+            }
+            // What was written in vain is free again.
+            let fits = try await fixture.submit(fixture.origin.url("/file"))
+            try await fixture.expectCompletion([fits])
+        }
+        let task = try await fixture.task(full)
+        #expect(!task.state.isTerminal)
+        #expect(try await fixture.attempts(full).allSatisfy { $0.number == 1 })
+        #expect(try await fixture.attempts(full).first?.failure?.code == .storageFull)
+        try await fixture.expectNoParts()
+    }
+
+    /// Its own time ends a task that never fits.
+    @Test func aTaskThatNeverFitsFailsWhenItsTimeIsOver() async throws {
+        let mount = try Mount("size=256k")
+        defer { withExtendedLifetime(mount) {} }
+        let fixture = try await EngineFixture(in: mount.folder)
+        let task = try await fixture.download(
+            .response(body: OriginBody.random(seed: 1, size: 1_000_000))
+        ) {
+            $0.options.timeoutForResource = .seconds(2)
+        }
+        #expect(task.state == .failed)
+        #expect([.storageFull, .timedOut].contains(task.failure?.code))
+        #expect(fixture.files().isEmpty)
+    }
+
+    /// What is wrong with one destination is that task's affair.
+    @Test func aDestinationThatCannotBeWrittenFailsItsTaskAlone() async throws {
+        let mount = try Mount()
+        defer { withExtendedLifetime(mount) {} }
+        let fixture = try await EngineFixture(in: mount.folder)
+        try fixture.place([1], at: "locked/old")
+        let locked = "\(fixture.container)/locked"
+        // A mount of its own that is read-only, within a container that is not.
+        guard Glibc.mount("tmpfs", locked, "tmpfs", UInt(MS_RDONLY), nil) == 0 else {
+            try Test.cancel("this system does not let root mount: errno \(errno)")
+        }
+        defer { umount2(locked, Int32(MNT_DETACH)) }
+        let task = try await fixture.download(.response(body: Self.body)) {
+            $0.destination = Destination(path: "locked/new", overwrite: false)
+        }
+        #expect(task.failure?.code == .destinationNotWritable)
+        #expect(try await fixture.download(.response(body: Self.body)).state == .completed)
+    }
+}

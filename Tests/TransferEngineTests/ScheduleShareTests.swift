@@ -1,0 +1,163 @@
+import Foundation
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+/// Tenants beside one whose transfers never end.
+@Suite struct ScheduleShareTests: ScheduleFixture {
+    private static func total(_ grants: [FlowGrant]) -> Int {
+        grants.reduce(0) { $0 + $1.count }
+    }
+
+    @Test(arguments: [1, 2, 5, 8, 16, 64, 256, 1000])
+    func aloneOneMayHaveAll(slots: Int) {
+        let shares = SlotShares(slots: slots)
+        let own = (0...).first { !shares.mayTake(own: $0, taken: $0) }
+        #expect(own == slots)
+    }
+
+    /// Each takes what it can get, one after the other, and nobody ever gives anything back.
+    @Test func soManyFloodsLeaveASlotForAnother() {
+        let shares = SlotShares(slots: 256)
+        var taken = 0
+        var own: [Int] = []
+        while taken < shares.total {
+            let share = (0...).first { !shares.mayTake(own: $0, taken: taken + $0) } ?? 0
+            own.append(share)
+            taken += share
+        }
+        #expect(own.count >= 16)
+        #expect(own.prefix(2) == [256, 16])
+        #expect(taken <= 288)
+    }
+
+    @Test func somebodyWhoComesFindsASlot() {
+        var schedule = Self.schedule {
+            $0.slots = 64
+            $0.perHost = 64
+        }
+        let flows = [Self.flow(1, tenant: 0), Self.flow(2, tenant: 1), Self.flow(3, tenant: 2)]
+        var fence: Int64 = 0
+        schedule.note([flows[0]])
+        // Alone it may have all.
+        let first = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
+        #expect(first.count == 64)
+        // Nothing of that ends, and whoever comes has a slot.
+        schedule.note([flows[1]])
+        let second = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
+        #expect(!second.isEmpty && second.allSatisfy { $0.tenant == Self.tenants[1] })
+        schedule.note([flows[2]])
+        let third = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
+        #expect(third.map(\.tenant) == [Self.tenants[2]])
+    }
+
+    /// What was claimed ahead of slots, of tasks that were quick, takes nothing from others when
+    /// those that follow are slow.
+    @Test func whatOneHasClaimedAheadTakesNoSlot() {
+        var schedule = Self.schedule {
+            $0.slots = 16
+            $0.perHost = 16
+            $0.aheadMax = 16
+        }
+        let flows = [Self.flow(1, tenant: 0), Self.flow(2, tenant: 1)]
+        var fence: Int64 = 0
+        schedule.note([flows[0]])
+        let now = ContinuousClock.now
+        let quick = schedule.grants(100, at: now)
+        for claim in Self.take(quick, from: flows, in: &schedule, fence: &fence) {
+            schedule.ended(claim.fence, bytes: 1, at: now)
+        }
+        let slow = schedule.grants(100, at: now)
+        let claims = Self.take(slow, from: flows, in: &schedule, fence: &fence)
+        #expect(claims.count == 32)
+        schedule.note([flows[1]])
+        #expect(!schedule.grants(100, at: now + .seconds(1)).isEmpty)
+    }
+
+    @Test func whatBecomesFreeAtAHostIsForWhoHasNothingThere() {
+        var schedule = Self.schedule { $0.perHost = 6 }
+        let flows = [Self.flow(1, tenant: 0), Self.flow(1, tenant: 1)]
+        var fence: Int64 = 0
+        schedule.note([flows[0]])
+        let first = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
+        #expect(first.count == 6)
+        schedule.note([flows[1]])
+        schedule.ended(first[0].fence, bytes: 0)
+        #expect(schedule.grants(100).map(\.flow) == [flows[1].flow])
+        schedule.ended(first[1].fence, bytes: 0)
+        #expect(Self.total(schedule.grants(100)) == 2)
+    }
+
+    @Test func oneThatHasSeveralAtAHostGivesWay() {
+        var schedule = Self.schedule { $0.perHost = 6 }
+        let flows = [Self.flow(1, tenant: 0), Self.flow(1, tenant: 1)]
+        var fence: Int64 = 0
+        schedule.note([flows[0]])
+        let claims = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
+        // One that has brought much stays, and so does the oldest of the others.
+        for claim in claims.dropFirst(2) { schedule.moved(claim.fence, bytes: 1 << 20) }
+        let now = ContinuousClock.now
+        #expect(schedule.givingWay(at: now).isEmpty)
+        schedule.note([flows[1]])
+        #expect(schedule.givingWay(at: now).isEmpty)
+        #expect(schedule.givingWay(at: now + .milliseconds(499)).isEmpty)
+        #expect(schedule.givingWay(at: now + .milliseconds(500)) == [claims[1].fence])
+        // Not a second one before the first had time to end.
+        #expect(schedule.givingWay(at: now + .milliseconds(501)).isEmpty)
+        schedule.ended(claims[1].fence, bytes: 0)
+        let next = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
+        #expect(next.map(\.tenant) == [Self.tenants[1]])
+        #expect(schedule.givingWay(at: now + .seconds(9)).isEmpty)
+        #expect(schedule.givingWay(at: now + .seconds(19)).isEmpty)
+    }
+
+    @Test func noneGivesWayThatCannotBeAskedAgain() {
+        var schedule = Self.schedule { $0.perHost = 2 }
+        let flows = [Self.flow(1, tenant: 0), Self.flow(1, tenant: 1), Self.flow(1, tenant: 2)]
+        schedule.note([flows[0]])
+        let post = TransferRequest(kind: .data, method: "POST")
+        let claims = (1...2).map { Self.claim($0, of: flows[0], request: post) }
+        schedule.took(claims, of: schedule.grants(2))
+        schedule.note([flows[1]])
+        let now = ContinuousClock.now
+        _ = schedule.givingWay(at: now)
+        #expect(schedule.givingWay(at: now + .seconds(1)).isEmpty)
+    }
+
+    /// Nobody gives up the only connection that it has.
+    @Test func nobodyLosesItsOnlyConnection() {
+        var schedule = Self.schedule { $0.perHost = 2 }
+        let flows = (0..<3).map { Self.flow(1, tenant: $0) }
+        var fence: Int64 = 0
+        schedule.note(Array(flows.prefix(2)))
+        let claims = Self.take(schedule.grants(2), from: flows, in: &schedule, fence: &fence)
+        #expect(Set(claims.map(\.tenant)).count == 2)
+        schedule.note([flows[2]])
+        let now = ContinuousClock.now
+        _ = schedule.givingWay(at: now)
+        #expect(schedule.givingWay(at: now + .seconds(1)).isEmpty)
+    }
+
+    /// However many tenants have taken all slots, another one gets one of theirs.
+    @Test func oneGivesWayWhenAllSlotsAreTaken() {
+        var schedule = Self.schedule {
+            $0.slots = 8
+            $0.perHost = 8
+        }
+        let flows = (0..<3).map { Self.flow(Int64($0 + 1), tenant: $0) }
+        var fence: Int64 = 0
+        for details in flows.prefix(2) {
+            schedule.note([details])
+            _ = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
+        }
+        schedule.note([flows[2]])
+        #expect(schedule.grants(100).isEmpty)
+        let now = ContinuousClock.now
+        _ = schedule.givingWay(at: now)
+        let fences = schedule.givingWay(at: now + .seconds(1))
+        #expect(fences == [Fence(rawValue: 8)])
+        for fence in fences { schedule.ended(fence, bytes: 0) }
+        #expect(schedule.grants(100).map(\.flow) == [flows[2].flow])
+    }
+}

@@ -1,0 +1,52 @@
+import Testing
+import TransferModel
+
+@testable import TransferEngine
+
+@Suite struct ShortagesTests {
+    private let start = ContinuousClock.now
+
+    @Test func whatIsOverWhenItIsLookedAtStopsNothing() {
+        let shortages = Shortages()
+        shortages.note(.storageFull, at: start)
+        #expect(shortages.isNone)
+        #expect(shortages.due(at: start).now == [.storageFull])
+        shortages.probed(.storageFull, isOver: true, at: start)
+        #expect(shortages.current.isEmpty)
+        #expect(shortages.due(at: start).next == nil)
+        // However often it is told of, it is looked at once a second.
+        shortages.note(.storageFull, at: start)
+        #expect(shortages.due(at: start).now.isEmpty)
+        #expect(shortages.due(at: start).next == .seconds(1))
+    }
+
+    @Test func whatLastsIsLookedAtEverMoreRarely() {
+        let shortages = Shortages()
+        shortages.note(.storageUnwritable, at: start)
+        var now = start
+        var waits: [Duration] = []
+        for _ in 0..<8 {
+            shortages.probed(.storageUnwritable, isOver: false, at: now)
+            #expect(shortages.current == [.storageUnwritable])
+            let next = shortages.due(at: now).next ?? .zero
+            waits.append(next)
+            now += next
+        }
+        #expect(waits == [1, 2, 4, 8, 16, 30, 30, 30].map { Duration.seconds($0) })
+        shortages.probed(.storageUnwritable, isOver: true, at: now)
+        #expect(shortages.isNone)
+    }
+
+    /// Those who want them use them up themselves.
+    @Test func withoutDescriptorsNothingIsClaimedForAWhile() {
+        let shortages = Shortages()
+        shortages.note(.descriptorsExhausted, at: start)
+        #expect(!shortages.isNone)
+        #expect(shortages.due(at: start).now.isEmpty)
+        shortages.probed(.descriptorsExhausted, isOver: true, at: start + .seconds(1))
+        #expect(shortages.isNone)
+        // It comes back at once, and is waited out for longer.
+        shortages.note(.descriptorsExhausted, at: start + .seconds(2))
+        #expect(shortages.due(at: start + .seconds(2)).next == .seconds(2))
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import Testing
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// What the schemas of requests allow is taken, and what is one step past them is refused by name.
+@Suite(.postgresSchema) struct BoundaryTests {
+    /// Where a schema's values are sent, and what else is in the body.
+    struct Place: Sendable, CustomTestStringConvertible {
+        let schema: String
+        let method: String
+        let path: String
+        var base = OpenAPIValue.object([:])
+        /// Members whose values have to fit others, or have a form that no schema can say: for
+        /// these only what the schema refuses is sent.
+        var interwoven: Set<String> = []
+        /// Members that are sent in a body of their own instead of `base`.
+        var bases: [String: OpenAPIValue] = [:]
+
+        var testDescription: String { "\(method) \(path)" }
+    }
+
+    static let url = OpenAPIValue.object(["url": .string("http://origin.example/a")])
+
+    static let places = [
+        Place(
+            schema: "SessionRequest",
+            method: "PUT",
+            path: "/v1/sessions/bounds",
+            interwoven: ["/kind", "/configuration/tls/certificate_authorities"]
+        ),
+        Place(
+            schema: "SessionPatchRequest",
+            method: "PATCH",
+            path: "/v1/sessions/bounds",
+            interwoven: ["/configuration/tls/certificate_authorities"]
+        ),
+        Place(
+            schema: "TaskRequest",
+            method: "POST",
+            path: "/v1/sessions/bounds/tasks",
+            base: url.setting("/autostart", to: .bool(false)),
+            interwoven: [
+                "/url", "/kind", "/body", "/upload/path", "/upload/data", "/upload/staged",
+                "/destination/path", "/resume_data", "/tls/certificate_authorities",
+                "/checksums/crc32c", "/checksums/md5", "/checksums/sha-256",
+                "/checksums/sha-512",
+            ],
+            bases: [
+                "/components": .object([
+                    "components": .object([
+                        "scheme": .string("http"), "host": .string("origin.example"),
+                    ])
+                ]),
+                "/destination": url.setting("/destination/path", to: .string("a")),
+            ]
+        ),
+        Place(
+            schema: "SubscriptionRequest",
+            method: "POST",
+            path: "/v1/subscriptions",
+            base: .object(["url": .string("http://receiver.example/")]),
+            interwoven: ["/url"]
+        ),
+        Place(
+            schema: "CredentialRequest",
+            method: "PUT",
+            path: "/v1/credentials/bounds",
+            base: .object(["kind": .string("bearer"), "token": .string("t")]),
+            // Each kind has its own members.
+            interwoven: [
+                "/kind", "/username", "/password", "/name", "/value", "/token_url", "/client_id",
+                "/client_secret", "/client_secret_in_body", "/refresh_token", "/scope",
+                "/certificate", "/private_key", "/token", "/origins",
+            ]
+        ),
+        Place(schema: "ClientRequest", method: "PUT", path: "/v1/clients/bounds"),
+        Place(
+            schema: "ReconnectRequest",
+            method: "POST",
+            path: "/v1/sessions/bounds/reconnect",
+            interwoven: ["/cursor", "/creation_info"],
+            bases: [
+                "/persisted_format": .object([
+                    "persisted_format": .object([
+                        "version": .integer(1), "kinds": .array([.string("photo")]),
+                    ])
+                ]),
+                "/creation_info": .object([
+                    "creation_info": .object([
+                        "client": .string("a"), "shared_container_identifier": .string("a"),
+                    ])
+                ]),
+            ]
+        ),
+    ]
+
+    @Test(arguments: places)
+    func whatTheSchemaAllowsIsTakenAndNothingPastIt(_ place: Place) async throws {
+        let document = try APIServer.document()
+        let root = OpenAPIValue.object(["$ref": .string("#/components/schemas/\(place.schema)")])
+        try await APIServer.run { server in
+            _ = try await server.session("bounds")
+            var valid = 0
+            var invalid = 0
+            for (pointer, schema) in document.schema.members(of: root).sorted(by: {
+                $0.key < $1.key
+            }) {
+                let ancestors = place.interwoven.filter { "\(pointer)/".hasPrefix("\($0)/") }
+                let base = place.bases.first { pointer.hasPrefix("\($0.key)/") }?.value
+                for boundary in document.schema.boundaries(of: schema) {
+                    let body = (base ?? place.base).setting(pointer, to: boundary.value)
+                    let faults = try await Self.faults(of: body, at: place, on: server)
+                    let isNamed = faults.contains {
+                        $0 == pointer || $0.hasPrefix("\(pointer)/") || "\(pointer)/".hasPrefix($0)
+                    }
+                    if !boundary.isValid {
+                        invalid += 1
+                        let isRefused = isNamed || faults == [Self.unreadable]
+                        #expect(isRefused, "\(pointer) took \(boundary.value), \(faults)")
+                    } else if ancestors.isEmpty {
+                        valid += 1
+                        #expect(!isNamed, "\(pointer) refused \(boundary.value)")
+                    }
+                }
+            }
+            #expect(invalid > 0)
+            #expect(valid > 0 || place.schema == "CredentialRequest")
+        }
+    }
+
+    /// The options of sessions and tasks are one list with the same bounds, and sessions tell all.
+    @Test func theCopiesOfTheOptionsAreAlike() throws {
+        let document = try APIServer.document()
+        func members(_ name: String, under prefix: String) -> [String: OpenAPIValue] {
+            let root = OpenAPIValue.object(["$ref": .string("#/components/schemas/\(name)")])
+            let all = document.schema.members(of: root).filter { $0.key.hasPrefix(prefix) }
+            return Dictionary(
+                uniqueKeysWithValues: all.map {
+                    (String($0.key.dropFirst(prefix.count)), Self.bounds(of: $0.value))
+                }
+            )
+        }
+        let session = members("SessionRequest", under: "/configuration/")
+        let task = members("TaskRequest", under: "/")
+        let options = session.keys.filter { task[$0] != nil }
+        #expect(options.count > 10)
+        for option in options { #expect(session[option] == task[option], "\(option)") }
+        let answered = members("Session", under: "/configuration/")
+        #expect(answered.keys.sorted() == session.keys.sorted())
+    }
+
+    private static func bounds(of schema: OpenAPIValue) -> OpenAPIValue {
+        let words = ["description", "default"]
+        return .object((schema.object ?? [:]).filter { !words.contains($0.key) })
+    }
+
+    private static let unreadable = "the body"
+
+    /// The pointers of what was refused.
+    private static func faults(
+        of body: OpenAPIValue,
+        at place: Place,
+        on server: APIServer
+    ) async throws -> [String] {
+        let answer = try await server.send(
+            place.method,
+            place.path,
+            bytes: Array(try JSONEncoder().encode(body))
+        )
+        // A number that no type of the service has is refused with all of its body.
+        if answer.status == 400 { return [Self.unreadable] }
+        guard answer.status == 422 else {
+            #expect(answer.status < 300 || [403, 404, 409, 413].contains(answer.status))
+            return []
+        }
+        return try answer.json(ProblemDetails.self).errors?.compactMap(\.pointer) ?? []
+    }
+}

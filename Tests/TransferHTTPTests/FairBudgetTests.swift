@@ -1,0 +1,101 @@
+import Foundation
+import Synchronization
+import Testing
+import TransferModel
+import TransferTestSupport
+
+@testable import TransferHTTP
+
+@Suite(.timeLimit(.minutes(1))) struct FairBudgetTests {
+    private let first = TenantID(UUID())
+    private let second = TenantID(UUID())
+
+    @Test func aTenantGetsItsPart() {
+        let budget = FairBudget(.answerBytes, max: 10, perTenantMax: 4)
+        #expect(budget.takeNow(3, for: first))
+        #expect(!budget.takeNow(2, for: first))
+        #expect(budget.takeNow(1, for: first))
+        #expect(budget.takeNow(4, for: second))
+        budget.giveBack(4, of: first)
+        // Over its part, for it has nothing else.
+        #expect(budget.takeNow(6, for: first))
+        #expect(budget.taken == 10)
+    }
+
+    @Test func whatIsLargerThanAllIsServedAlone() {
+        let budget = FairBudget(.submissionBytes, max: 10, perTenantMax: 0)
+        #expect(budget.takeNow(20, for: first))
+        #expect(!budget.takeNow(1, for: second))
+        budget.giveBack(20, of: first)
+        #expect(budget.takeNow(1, for: second))
+    }
+
+    /// A tenant whose part is taken holds up nobody, and much is not starved by little.
+    @Test func thoseWhoWaitAreServedInTheirOrder() async throws {
+        let budget = FairBudget(.answerBytes, max: 10, perTenantMax: 6, waitMax: .seconds(50))
+        #expect(budget.takeNow(6, for: first))
+        let served = Shared<[String]>([])
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (name, tenant, count) in [("own", first, 3), ("much", second, 7)] {
+                group.addTask {
+                    if await budget.take(count, for: tenant) {
+                        served.value.withLock { $0.append(name) }
+                    }
+                }
+                try await eventually("\(name) waits") { budget.waiting == (name == "own" ? 1 : 2) }
+            }
+            #expect(!budget.takeNow(5, for: TenantID(UUID())))
+            budget.giveBack(6, of: first)
+            try await group.waitForAll()
+        }
+        #expect(budget.taken == 10)
+        #expect(served.value.withLock { $0.count } == 2)
+    }
+
+    @Test func nobodyWaitsForEver() async {
+        let budget = FairBudget(
+            .answerBytes,
+            max: 1,
+            perTenantMax: 1,
+            waitMax: .milliseconds(20)
+        )
+        #expect(budget.takeNow(1, for: first))
+        #expect(await !budget.take(1, for: second))
+        #expect(budget.waiting == 0)
+    }
+
+    /// One large submission of a tenant at a time, beside one of another.
+    @Test func largeSubmissionsOfATenantAreOneAfterTheOther() async throws {
+        let shared = SharedResources(bodyBytesMax: 1 << 20)
+        let running = Shared<[TenantID: Int]>([:])
+        let most = Shared(0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for tenant in [first, first, first, second] {
+                group.addTask {
+                    let own = RequestResources(of: shared, for: tenant, bodyTimeout: .seconds(1))
+                    try await RequestResources.$current.withValue(own) {
+                        try await RequestResources.submitting(2_000_000) {
+                            let count = running.value.withLock { running in
+                                running[tenant, default: 0] += 1
+                                return running[tenant, default: 0]
+                            }
+                            most.value.withLock { $0 = max($0, count) }
+                            for _ in 0..<100 { await Task.yield() }
+                            running.value.withLock { $0[tenant, default: 0] -= 1 }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(most.value.withLock { $0 } == 1)
+        #expect(shared.submissions.taken == 0)
+    }
+}
+
+/// What several tasks of a test write.
+private final class Shared<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+}

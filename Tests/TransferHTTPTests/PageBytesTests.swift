@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+import TransferModel
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// Pages end when they are full, and the next one goes on where they end.
+@Suite(.postgresSchema, .timeLimit(.minutes(5))) struct PageBytesTests {
+    private static let count = 40
+
+    /// Tasks whose client strings have six bytes in JSON for each of theirs.
+    private func fill(_ server: APIServer, _ session: String) async throws -> [String] {
+        let string = String(repeating: "\\u0001", count: ClientString.bytesMax)
+        let task = #"{"url": "http://origin.example/", "client_persisted_string": "\#(string)"}"#
+        let batch = "[\(Array(repeating: task, count: Self.count).joined(separator: ","))]"
+        let answer = try await server.send("POST", "\(session)/tasks", batch)
+        #expect(answer.status == 202)
+        return try answer.json(BatchReceipt.self).items.map(\.id)
+    }
+
+    @Test func listsOfTasksEndByTheirBytes() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let submitted = try await fill(server, session)
+            var listed: [String] = []
+            var cursor = ""
+            repeat {
+                let answer = try await server.send("GET", "\(session)/tasks?limit=200\(cursor)")
+                #expect(answer.body.count <= PageBytes.max)
+                let page = try answer.json(Page<TaskDocument>.self)
+                #expect(!page.items.isEmpty)
+                listed += page.items.map(\.id)
+                cursor = page.nextCursor.map { "&cursor=\($0)" } ?? ""
+            } while !cursor.isEmpty && listed.count <= Self.count
+            #expect(listed == submitted)
+        }
+    }
+
+    @Test func pagesOfEventsEndByTheirBytes() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            _ = try await fill(server, session)
+            var sequences: [Int64] = []
+            while sequences.count <= Self.count {
+                let after = sequences.last ?? 0
+                let answer = try await server.send(
+                    "GET",
+                    "\(session)/events?limit=200&after=\(after)"
+                )
+                #expect(answer.body.count <= PageBytes.max)
+                let page = try answer.json(EventPage.self)
+                if page.items.isEmpty { break }
+                sequences += page.items.map(\.data.sequence)
+                #expect(page.next == sequences.last)
+            }
+            #expect(sequences == Array(1...Int64(Self.count)))
+        }
+    }
+
+    @Test func aReconnectionTakesWhatItsAnswerHolds() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let submitted = try await fill(server, session)
+            var taken: [String] = []
+            for _ in 0..<Self.count where taken.count < Self.count {
+                let answer = try await server.send(
+                    "POST",
+                    "\(session)/reconnect",
+                    #"{"limit": 1000}"#
+                )
+                #expect(answer.body.count <= PageBytes.max)
+                let document = try answer.json(ReconnectionDocument.self)
+                taken += document.items.compactMap(\.ok?.id)
+                #expect(document.nextCursor != nil || taken.count >= Self.count)
+            }
+            #expect(taken == submitted)
+        }
+    }
+}

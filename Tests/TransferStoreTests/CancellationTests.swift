@@ -1,0 +1,264 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// How sessions of any size end.
+@Suite(.postgresSchema, .timeLimit(.minutes(5))) struct CancellationTests {
+    /// More than three pages.
+    private static let pagesOfTasks = 4
+    private static let share = ClientID(stored: "share")
+
+    private func fixture() async throws -> StoreFixture {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.store.putClient(tenant: fixture.tenant, id: Self.share, kind: .app)
+        return fixture
+    }
+
+    /// A session with more tasks than a page has.
+    @discardableResult
+    private func fill(
+        _ fixture: StoreFixture,
+        _ identifier: String,
+        of client: ClientID = .default,
+        kind: Session.Kind? = nil
+    ) async throws -> Session {
+        let session = try await fixture.putSession(identifier, of: client, kind: kind)
+        for _ in 0..<Self.pagesOfTasks {
+            try await fixture.submit(900, to: identifier, of: client)
+        }
+        return session
+    }
+
+    private func invalidate(_ fixture: StoreFixture, _ identifier: String) async throws {
+        let isEnded = try await fixture.store.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: identifier
+        )
+        #expect(isEnded)
+    }
+
+    /// The most tasks that one transaction has ended.
+    private func largestPage(_ fixture: StoreFixture) async throws -> Int64 {
+        try await fixture.count(
+            """
+            SELECT coalesce(max(c), 0) AS count
+            FROM (SELECT count(*) AS c FROM outcome GROUP BY xmin::text) o
+            """
+        )
+    }
+
+    private func cancelled(_ fixture: StoreFixture) async throws -> Int64 {
+        try await fixture.count("SELECT count(*) AS count FROM outcome WHERE state = 'cancelled'")
+    }
+
+    private func count(
+        _ fixture: StoreFixture,
+        ofOutstanding session: Session
+    ) async throws -> Int64 {
+        try await fixture.count(
+            """
+            SELECT outstanding AS count FROM session_progress WHERE session_id = \(session.id.uuid)
+            """
+        )
+    }
+
+    private func ends(_ fixture: StoreFixture, of session: Session) async throws -> Int64 {
+        try await fixture.count(
+            """
+            SELECT count(*) AS count FROM event
+            WHERE session_id = \(session.id.uuid) AND kind = 'session.events_finished'
+            """
+        )
+    }
+
+    @Test func aLargeSessionEndsPageByPage() async throws {
+        let fixture = try await fixture()
+        let session = try await fill(fixture, "large")
+        try await invalidate(fixture, "large")
+        // The answer waits for a page and not for the rest.
+        #expect(try await cancelled(fixture) <= Int64(TransferStore.cancellationPageMax))
+        // Nothing of the rest begins.
+        #expect(try await fixture.claim(100).isEmpty)
+        // The first, and the last, behind which there is nothing.
+        var pages = 2
+        while try await fixture.store.continueCancellations() { pages += 1 }
+        #expect(pages == Self.pagesOfTasks)
+        #expect(try await cancelled(fixture) == Int64(900 * Self.pagesOfTasks))
+        #expect(try await largestPage(fixture) <= Int64(TransferStore.cancellationPageMax))
+        #expect(try await ends(fixture, of: session) == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
+        try await fixture.checkInvariants()
+    }
+
+    /// Whoever dies between two pages leaves the rest to whoever comes next; two at once do not get
+    /// into each other's way.
+    @Test func otherInstancesContinue() async throws {
+        let fixture = try await fixture()
+        let session = try await fill(fixture, "large")
+        try await invalidate(fixture, "large")
+        let others = (0..<3).map { _ in TransferStore(pool: TestDatabase.current.pool()) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for other in others {
+                group.addTask { while try await other.continueCancellations() {} }
+            }
+            try await group.waitForAll()
+        }
+        while try await fixture.store.continueCancellations() {}
+        #expect(try await cancelled(fixture) == Int64(900 * Self.pagesOfTasks))
+        #expect(try await ends(fixture, of: session) == 1)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func nothingOfAnEndedSessionBegins() async throws {
+        let fixture = try await fixture()
+        let large = try await fill(fixture, "large")
+        // The first tasks are cancelled with the answer; these are not.
+        try await fixture.submit(2, to: "large") { submission, index in
+            submission.earliestBeginAt = Date() + 3600
+            submission.options.asksToBegin = index == 0
+        }
+        let others = try await fixture.submit(2) { submission, index in
+            submission.earliestBeginAt = Date() + 3600
+            submission.options.asksToBegin = index == 0
+        }
+        let flow = try #require(
+            try await fixture.store.waitingFlows(in: Set(Shard.all).lanes).first
+        )
+        try await invalidate(fixture, "large")
+        // Also a worker that knew of the tasks before gets none.
+        let grant = FlowGrant(flow: flow.flow, count: 10, from: flow.position)
+        let claims = try await fixture.store.claim([grant], fences: fixture.worker.reserve(10))
+        #expect(claims.isEmpty)
+        let flows = try await fixture.store.waitingFlows(in: Set(Shard.all).lanes)
+        #expect(flows.map(\.mayBegin) == [false])
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE delayed SET due_at = now()
+                - CASE session_id WHEN \(large.id.uuid) THEN interval '1 h' ELSE interval '0' END
+            """
+        )
+        let promotion = try await fixture.store.promoteDue()
+        #expect(promotion.promoted == 1)
+        #expect(promotion.asked == 1)
+        #expect(try await fixture.states(others) == [.waitingToBegin, .queued])
+        while try await fixture.store.continueCancellations() {}
+        let asked: Query = """
+            SELECT count(*) AS count FROM event
+            WHERE session_id = \(large.id.uuid) AND kind = 'task.will_begin'
+            """
+        #expect(try await fixture.count(asked) == 0)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aSessionThatIsHeldUpHoldsUpNoOther() async throws {
+        let fixture = try await fixture()
+        let held = try await fill(fixture, "a")
+        let other = try await fill(fixture, "b")
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        try await invalidate(fixture, "a")
+        try await invalidate(fixture, "b")
+        _ = try await holder.execute(
+            "SELECT 1 FROM session_progress WHERE session_id = \(held.id.uuid) FOR UPDATE"
+        )
+        // As long as there is more of the other one that is no failure.
+        while try await fixture.store.continueCancellations() {
+            if try await count(fixture, ofOutstanding: other) <= 600 { break }
+        }
+        await #expect(throws: StoreError.self) {
+            try await fixture.store.continueCancellations()
+        }
+        #expect(try await ends(fixture, of: other) == 1)
+        #expect(try await ends(fixture, of: held) == 0)
+        _ = try await holder.execute("ROLLBACK")
+        while try await fixture.store.continueCancellations() {}
+        #expect(try await ends(fixture, of: held) == 1)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aForceQuitOfManyTasksIsDoneInPages() async throws {
+        let fixture = try await fixture()
+        let session = try await fill(fixture, "large", of: Self.share)
+        let quit = try await fixture.store.forceQuit(tenant: fixture.tenant, id: Self.share)
+        #expect(quit?.lifecycle == .forceQuit)
+        #expect(try await cancelled(fixture) <= Int64(TransferStore.cancellationPageMax))
+        #expect(try await fixture.claim(100).isEmpty)
+        // What was outstanding does not come back.
+        let launched = try await fixture.store.launch(tenant: fixture.tenant, id: Self.share)
+        #expect(launched?.lifecycle == .active)
+        #expect(try await cancelled(fixture) == Int64(900 * Self.pagesOfTasks))
+        #expect(try await largestPage(fixture) <= Int64(TransferStore.cancellationPageMax))
+        #expect(try await ends(fixture, of: session) == 1)
+        let reasons: Query = """
+            SELECT count(*) AS count FROM outcome
+            WHERE failure->>'code' = \(TransferFailure.Code.userForceQuit.rawValue)
+            """
+        #expect(try await fixture.count(reasons) == Int64(900 * Self.pagesOfTasks))
+        // The sessions take tasks again, and these are not cancelled.
+        let ids = try await fixture.submit(1, to: "large", of: Self.share)
+        try await fixture.store.continueCancellations()
+        #expect(try await fixture.states(ids) == [.queued])
+        try await fixture.checkInvariants()
+    }
+
+    /// A session is ended after its client was force-quit, before that was done.
+    @Test func aForceQuitAndAnEndTogetherEndASessionOnce() async throws {
+        let fixture = try await fixture()
+        let session = try await fill(fixture, "large", of: Self.share)
+        _ = try await fixture.store.forceQuit(tenant: fixture.tenant, id: Self.share)
+        let isEnded = try await fixture.store.invalidateSession(
+            tenant: fixture.tenant,
+            client: Self.share,
+            identifier: "large"
+        )
+        #expect(isEnded)
+        while try await fixture.store.continueCancellations() {}
+        #expect(try await ends(fixture, of: session) == 1)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aFinishedSessionEndsWithItsLastTask() async throws {
+        let fixture = try await fixture()
+        let session = try await fixture.putSession("finished")
+        try await fixture.submit(3, to: "finished")
+        _ = try await fixture.store.finishSession(tenant: fixture.tenant, identifier: "finished")
+        // It is finished and not cancelled.
+        #expect(try await !fixture.store.continueCancellations())
+        try await fixture.complete(try await fixture.claim())
+        #expect(try await !fixture.store.continueCancellations())
+        #expect(try await ends(fixture, of: session) == 1)
+        #expect(try await cancelled(fixture) == 0)
+        #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
+        try await fixture.checkInvariants()
+    }
+
+    /// What waits for a host that has been reached goes back in pages, whatever waits for others.
+    @Test func aReachedHostIsReleasedInPages() async throws {
+        let fixture = try await fixture()
+        let other = Lane(host: "other.test", port: 443)
+        for _ in 0..<3 { try await fixture.submit(900) }
+        let others = try await fixture.submit(1) { submission, _ in submission.lane = other }
+        let claims = try await fixture.claim(3000)
+        #expect(claims.count == 2701)
+        for part in stride(from: 0, to: claims.count, by: 500) {
+            try await fixture.conclude(
+                Array(claims[part..<min(part + 500, claims.count)]),
+                .waitForConnectivity(StoreFixture.failure, after: .seconds(3600))
+            )
+        }
+        var pages: [Int] = []
+        while true {
+            let released = try await fixture.store.release(lanes: [StoreFixture.lane])
+            if released == 0 { break }
+            pages.append(released)
+        }
+        #expect(pages == [1000, 1000, 700])
+        #expect(try await fixture.states(others) == [.waitingForConnectivity])
+        #expect(try await fixture.claim(3000).count == 2700)
+        try await fixture.checkInvariants()
+    }
+}

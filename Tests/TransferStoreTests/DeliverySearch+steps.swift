@@ -1,0 +1,185 @@
+import Postgres
+import TransferModel
+import TransferStore
+
+/// What may happen at a moment, and how a dispatcher does it.
+extension DeliverySearch {
+    private static let lease: Duration = .seconds(600)
+    private static let claimsMax = 10
+
+    static func steps(
+        _ world: DeliverySearchWorld,
+        _ snapshot: DeliverySearchSnapshot
+    ) -> [DeliverySearchStep] {
+        let allowance = world.allowance
+        let answers = allowance.lostAnswers > 0 ? [true, false] : [true]
+        var steps: [DeliverySearchStep] = world.writes.isEmpty ? [] : [.write]
+        for (number, dispatcher) in world.dispatchers.enumerated() where dispatcher.isRunning {
+            if snapshot.deliveries.contains(where: \.isDue), world.hasBegun || number == 0 {
+                steps += answers.map { .claim(number, isHeard: $0) }
+            }
+            if allowance.takeovers > 0 { steps.append(.takeOver(number)) }
+            // One pair after the other: which is first is the database's choice, and both are alike.
+            for (index, held) in dispatcher.held.prefix(1).enumerated() {
+                if held.cursor < snapshot.lastSequence {
+                    steps += answers.map { .send(number, index, isHeard: $0) }
+                    if allowance.refusals > 0 { steps.append(.refuse(number, index)) }
+                }
+                if held.cursor > held.recorded {
+                    steps += answers.map { .record(number, index, isHeard: $0) }
+                } else if held.cursor == snapshot.lastSequence || allowance.earlyReleases > 0 {
+                    steps += answers.map { .release(number, index, isHeard: $0) }
+                }
+            }
+        }
+        let isHeld = snapshot.deliveries.contains { $0.fence != nil }
+        if allowance.expiries > 0, isHeld { steps.append(.expire) }
+        return steps
+    }
+
+    mutating func perform(
+        _ step: DeliverySearchStep,
+        _ world: inout DeliverySearchWorld
+    ) async throws {
+        switch step {
+        case .write: try await write(world.writes.removeFirst())
+        case .claim(let number, let isHeard): try await claim(number, isHeard, &world)
+        case .send(let number, let index, let isHeard):
+            try await send(number, index, isHeard, &world)
+        case .refuse(let number, let index):
+            world.allowance.refusals -= 1
+            try await fail(number, index, &world)
+        case .record(let number, let index, let isHeard):
+            try await record(number, index, isHeard, &world)
+        case .release(let number, let index, let isHeard):
+            let held = world.dispatchers[number].held.remove(at: index)
+            if held.cursor < (try await look()).lastSequence { world.allowance.earlyReleases -= 1 }
+            // Nobody asks again: the lease frees what was not released.
+            if isHeard {
+                _ = try await store.releaseDelivery(held.claim)
+            } else {
+                world.allowance.lostAnswers -= 1
+            }
+        case .takeOver(let number): try await takeOver(number, &world)
+        case .expire:
+            world.allowance.expiries -= 1
+            _ = try await pool.execute(
+                "UPDATE delivery SET due_at = now() - interval '1 s' WHERE fence IS NOT NULL"
+            )
+        }
+    }
+
+    private mutating func claim(
+        _ number: Int,
+        _ isHeard: Bool,
+        _ world: inout DeliverySearchWorld
+    ) async throws {
+        world.hasBegun = true
+        let identity = identity(world.dispatchers[number].incarnation)
+        let due = try await store.claimDeliveries(
+            identity.reserve(Self.claimsMax),
+            limit: Self.claimsMax,
+            lease: Self.lease
+        )
+        guard isHeard else {
+            world.allowance.lostAnswers -= 1
+            return
+        }
+        world.dispatchers[number].held += due.claims.map {
+            DeliverySearchWorld.Held(
+                claim: $0,
+                cursor: $0.acknowledgedSequence,
+                recorded: $0.acknowledgedSequence
+            )
+        }
+    }
+
+    private mutating func send(
+        _ number: Int,
+        _ index: Int,
+        _ isHeard: Bool,
+        _ world: inout DeliverySearchWorld
+    ) async throws {
+        let held = world.dispatchers[number].held[index]
+        let events = try await store.events(
+            of: held.claim.session,
+            after: held.cursor,
+            limit: 100
+        )
+        let place = place(of: held.claim.subscription)
+        guard let first = events.first, let last = events.last else { return }
+        require(first.sequence <= world.taken[place] + 1, "nothing is sent early")
+        world.taken[place] = max(world.taken[place], last.sequence)
+        guard isHeard else {
+            world.allowance.lostAnswers -= 1
+            return try await fail(number, index, &world)
+        }
+        world.dispatchers[number].held[index].cursor = last.sequence
+    }
+
+    /// A try that failed, or of which nobody can know: what was taken before is recorded first.
+    private mutating func fail(
+        _ number: Int,
+        _ index: Int,
+        _ world: inout DeliverySearchWorld
+    ) async throws {
+        let held = world.dispatchers[number].held.remove(at: index)
+        if held.cursor > held.recorded {
+            let isOurs = try await recordDelivered(held)
+            guard isOurs else { return }
+        }
+        _ = try await store.recordDeliveryFailed(
+            held.claim,
+            sequence: held.cursor + 1,
+            DeliverySetback(
+                attempt: StoreFixture.attempt(status: 500, reason: "http_status"),
+                retryAfter: .zero
+            )
+        )
+    }
+
+    private mutating func record(
+        _ number: Int,
+        _ index: Int,
+        _ isHeard: Bool,
+        _ world: inout DeliverySearchWorld
+    ) async throws {
+        let held = world.dispatchers[number].held[index]
+        let isOurs = try await recordDelivered(held)
+        guard isHeard else {
+            // It is written again.
+            world.allowance.lostAnswers -= 1
+            return
+        }
+        if isOurs {
+            world.dispatchers[number].held[index].recorded = held.cursor
+        } else {
+            world.dispatchers[number].held.remove(at: index)
+        }
+    }
+
+    private func recordDelivered(_ held: DeliverySearchWorld.Held) async throws -> Bool {
+        try await store.recordDelivered(
+            held.claim,
+            through: held.cursor,
+            status: 204,
+            lease: Self.lease
+        )
+    }
+
+    /// All others have been silent for too long.
+    private mutating func takeOver(
+        _ number: Int,
+        _ world: inout DeliverySearchWorld
+    ) async throws {
+        world.allowance.takeovers -= 1
+        let incarnation = world.dispatchers[number].incarnation
+        _ = try await pool.execute(
+            """
+            UPDATE worker SET heartbeat_at = clock_timestamp() - interval '1 hour'
+            WHERE incarnation <> \(incarnation)
+            """
+        )
+        _ = try await store.takeOver(silentFor: Self.lease, identity: identity(incarnation))
+    }
+}

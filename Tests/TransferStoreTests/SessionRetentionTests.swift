@@ -1,0 +1,151 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// What is left in the end of sessions and subscriptions that have ended.
+@Suite(.postgresSchema) struct SessionRetentionTests {
+    private static let retention: Duration = .seconds(30 * 24 * 3600)
+
+    /// Makes all that has happened so far older than the retention.
+    private func age(_ fixture: StoreFixture) async throws {
+        _ = try await fixture.aside.execute([
+            "UPDATE session SET invalidated_at = invalidated_at - interval '31 days'",
+            "UPDATE subscription SET deleted_at = deleted_at - interval '31 days'",
+        ])
+    }
+
+    private func prune(_ fixture: StoreFixture) async throws -> Int {
+        var removed = 0
+        var position: SessionID?
+        repeat {
+            let sweep = try await fixture.store.pruneSessions(
+                endedBefore: Self.retention,
+                after: position
+            )
+            removed += sweep.removed
+            position = sweep.position
+        } while position != nil
+        return removed
+    }
+
+    private func rows(_ fixture: StoreFixture, _ tables: [String]) async throws -> [Int64] {
+        var counts: [Int64] = []
+        for table in tables {
+            counts.append(
+                try await fixture.count("SELECT count(*) AS count FROM \(identifier: table)")
+            )
+        }
+        return counts
+    }
+
+    private func end(_ fixture: StoreFixture, _ identifier: String) async throws {
+        let isEnded = try await fixture.store.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: identifier
+        )
+        #expect(isEnded)
+    }
+
+    @Test func anEndedSessionGoesWithAllThatHangsOnIt() async throws {
+        let fixture = try await StoreFixture()
+        try await fixture.subscribe()
+        for name in ["old", "busy", "young"] { try await fixture.putSession(name) }
+        let old = try await fixture.submit(2, to: "old")
+        try await fixture.submit(1, to: "busy")
+        try await end(fixture, "old")
+        try await end(fixture, "busy")
+        try await age(fixture)
+        try await end(fixture, "young")
+        while try await fixture.store.foldMoves() > 0 {}
+        // As long as a task or an event is kept, so is the session.
+        #expect(try await prune(fixture) == 0)
+        try await fixture.store.expire(old)
+        while try await fixture.store.foldMoves() > 0 {}
+        #expect(try await prune(fixture) == 0)
+        _ = try await fixture.aside.execute([
+            """
+            DELETE FROM event WHERE session_id IN (
+                SELECT id FROM session WHERE identifier IN ('old', 'young'))
+            """,
+            "DELETE FROM expired_task",
+        ])
+        #expect(try await prune(fixture) == 1)
+        let names = try await fixture.aside.execute(
+            "SELECT identifier FROM session ORDER BY identifier"
+        ).map { try $0.decode("identifier", as: String.self) }
+        #expect(names == ["busy", StoreFixture.identifier, "young"])
+        let left: Query = """
+            SELECT count(*) AS count FROM (
+                SELECT session_id FROM session_progress UNION ALL SELECT session_id FROM delivery
+                UNION ALL SELECT session_id FROM session_task_count
+            ) x WHERE session_id NOT IN (SELECT id FROM session)
+            """
+        #expect(try await fixture.count(left) == 0)
+        // The name was free all the time.
+        try await fixture.putSession("old")
+        try await fixture.submit(1, to: "old")
+    }
+
+    @Test func manySessionsGoInBatches() async throws {
+        let fixture = try await StoreFixture()
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO session (
+                id, tenant_id, identifier, timeout_for_request_ms, timeout_for_resource_ms,
+                additional_headers, invalidated_at)
+            SELECT gen_random_uuid(), \(fixture.tenant.uuid), 'many', 1, 1, '[]',
+                now() - interval '31 days'
+            FROM generate_series(1, 250)
+            """
+        )
+        let first = try await fixture.store.pruneSessions(
+            endedBefore: Self.retention,
+            after: nil
+        )
+        #expect(first.removed <= 100)
+        #expect(first.position != nil)
+        #expect(try await prune(fixture) + first.removed == 250)
+        #expect(try await rows(fixture, ["session"]) == [1])
+    }
+
+    @Test func aDeletedSubscriptionGoesInBatches() async throws {
+        let fixture = try await StoreFixture()
+        let id = try await fixture.subscribe()
+        let kept = try await fixture.subscribe()
+        _ = try await fixture.aside.execute([
+            """
+            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence)
+            SELECT \(id.uuid), gen_random_uuid(), 0 FROM generate_series(1, 2500)
+            """,
+            """
+            INSERT INTO delivery_log (id, subscription_id, session_id, sequence, state)
+            SELECT gen_random_uuid(), \(id.uuid), gen_random_uuid(), 1, 'delivered'
+            FROM generate_series(1, 1500)
+            """,
+            """
+            INSERT INTO delivery_attempt (
+                delivery_id, number, is_replay, attempted_at, duration_ms)
+            SELECT id, 1, false, now(), 1 FROM delivery_log
+            """,
+        ])
+        let isDeleted = try await fixture.store.deleteSubscription(
+            tenant: fixture.tenant,
+            id: id
+        )
+        #expect(isDeleted)
+        #expect(try await !fixture.store.pruneSubscriptions(deletedBefore: Self.retention))
+        try await age(fixture)
+        var calls = 0
+        while try await fixture.store.pruneSubscriptions(deletedBefore: Self.retention) {
+            calls += 1
+        }
+        #expect(calls == 3)
+        let tables = ["delivery", "delivery_log", "delivery_attempt", "subscription"]
+        #expect(try await rows(fixture, tables) == [0, 0, 0, 1])
+        let left = try await fixture.store.subscription(tenant: fixture.tenant, id: kept)
+        #expect(left != nil)
+    }
+}

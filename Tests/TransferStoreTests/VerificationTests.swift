@@ -1,0 +1,108 @@
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// Counters that are not what the tables hold are found, and put right.
+@Suite(.postgresSchema) struct VerificationTests {
+    private static let corruptions: [(name: String, statement: Query)] = [
+        ("completed", "UPDATE session_task_count SET tasks = tasks + 2 WHERE state = 'completed'"),
+        ("queued", "UPDATE session_task_count SET tasks = tasks - 1 WHERE state = 'queued'"),
+        ("outstanding", "UPDATE session_progress SET outstanding = outstanding + 1"),
+        ("completed", "UPDATE session_task_count SET bytes_received = 0 WHERE state = 'completed'"),
+        ("queued", "UPDATE tenant_task_count SET tasks = tasks + 5 WHERE state = 'queued'"),
+    ]
+
+    /// Tasks that wait, run and have ended, counted in part.
+    private func fill(_ fixture: StoreFixture) async throws {
+        try await fixture.putSession("other")
+        try await fixture.submit(6)
+        try await fixture.submit(2, to: "other")
+        try await fixture.complete(try await fixture.claim(3))
+        _ = try await fixture.store.foldMoves()
+        try await fixture.submit(2)
+        _ = try await fixture.claim(1)
+    }
+
+    /// All that a walk through the sessions, one a page, and then the tenants finds.
+    private func differences(
+        _ fixture: StoreFixture,
+        isMending: Bool = false
+    ) async throws -> [CountDifference] {
+        var found: [CountDifference] = []
+        var position: SessionID?
+        repeat {
+            let page = try await fixture.store.unequalCounts(
+                after: position,
+                limit: 1,
+                isMending: isMending
+            )
+            found += page.differences
+            position = page.position
+        } while position != nil
+        return try await found + fixture.store.unequalTenantCounts(isMending: isMending)
+    }
+
+    @Test func whatIsRightIsNotListed() async throws {
+        let fixture = try await StoreFixture()
+        try await fill(fixture)
+        #expect(try await differences(fixture).isEmpty)
+    }
+
+    @Test(arguments: corruptions.indices)
+    func anUnequalCountIsListedAndMended(number: Int) async throws {
+        let fixture = try await StoreFixture()
+        try await fill(fixture)
+        let (name, statement) = Self.corruptions[number]
+        _ = try await fixture.aside.execute(statement)
+        let found = try await differences(fixture)
+        #expect(found.contains { $0.name == name && $0.isMendable })
+        // Looking changes nothing.
+        #expect(try await differences(fixture).count == found.count)
+        _ = try await differences(fixture, isMending: true)
+        #expect(try await differences(fixture).isEmpty)
+        try await fixture.checkInvariants()
+    }
+
+    @Test func aTaskThatIsNowhereIsListed() async throws {
+        let fixture = try await StoreFixture()
+        try await fill(fixture)
+        _ = try await fixture.aside.execute(
+            "DELETE FROM ready WHERE ctid = (SELECT ctid FROM ready LIMIT 1)"
+        )
+        let found = try await differences(fixture)
+        let lost = try #require(found.first { $0.name == "nowhere" })
+        #expect(lost.actual == 1)
+        #expect(!lost.isMendable)
+    }
+
+    @Test func anEventThatIsThereTwiceIsListed() async throws {
+        let fixture = try await StoreFixture()
+        try await fill(fixture)
+        _ = try await fixture.aside.execute(
+            """
+            INSERT INTO event (session_id, sequence, kind, generation, occurred_at, task_id,
+                task_state)
+            SELECT session_id, sequence, kind, generation, occurred_at + interval '1 us', task_id,
+                task_state FROM event WHERE sequence = 1 LIMIT 1
+            """
+        )
+        #expect(try await differences(fixture).map(\.name) == ["events"])
+    }
+
+    @Test func aResultThatIsGoneSaysSoUntilItIsFound() async throws {
+        let fixture = try await StoreFixture()
+        let task = try await fixture.submit()[0]
+        try await fixture.complete(try await fixture.claim())
+        let results = try await fixture.store.results(after: nil, limit: 10)
+        #expect(results.map(\.task) == [task])
+        #expect(try await fixture.store.markResults(gone: [task], found: []) == 1)
+        #expect(try await fixture.task(task).resultGoneAt != nil)
+        #expect(try await fixture.store.results(after: nil, limit: 10)[0].isKnownGone)
+        #expect(try await fixture.store.markResults(gone: [task], found: []) == 0)
+        #expect(try await fixture.store.markResults(gone: [], found: [task]) == 1)
+        #expect(try await fixture.task(task).resultGoneAt == nil)
+        #expect(try await fixture.store.results(after: task, limit: 10).isEmpty)
+    }
+}

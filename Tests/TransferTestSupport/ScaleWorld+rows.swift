@@ -1,0 +1,394 @@
+import Postgres
+import TransferModel
+
+/// The rows, a statement for each table or kind.
+extension ScaleWorld {
+    var statements: [Query] {
+        sessionRows + taskRows + placeRows + endRows + eventRows + countRows + deliveryRows
+            + otherRows
+    }
+
+    private var count: Int64 { Int64(tasks) }
+    private var part: Int64 { Int64(generation) }
+    private var width: Int64 { Int64(sessions) }
+    /// Where the tasks of `large` begin, and those of the other sessions.
+    private var firstOfLarge: Int64 { part + count }
+    private var firstOfOthers: Int64 { part + 2 * count }
+    private var tenantID: Query { "\(tenant.uuid)" }
+
+    private var sessionRows: [Query] {
+        [
+            """
+            INSERT INTO session (
+                id, tenant_id, identifier, timeout_for_request_ms, timeout_for_resource_ms,
+                additional_headers)
+            SELECT \(sessionID("j")), \(tenantID),
+                CASE j WHEN 0 THEN 'large' WHEN 1 THEN 'kept' ELSE 's' || j END, 60000, 604800000,
+                '[]'
+            FROM generate_series(0, \(width) - 1) AS j
+            """,
+            """
+            INSERT INTO session_progress (
+                session_id, generation, outstanding, completed, failed, cancelled, last_sequence,
+                is_pending_told)
+            SELECT \(sessionID("j")), CASE j WHEN 1 THEN \(Int64(Self.generations)) ELSE 1 END,
+                CASE j WHEN 0 THEN \(count) WHEN 1 THEN 0 ELSE 1 END,
+                CASE j WHEN 1 THEN \(part) * 7 / 10 ELSE 0 END,
+                CASE j WHEN 1 THEN \(part) * 2 / 10 ELSE 0 END,
+                CASE j WHEN 1 THEN \(part) / 10 ELSE 0 END,
+                CASE j WHEN 0 THEN \(count)
+                    WHEN 1 THEN \(Int64(Self.generations)) * (2 * \(part) + 1) ELSE 1 END,
+                j = 0
+            FROM generate_series(0, \(width) - 1) AS j
+            """,
+        ]
+    }
+
+    /// Tasks `n` of a session and a generation.
+    private func tasks(
+        _ numbers: ClosedRange<Int64>,
+        of session: Query,
+        generation: Query,
+        lane: Query
+    ) -> Query {
+        """
+        INSERT INTO task (
+            id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
+            client_string, created_at)
+        SELECT \(taskID("n")), \(sessionID(session)), \(tenantID), \(generation), \(lane), 500,
+            'https://origin.test/' || n, '[]', convert_to('string ' || n, 'UTF8'),
+            to_timestamp((\(epoch) + n) / 1000.0)
+        FROM generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
+        """
+    }
+
+    private var taskRows: [Query] {
+        [
+            tasks(
+                part...(firstOfLarge - 1),
+                of: "1",
+                generation: "1 + n / \(part)",
+                lane: "n % 50"
+            ),
+            tasks(
+                firstOfLarge...(firstOfOthers - 1),
+                of: "0",
+                generation: "1",
+                lane: "n % 50"
+            ),
+            tasks(
+                (firstOfOthers + 2)...(firstOfOthers + width - 1),
+                of: "n - \(firstOfOthers)",
+                generation: "1",
+                lane: "n - \(firstOfOthers)"
+            ),
+            """
+            INSERT INTO expired_task (
+                task_id, session_id, tenant_id, generation, finished_at, failure_code,
+                client_string)
+            SELECT \(taskID("n")), \(sessionID("1")), \(tenantID), 1, now() - interval '1 hour',
+                CASE WHEN n % 10 IN (7, 8) THEN 'connection_lost' END,
+                convert_to('string ' || n, 'UTF8')
+            FROM generate_series(0, \(part) - 1) AS n
+            """,
+        ]
+    }
+
+    /// A row for each task `k` of `large` whose number within its hundred is so.
+    private func ofLarge(_ columns: Query, where condition: Query) -> Query {
+        """
+        SELECT \(columns)
+        FROM (
+            SELECT k, k + \(firstOfLarge) AS n, \(taskID("k + \(firstOfLarge)")) AS id,
+                \(sessionID("0")) AS session_id, (k + \(firstOfLarge)) % 50 AS lane,
+                CASE WHEN k % 100 = 69 AND k < \(Int64(Self.running)) * 100 THEN 'running'
+                    WHEN k % 100 = 68 AND k < \(Int64(Self.published)) * 100 THEN 'published'
+                    WHEN k % 100 < 70 THEN 'queued' WHEN k % 100 < 80 THEN 'suspended'
+                    WHEN k % 100 < 84 THEN 'scheduled' WHEN k % 100 < 88 THEN 'retry'
+                    WHEN k % 100 < 92 THEN 'offline' WHEN k % 100 < 95 THEN 'begin'
+                    ELSE 'authentication' END AS place
+            FROM generate_series(0, \(count) - 1) AS k
+        ) x
+        WHERE \(condition)
+        """
+    }
+
+    /// Of the first ten thousand tasks it has come.
+    private static let time: Query = """
+        now() + k * interval '1 ms' + CASE WHEN k < 10000 THEN interval '-1 hour'
+            ELSE interval '1 day' END
+        """
+
+    /// In the running week, which has a partition.
+    private static let earlier: Query = """
+        greatest(
+            date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC',
+            now() - interval '1 hour')
+        """
+
+    private static let failure: Query = """
+        '{"code": "connection_lost", "message": "The connection broke."}'::jsonb
+        """
+
+    private var placeRows: [Query] {
+        [
+            """
+            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
+            \(ofLarge("lane, session_id, 500, id, 0", where: "place = 'queued'"))
+            UNION ALL
+            SELECT j, \(sessionID("j")), 500, \(taskID("j + \(firstOfOthers)")), 0
+            FROM generate_series(2, \(width) - 1) AS j
+            """,
+            "INSERT INTO held (task_id) \(ofLarge("id", where: "place = 'suspended'"))",
+            """
+            INSERT INTO delayed (
+                task_id, due_at, attempt, failure, lane, session_id, priority_rank, awaits_host,
+                asks_to_begin)
+            \(ofLarge("""
+                id, \(Self.time), (place = 'retry')::int,
+                CASE place WHEN 'scheduled' THEN NULL ELSE \(Self.failure) END, lane, session_id,
+                500, place = 'offline', place = 'scheduled' AND k % 2 = 0
+                """, where: "place IN ('scheduled', 'retry', 'offline')"))
+            """,
+            """
+            INSERT INTO asked (
+                task_id, session_id, question, attempt, until, failure, origin, credential)
+            \(ofLarge("""
+                id, session_id, place, 0, \(Self.time),
+                \(Self.failure),
+                CASE place WHEN 'authentication' THEN 'https://o' || k || '.test' END,
+                CASE place WHEN 'authentication' THEN 'c' || k % 1000 END
+                """, where: "place IN ('begin', 'authentication')"))
+            """,
+            """
+            INSERT INTO attempt (task_id, fence, worker, number, session_id, lane)
+            \(ofLarge("id, 30000000000 + n, \(worker.incarnation), 1, session_id, lane",
+                where: "place = 'running'"))
+            """,
+            """
+            INSERT INTO publication (
+                task_id, fence, part_fence, worker, number, session_id, http_status,
+                bytes_received, is_length_verified)
+            \(ofLarge("""
+                id, 30000000000 + n, 30000000000 + n, \(worker.incarnation), 1,
+                session_id, 200, 42, true
+                """, where: "place = 'published'"))
+            """,
+            """
+            INSERT INTO partial (
+                task_id, part_fence, boot_id, bytes_durable, bytes_total, validator)
+            \(ofLarge("""
+                id, 20000000000 + n, '00000000-0000-4000-8000-000000000000', 10, 20, '"1"'
+                """, where: "place = 'retry'"))
+            """,
+            """
+            INSERT INTO attempt_log (
+                task_id, fence, number, outcome, started_at, ended_at, bytes_received)
+            \(ofLarge("""
+                id, 20000000000 + n, 1, 'retried', \(Self.earlier),
+                \(Self.earlier), 10
+                """, where: "place = 'retry'"))
+            """,
+        ]
+    }
+
+    private var endRows: [Query] {
+        [
+            """
+            INSERT INTO outcome (
+                task_id, session_id, generation, state, attempt, bytes_received, http_status,
+                is_length_verified, failure, finished_at, part_fence)
+            SELECT \(taskID("n")), \(sessionID("1")), 1 + n / \(part), s.state, 1, 42,
+                CASE s.state WHEN 'completed' THEN 200 END,
+                CASE s.state WHEN 'completed' THEN true END,
+                CASE s.state WHEN 'failed' THEN \(Self.failure) END, now() - interval '1 hour',
+                CASE s.state WHEN 'completed' THEN 10000000000 + n END
+            FROM generate_series(\(part), \(firstOfLarge) - 1) AS n
+            CROSS JOIN LATERAL (SELECT \(Self.ending("n")) AS state) s
+            """,
+            """
+            INSERT INTO attempt_log (
+                task_id, fence, number, outcome, started_at, ended_at, bytes_received)
+            SELECT \(taskID("n")), 10000000000 + n, 1, (\(Self.ending("n")))::text,
+                \(Self.earlier), \(Self.earlier), 42
+            FROM generate_series(\(part), \(firstOfLarge) - 1) AS n
+            """,
+        ]
+    }
+
+    private static func ending(_ n: Query) -> Query {
+        """
+        CASE WHEN \(n) % 10 < 7 THEN 'completed'::task_state WHEN \(n) % 10 < 9 THEN 'failed'
+            ELSE 'cancelled' END
+        """
+    }
+
+    private var eventRows: [Query] {
+        let columns: Query = """
+            INSERT INTO event (
+                session_id, sequence, kind, generation, occurred_at, task_id, task_state, attempt,
+                bytes_received, failure, summary)
+            """
+        return [
+            """
+            \(columns)
+            \(ofLarge("""
+                session_id, k + 1, 'task.created', 1, \(Self.earlier), id,
+                'queued'::task_state, 0, 0, NULL, NULL
+                """, where: "true"))
+            """,
+            """
+            \(columns)
+            SELECT \(sessionID("j")), 1, 'task.created', 1, \(Self.earlier),
+                \(taskID("j + \(firstOfOthers)")), 'queued', 0, 0, NULL, NULL
+            FROM generate_series(2, \(width) - 1) AS j
+            """,
+            """
+            \(columns)
+            SELECT \(sessionID("1")), n / \(part) * (2 * \(part) + 1) + n % \(part) + 1,
+                'task.created', 1 + n / \(part), \(Self.earlier), \(taskID("n")),
+                'queued', 0, 0, NULL, NULL
+            FROM generate_series(0, \(firstOfLarge) - 1) AS n
+            """,
+            """
+            \(columns)
+            SELECT \(sessionID("1")), n / \(part) * (2 * \(part) + 1) + n % \(part) + 1 + \(part),
+                'task.' || s.state, 1 + n / \(part), \(Self.earlier), \(taskID("n")),
+                s.state, 1, 42, CASE s.state WHEN 'failed' THEN \(Self.failure) END, NULL
+            FROM generate_series(0, \(firstOfLarge) - 1) AS n
+            CROSS JOIN LATERAL (SELECT \(Self.ending("n")) AS state) s
+            """,
+            """
+            \(columns)
+            SELECT \(sessionID("1")), g * (2 * \(part) + 1), 'session.events_finished', g,
+                \(Self.earlier), NULL, NULL, NULL, NULL, NULL, jsonb_build_object(
+                    'completed', \(part) * 7 / 10, 'failed', \(part) * 2 / 10,
+                    'cancelled', \(part) / 10)
+            FROM generate_series(1, \(Int64(Self.generations))) AS g
+            """,
+        ]
+    }
+
+    private var countRows: [Query] {
+        let place: Query = """
+            SELECT session_id, state, bytes_received, bytes_sent FROM outcome
+            UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
+            UNION ALL SELECT session_id, 'running', 0, 0 FROM publication
+            UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready
+            UNION ALL SELECT \(sessionID("0")), 'suspended', 0, 0 FROM held
+            UNION ALL SELECT session_id, CASE question WHEN 'begin'
+                THEN 'waiting_to_begin'::task_state ELSE 'waiting_for_authentication' END, 0, 0
+            FROM asked
+            UNION ALL SELECT session_id, CASE
+                WHEN awaits_host THEN 'waiting_for_connectivity'::task_state
+                WHEN failure IS NOT NULL THEN 'waiting_for_retry' ELSE 'scheduled' END, 0, 0
+            FROM delayed
+            """
+        return [
+            """
+            INSERT INTO session_task_count (session_id, state, tasks, bytes_received, bytes_sent)
+            SELECT session_id, state, count(*), sum(bytes_received), sum(bytes_sent)
+            FROM (\(place)) p GROUP BY session_id, state
+            """,
+            """
+            INSERT INTO tenant_task_count (tenant_id, state, tasks, bytes_received, bytes_sent)
+            SELECT \(tenantID), state, sum(tasks), sum(bytes_received), sum(bytes_sent)
+            FROM session_task_count GROUP BY state
+            """,
+        ]
+    }
+
+    /// A tenth of the other sessions has something due; of `kept` a tenth as many messages as tasks
+    /// are logged, of which half have died.
+    private var deliveryRows: [Query] {
+        [
+            """
+            INSERT INTO subscription (id, tenant_id, client, session_identifier, url)
+            SELECT \(subscriptionID("j")), \(tenantID), CASE WHEN j > 0 THEN 'default' END,
+                CASE WHEN j = 1 THEN 'kept' WHEN j > 1 THEN 's' || j END, 'https://hook.test/'
+            FROM generate_series(0, \(width) - 1) AS j
+            """,
+            """
+            INSERT INTO signing_secret (subscription_id, number, secret)
+            SELECT \(subscriptionID("j")), 1, decode(repeat('00', 32), 'hex')
+            FROM generate_series(0, \(width) - 1) AS j
+            """,
+            """
+            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
+            SELECT \(subscriptionID("0")), p.session_id, p.last_sequence, NULL
+            FROM session_progress p
+            UNION ALL
+            SELECT \(subscriptionID("j")), \(sessionID("j")), (j % 10 <> 1)::int,
+                CASE WHEN j % 10 = 1 THEN now() - interval '1 hour' END
+            FROM generate_series(1, \(width) - 1) AS j
+            """,
+            """
+            INSERT INTO delivery_log (id, subscription_id, session_id, sequence, state, died_at)
+            SELECT \(uuid("\(epoch)", "'b000'", "i")), \(subscriptionID("1")), \(sessionID("1")),
+                i + 1, CASE WHEN i % 2 = 0 THEN 'dead' ELSE 'delivered' END,
+                CASE WHEN i % 2 = 0 THEN now() - interval '1 hour' END
+            FROM generate_series(0, \(part) - 1) AS i
+            """,
+            """
+            INSERT INTO delivery_attempt (
+                delivery_id, number, is_replay, attempted_at, duration_ms, status)
+            SELECT \(uuid("\(epoch)", "'b000'", "i")), 1, false, now() - interval '1 hour', 7, 500
+            FROM generate_series(0, \(part) - 1) AS i
+            """,
+        ]
+    }
+
+    private var otherRows: [Query] {
+        [
+            """
+            INSERT INTO task_owner (task_id, tenant_id, lease_token)
+            SELECT \(taskID("n")), \(tenantID), \(lease.uuid)
+            FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
+            """,
+            """
+            INSERT INTO client_string_change (task_id, through_sequence, client_string)
+            SELECT \(taskID("n + \(firstOfLarge)")), n + 1, convert_to('was ' || n, 'UTF8')
+            FROM generate_series(0, \(count) / 10 - 1) AS n
+            """,
+            """
+            INSERT INTO resume_data (
+                id, tenant_id, part_fence, source_task_id, boot_id, bytes_durable, bytes_total,
+                validator)
+            SELECT \(uuid("\(epoch)", "'d000'", "n")), \(tenantID), 40000000000 + n,
+                \(taskID("n * 10 + 9 + \(part)")), '00000000-0000-4000-8000-000000000000', 10, 20,
+                '"1"'
+            FROM generate_series(0, \(count) / 100 - 1) AS n
+            """,
+            """
+            INSERT INTO abandoned_part (fence, task_id)
+            SELECT 50000000000 + n, \(taskID("n + \(part)")) FROM generate_series(0, 99) AS n
+            """,
+            """
+            INSERT INTO idempotency_key (tenant_id, key, request_sha256, status, body)
+            SELECT \(tenantID), convert_to('key ' || n, 'UTF8'),
+                decode(repeat('00', 32), 'hex'), 202, '{}'
+            FROM generate_series(0, \(count) / 10 - 1) AS n
+            """,
+            """
+            INSERT INTO host (lane, name, connections)
+            SELECT j, 'h' || j || '.test:443', 2 FROM generate_series(0, \(width) - 1) AS j
+            """,
+            """
+            INSERT INTO host_tenant (tenant_id, lane)
+            SELECT \(tenantID), j FROM generate_series(0, \(width) - 1) AS j
+            """,
+            """
+            INSERT INTO credential (id, tenant_id, name, kind, form, origins, secret)
+            SELECT \(uuid("\(epoch)", "'e000'", "n")), \(tenantID), 'c' || n, 'bearer', '{}', '{}',
+                'sealed'
+            FROM generate_series(0, 499) AS n
+            """,
+            """
+            INSERT INTO session_credential (session_id, origin, credential_id)
+            SELECT \(sessionID("n + 2")), 'https://origin.test',
+                \(uuid("\(epoch)", "'e000'", "n"))
+            FROM generate_series(0, 17) AS n
+            """,
+        ]
+    }
+}

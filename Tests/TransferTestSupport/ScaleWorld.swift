@@ -1,0 +1,126 @@
+import Foundation
+package import Postgres
+package import TransferModel
+package import TransferStore
+
+/// A database that is full: a session of many outstanding tasks, one of as many results, a
+/// hundredth of as many other sessions with a subscription each, and what is kept beside them.
+///
+/// Its rows are made by a few statements and are what the service would have written, counters
+/// included.
+package struct ScaleWorld: Sendable {
+    /// The session of outstanding tasks in every state, and that of results.
+    package static let large = "large"
+    package static let kept = "kept"
+    /// Generations of `kept`; the tasks of the first have expired.
+    package static let generations = 11
+    /// Attempts and publications of the whole fleet.
+    static let running = 300
+    static let published = 20
+
+    package let tenant: TenantID
+    /// Outstanding tasks of `large`, and results of `kept`.
+    package let tasks: Int
+    /// Has all attempts.
+    package let worker: WorkerIdentity
+    /// The time of the first task, in milliseconds since 1970.
+    let epoch: Int64
+
+    /// Tasks of a generation of `kept`.
+    package var generation: Int { tasks / (Self.generations - 1) }
+    package var sessions: Int { max(20, tasks / 100) }
+
+    /// Fills the tables anew, of a multiple of 1000 tasks; what is there is removed first.
+    package init(
+        tasks: Int,
+        of tenant: TenantID,
+        worker: WorkerIdentity,
+        in store: TransferStore,
+        by connection: Connection
+    ) async throws {
+        precondition(tasks % 1000 == 0, "each kind of task has its part of a thousand")
+        self.tenant = tenant
+        self.tasks = tasks
+        self.worker = worker
+        epoch = Int64((Date().timeIntervalSince1970 - 3 * 3600) * 1000)
+        for log in PartitionedLog.allCases {
+            for partition in try await store.missingPartitions(of: log) {
+                _ = try await store.makePartition(partition)
+            }
+        }
+        for table in Self.tables { _ = try await connection.execute("DELETE FROM \(table)") }
+        for statement in statements { _ = try await connection.execute(statement) }
+    }
+
+    /// What is filled.
+    private static let tables: [Query] = [
+        "task", "ready", "held", "delayed", "asked", "attempt", "publication", "outcome",
+        "attempt_log", "event", "partial", "task_move", "session_task_count", "tenant_task_count",
+        "session_progress", "session", "signing_secret", "subscription", "delivery",
+        "delivery_attempt", "delivery_log", "expired_task", "resume_data", "abandoned_part",
+        "revocation", "idempotency_key", "host", "host_tenant", "host_decision",
+        "client_string_change", "task_owner", "credential", "session_credential",
+    ]
+}
+
+// Names of what is in it.
+extension ScaleWorld {
+    /// The `n`th task of the expired generation, of `kept` or of `large`.
+    package func expired(_ n: Int) -> TaskID { task(n) }
+    package func kept(_ n: Int) -> TaskID { task(generation + n) }
+    package func large(_ n: Int) -> TaskID { task(generation + tasks + n) }
+
+    /// The first task of `large` that stands so; the states follow each other by the hundred.
+    package func large(_ state: TransferState) -> TaskID { large(Self.place(of: state)) }
+
+    static func place(of state: TransferState) -> Int {
+        switch state {
+        case .queued: 0
+        case .running: 69
+        case .suspended: 70
+        case .scheduled: 80
+        case .waitingForRetry: 84
+        case .waitingForConnectivity: 88
+        case .waitingToBegin: 92
+        case .waitingForAuthentication: 95
+        case .completed, .failed, .cancelled:
+            preconditionFailure("none of `large` has ended")
+        }
+    }
+
+    /// The session of number `n`; 0 is `large` and 1 `kept`.
+    package func session(_ n: Int) -> SessionID { SessionID(uuid(epoch, 0x9000, n)) }
+    package func identifier(_ n: Int) -> String {
+        n == 0 ? Self.large : n == 1 ? Self.kept : "s\(n)"
+    }
+    /// That to session `n`; 0 is to all of the tenant.
+    package func subscription(_ n: Int) -> SubscriptionID { SubscriptionID(uuid(epoch, 0xa000, n)) }
+    package func delivery(_ n: Int) -> DeliveryID { DeliveryID(uuid(epoch, 0xb000, n)) }
+    /// Holds the first tenth of `large` for good.
+    package var lease: LeaseToken { LeaseToken(uuid(epoch, 0xc000, 0)) }
+
+    private func task(_ n: Int) -> TaskID { TaskID(uuid(epoch + Int64(n), 0x8000, n)) }
+
+    private func uuid(_ time: Int64, _ kind: Int, _ n: Int) -> UUID {
+        let bytes =
+            Self.bytes(time, 6) + [0x70, 0] + Self.bytes(Int64(kind), 2)
+            + Self.bytes(Int64(n), 6)
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    private static func bytes(_ value: Int64, _ count: Int) -> [UInt8] {
+        withUnsafeBytes(of: value.bigEndian) { Array($0.suffix(count)) }
+    }
+
+    /// What ``uuid(_:_:_:)`` gives, in SQL.
+    func uuid(_ time: Query, _ kind: Query, _ n: Query) -> Query {
+        """
+        (lpad(to_hex((\(time))::bigint), 12, '0') || '7000' || \(kind)
+            || lpad(to_hex((\(n))::bigint), 12, '0'))::uuid
+        """
+    }
+
+    func taskID(_ n: Query) -> Query { uuid("\(epoch) + (\(n))", "'8000'", n) }
+    func sessionID(_ n: Query) -> Query { uuid("\(epoch)", "'9000'", n) }
+    func subscriptionID(_ n: Query) -> Query { uuid("\(epoch)", "'a000'", n) }
+}

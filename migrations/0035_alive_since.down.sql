@@ -1,0 +1,1 @@
+ALTER TABLE worker DROP COLUMN instance_lock, DROP COLUMN alive_since;

@@ -1,0 +1,2 @@
+DROP INDEX delivery_log_by_state;
+DROP INDEX outcome_failed;

@@ -1,0 +1,1 @@
+ALTER TABLE outcome DROP COLUMN result_gone_at;
