@@ -56,6 +56,8 @@ final class EngineFixture: Sendable {
 
     deinit {
         origin.stop()
+        // It is made by the first who has a file for it.
+        guard FileManager.default.fileExists(atPath: directory) else { return }
         do {
             try FileManager.default.removeItem(atPath: directory)
         } catch {
