@@ -17,6 +17,11 @@ import TransferWire
 
         init(for url: String) throws {
             directory = try DataDirectory()
+            // With a database of its own, nobody makes it.
+            try FileManager.default.createDirectory(
+                atPath: directory.path,
+                withIntermediateDirectories: true
+            )
             log = try directory.log()
             port = try FreePort.take()
             process = try Program.start(
