@@ -88,6 +88,11 @@ final class ActiveAttempts: Sendable {
         }
     }
 
+    /// The attempts that wait for a connection.
+    var unconnected: Set<Fence> {
+        state.withLock { $0.waiting.fences }
+    }
+
     /// The file of an attempt that ends is verified, until ``verified(_:)``.
     func verifies(_ fence: Fence) { state.withLock { _ = $0.verifying.insert(fence) } }
 

@@ -151,13 +151,17 @@ struct Claimer {
             }
             // Before any of them can end.
             scheduler.with { $0.took(claims, of: grants) }
-            begin(claims)
+            // Who was served first gets the connection that is free; the others were claimed ahead.
+            begin(claims.inOrder(of: grants))
         }
     }
 
     /// Gives attempts back whose places others have waited for in vain.
     private func giveWay() {
-        let (fences, isAnyWaiting) = scheduler.with { ($0.givingWay(), !$0.newcomers.isEmpty) }
+        let unconnected = active.unconnected
+        let (fences, isAnyWaiting) = scheduler.with { schedule in
+            (schedule.givingWay(unconnected: unconnected), !schedule.newcomers.isEmpty)
+        }
         if !fences.isEmpty {
             logger.info("attempts give way", metadata: ["count": "\(fences.count)"])
             active.abandon(active.attempts(fences))
@@ -301,5 +305,20 @@ extension TaskClaim {
         } catch {
             throw TransferFailure(error)
         }
+    }
+}
+
+extension [TaskClaim] {
+    fileprivate func inOrder(of grants: [FlowGrant]) -> [TaskClaim] {
+        guard grants.count > 1 else { return self }
+        let places = Dictionary(
+            zip(grants.map(\.flow), grants.indices),
+            uniquingKeysWith: { first, _ in first }
+        )
+        return enumerated().sorted { left, right in
+            (places[left.element.flow] ?? grants.count, left.offset)
+                < (places[right.element.flow] ?? grants.count, right.offset)
+        }
+        .map(\.element)
     }
 }

@@ -24,7 +24,7 @@ extension Download {
         do throws(StorageError) {
             try container.prepareDirectory(of: place)
         } catch {
-            failure = error.failure
+            failure = meaning(of: error)
         }
         state.withLock { state in
             if let failure { state.machine.failed(failure) }
@@ -128,10 +128,13 @@ extension Download {
             state.part = try PartFile(place, fence: claim.fence, in: container)
             return true
         } catch {
-            let isChosen = claim.destination != nil
-            state.machine.failed(container.failure(of: error, isChosen: isChosen))
+            state.machine.failed(meaning(of: error))
             return false
         }
+    }
+
+    private func meaning(of error: StorageError) -> TransferFailure {
+        container.failure(of: error, isChosen: claim.destination != nil)
     }
 
     /// Begins anew, because the file does not fit what the origin has now.

@@ -14,46 +14,68 @@ extension Schedule {
     /// Newcomers for whom somebody is looked for at once; each look passes over all that runs.
     private static let searchesMax = 16
 
-    /// How many tasks a tenant has running at a host.
+    /// How many tasks a tenant has at a host, running or about to.
     func held(by tenant: Tenant, at lane: Lane) -> Int {
         tenant.uses[lane, default: 0] - tenant.waiting[lane, default: []].count
     }
 
     /// Which attempts are to be given back so that others come to their first connection, each told
-    /// once: of the tenant that has most, the one that has brought least.
+    /// once: of the tenant that has most, the one that has brought least, and all that it has
+    /// waiting there, which would take the place of that one. `unconnected` are the attempts that
+    /// wait for a connection.
     ///
     /// Where connections become free by themselves within the patience of ``Settings``, nobody
     /// gives way.
-    mutating func givingWay(at now: ContinuousClock.Instant = .now) -> [Fence] {
+    mutating func givingWay(
+        unconnected: Set<Fence> = [],
+        at now: ContinuousClock.Instant = .now
+    ) -> [Fence] {
         guard tenants.count > 1 else {
             newcomers = [:]
             return []
         }
-        let taken = taken
         var since: [Newcomer: ContinuousClock.Instant] = [:]
         var fences: [Fence] = []
         var searches = 0
+        for newcomer in shutOut(unconnected) {
+            let start = newcomers[newcomer] ?? now
+            since[newcomer] = start
+            guard now - start >= settings.patience, searches < Self.searchesMax else { continue }
+            searches += 1
+            // Its turn comes with the end of the one that gives way.
+            let givers = givers(for: newcomer, unconnected)
+            guard !givers.isEmpty else { continue }
+            for fence in givers { held[fence]?.givesWay = true }
+            fences += givers
+            since[newcomer] = now
+        }
+        newcomers = since
+        return fences
+    }
+
+    /// Who has no connection to a host where its tasks wait, and can get none.
+    private func shutOut(_ unconnected: Set<Fence>) -> Set<Newcomer> {
+        let taken = taken
+        var waits: [Newcomer: Int] = [:]
+        for entry in unconnected.lazy.compactMap({ held[$0] }) where !entry.givesWay {
+            waits[Newcomer(tenant: entry.tenant, lane: entry.flow.lane), default: 0] += 1
+        }
+        // What has been claimed waits for nothing else.
+        var shutOut = Set(
+            waits.filter { newcomer, count in
+                limit(of: newcomer.lane) > 0
+                    && tenants[newcomer.tenant].map { held(by: $0, at: newcomer.lane) } == count
+            }.keys
+        )
         for (id, tenant) in tenants {
             for (lane, flows) in tenant.waiting where held(by: tenant, at: lane) == 0 {
                 guard flows.contains(where: { !heldBack.contains($0) }),
                     isShut(lane, for: tenant, taken: taken)
                 else { continue }
-                let newcomer = Newcomer(tenant: id, lane: lane)
-                let start = newcomers[newcomer] ?? now
-                since[newcomer] = start
-                guard now - start >= settings.patience, searches < Self.searchesMax else {
-                    continue
-                }
-                searches += 1
-                // Its turn comes with the end of the one that gives way.
-                guard let fence = giver(for: newcomer) else { continue }
-                held[fence]?.givesWay = true
-                fences.append(fence)
-                since[newcomer] = now
+                shutOut.insert(Newcomer(tenant: id, lane: lane))
             }
         }
-        newcomers = since
-        return fences
+        return shutOut
     }
 
     /// Whether a tenant that has nothing at a host can get nothing there.
@@ -64,17 +86,22 @@ extension Schedule {
             || !shares.mayTake(own: tenant.held, taken: taken)
     }
 
-    private func giver(for newcomer: Newcomer) -> Fence? {
+    private func givers(for newcomer: Newcomer, _ unconnected: Set<Fence>) -> [Fence] {
         let isLaneFull =
             heldInLane[newcomer.lane, default: 0] >= limit(of: newcomer.lane)
         var counts: [TenantID: Int] = [:]
         var candidates: [(fence: Fence, entry: Held)] = []
+        var followers: [(fence: Fence, entry: Held)] = []
         for (fence, entry) in held where !entry.givesWay {
             guard !isLaneFull || entry.flow.lane == newcomer.lane else { continue }
+            guard !unconnected.contains(fence) else {
+                followers.append((fence, entry))
+                continue
+            }
             counts[entry.tenant, default: 0] += 1
             if entry.mayGiveWay { candidates.append((fence, entry)) }
         }
-        return candidates.filter { counts[$0.entry.tenant, default: 0] > 1 }
+        let giver = candidates.filter { counts[$0.entry.tenant, default: 0] > 1 }
             .min { left, right in
                 // The most there, then the least brought, then the newest.
                 (-counts[left.entry.tenant, default: 0], left.entry.charged, -left.fence.rawValue)
@@ -82,6 +109,10 @@ extension Schedule {
                         -counts[right.entry.tenant, default: 0], right.entry.charged,
                         -right.fence.rawValue
                     )
-            }?.fence
+            }
+        guard let giver else { return [] }
+        return [giver.fence]
+            + followers.filter { $0.entry.flow.lane == giver.entry.flow.lane }
+            .filter { $0.entry.tenant == giver.entry.tenant }.map(\.fence)
     }
 }

@@ -20,6 +20,8 @@ struct WaitingAttempts {
         lines.values.joined().sorted { $0.number < $1.number }.map(\.attempt)
     }
 
+    var fences: Set<Fence> { Set(lines.values.joined().map(\.fence)) }
+
     mutating func append(_ attempt: any TransferAttempt) {
         let claim = attempt.claim
         arrivals += 1

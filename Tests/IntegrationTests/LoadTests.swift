@@ -22,7 +22,7 @@ import TransferWire
             // More than there are places on the connections.
             for _ in 0..<64 {
                 group.addTask {
-                    while !isLoadOver() { _ = await client.status("GET", "/v1/sessions") }
+                    while !isLoadOver(), !Task.isCancelled { _ = await client.status("GET", "/v1/sessions") }
                 }
             }
             try await eventually("all connections wait") {

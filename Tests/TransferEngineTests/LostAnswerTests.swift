@@ -22,7 +22,7 @@ import TransferTestSupport
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute(
             """
-            SELECT current_setting('unix_socket_directories') || '/.s.PGSQL.'
+            SELECT btrim(current_setting('unix_socket_directories'), '"') || '/.s.PGSQL.'
                 || current_setting('port') AS path
             """
         )

@@ -108,9 +108,9 @@ import TransferTestSupport
         _ = try await aside.execute("UPDATE delayed SET due_at = now()")
         _ = try await fixture.store.promoteDue()
         _ = try await aside.execute("UPDATE asked SET until = now()")
-        // Refused from now on, whoever asks for abandoned parts or dead workers.
+        // Refused from now on, whoever asks for dead workers or old keys.
         _ = try await aside.execute("ALTER TABLE publication RENAME TO publication_away")
-        _ = try await aside.execute("ALTER TABLE erasure RENAME TO erasure_away")
+        _ = try await aside.execute("ALTER TABLE idempotency_key RENAME TO key_away")
         try await fixture.withEngine { configuration in
             configuration.heartbeatInterval = .milliseconds(20)
         } _: { _ in
@@ -122,6 +122,6 @@ import TransferTestSupport
             }
         }
         _ = try await aside.execute("ALTER TABLE publication_away RENAME TO publication")
-        _ = try await aside.execute("ALTER TABLE erasure_away RENAME TO erasure")
+        _ = try await aside.execute("ALTER TABLE key_away RENAME TO idempotency_key")
     }
 }

@@ -112,6 +112,25 @@ import TransferModel
         #expect(schedule.givingWay(at: now + .seconds(19)).isEmpty)
     }
 
+    /// Those that the other one has waiting would take its place.
+    @Test func whoHasBeenClaimedAndGetsNoConnectionGetsOneToo() {
+        var schedule = Self.schedule { $0.perHost = 6 }
+        let flows = [Self.flow(1, tenant: 0), Self.flow(1, tenant: 1)]
+        schedule.note(flows)
+        var flood = (1...7).map { Self.claim($0, of: flows[0]) }
+        let quiet = Self.claim(8, of: flows[1])
+        schedule.took(flood + [quiet], of: [])
+        let unconnected: Set = [flood[6].fence, quiet.fence]
+        let now = ContinuousClock.now
+        #expect(schedule.givingWay(unconnected: unconnected, at: now).isEmpty)
+        let later = now + .milliseconds(500)
+        let fences = schedule.givingWay(unconnected: unconnected, at: later)
+        #expect(fences == [flood[5].fence, flood[6].fence])
+        for fence in fences { schedule.ended(fence, bytes: 0) }
+        flood.removeLast(2)
+        #expect(schedule.givingWay(at: later + .seconds(9)).isEmpty)
+    }
+
     @Test func noneGivesWayThatCannotBeAskedAgain() {
         var schedule = Self.schedule { $0.perHost = 2 }
         let flows = [Self.flow(1, tenant: 0), Self.flow(1, tenant: 1), Self.flow(1, tenant: 2)]

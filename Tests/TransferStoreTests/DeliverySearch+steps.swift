@@ -167,7 +167,7 @@ extension DeliverySearch {
         )
     }
 
-    /// All others have been silent for too long.
+    /// All others have been silent for too long, and it was not.
     private mutating func takeOver(
         _ number: Int,
         _ world: inout DeliverySearchWorld
@@ -176,8 +176,9 @@ extension DeliverySearch {
         let incarnation = world.dispatchers[number].incarnation
         _ = try await pool.execute(
             """
-            UPDATE worker SET heartbeat_at = clock_timestamp() - interval '1 hour'
-            WHERE incarnation <> \(incarnation)
+            UPDATE worker SET alive_since = clock_timestamp() - interval '1 hour',
+                heartbeat_at = CASE WHEN incarnation = \(incarnation) THEN clock_timestamp()
+                    ELSE clock_timestamp() - interval '1 hour' END
             """
         )
         _ = try await store.takeOver(silentFor: Self.lease, identity: identity(incarnation))

@@ -11,7 +11,7 @@ import TransferTestSupport
     }
 
     @Test func dispatchersThatSleepTooLong() async throws {
-        try await search(DeliverySearchWorld.Allowance(takeovers: 1, expiries: 1))
+        try await search(DeliverySearchWorld.Allowance(expiries: 2))
     }
 
     @Test func answersThatAreLost() async throws {
@@ -20,7 +20,7 @@ import TransferTestSupport
 
     @Test func receiversThatRefuse() async throws {
         try await search(
-            DeliverySearchWorld.Allowance(takeovers: 1, refusals: 1, earlyReleases: 1)
+            DeliverySearchWorld.Allowance(refusals: 1, earlyReleases: 1)
         )
     }
 

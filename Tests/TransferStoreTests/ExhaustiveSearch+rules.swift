@@ -12,6 +12,15 @@ extension ExhaustiveSearch {
         if let fence = fence(of: step, before), !old.isCurrent(fence) {
             require(old == new, "what is done under a fence that was taken away changes nothing")
         }
+        if case .rename(let worker, let index) = step {
+            let holding = world.workers[worker].holdings[index]
+            // Whoever has taken it over may have ended it, and its file with it.
+            require(
+                holding.stage != .lost || world.replaced == holding.partFence
+                    || !old.isCurrent(holding.fence),
+                "what is published can be renamed"
+            )
+        }
         let published = new.lines("publication").compactMap(\.partFence)
         let isCompleted = new.lines("outcome").first?.detail == "completed"
         if let result = world.result {

@@ -39,19 +39,19 @@ import TransferTestSupport
     @Test(arguments: [true, false]) func commitsThatAreForgotten(hasDestination: Bool) async throws
     {
         try await search(
-            SearchWorld.Allowance(crashes: 1, takeovers: 1, checkpoints: 1, lostCommits: 2),
+            SearchWorld.Allowance(crashes: 1, checkpoints: 1, lostCommits: 1),
             hasDestination
         )
     }
 
     /// Another task publishes a file of equal size under the same name, at any moment.
     @Test func aNameThatAnotherTaskTakes() async throws {
-        try await search(SearchWorld.Allowance(crashes: 1, takeovers: 2, rivals: 1), true)
+        try await search(SearchWorld.Allowance(crashes: 1, takeovers: 1, rivals: 1), true)
     }
 
     @Test func aNameThatAnotherTaskTakesWhileAnswersAreLost() async throws {
         try await search(
-            SearchWorld.Allowance(takeovers: 1, checkpoints: 1, lostAnswers: 1, rivals: 1),
+            SearchWorld.Allowance(takeovers: 1, lostAnswers: 1, rivals: 1),
             true
         )
     }

@@ -223,6 +223,7 @@ import TransferTestSupport
             tenant: fixture.tenant,
             identifier: StoreFixture.identifier
         )
+        while try await fixture.store.continueCancellations() {}
         let eager = Self.eager()
         let found = try await remains(eager, fixture).map(\.task)
         #expect(Set(found) == Set(ids) && found.count == ids.count)

@@ -217,7 +217,11 @@ import TransferTestSupport
         try await fixture.submit(1)
         try await age(1, byDays: 31, fixture)
         try await fixture.aside.executeScript(
-            "BEGIN; SELECT pg_advisory_xact_lock(x'74726672'::int, hashtext(current_schema()))"
+            """
+            BEGIN;
+            SELECT pg_advisory_xact_lock(
+                x'74726672'::int, hashtext(current_schema() || ' defaultPartitions'))
+            """
         )
         #expect(
             try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 0
