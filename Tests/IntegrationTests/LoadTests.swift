@@ -22,7 +22,9 @@ import TransferWire
             // More than there are places on the connections.
             for _ in 0..<64 {
                 group.addTask {
-                    while !isLoadOver(), !Task.isCancelled { _ = await client.status("GET", "/v1/sessions") }
+                    while !isLoadOver(), !Task.isCancelled {
+                        _ = await client.status("GET", "/v1/sessions/s")
+                    }
                 }
             }
             try await eventually("all connections wait") {
