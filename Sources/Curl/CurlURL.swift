@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// An absolute http or https URL, parsed once by the parser that also makes the connection.
 package struct CurlURL: Sendable, Hashable {
@@ -39,23 +40,11 @@ package struct CurlURL: Sendable, Hashable {
         return try CurlURL(handle)
     }
 
-    /// The name that has to be looked up before a connection, in ASCII; nil for an address, and for
+    /// The name that has to be looked up before a connection; nil for an address, and for
     /// `localhost`, which libcurl knows by itself.
-    ///
-    /// - Throws: ``CurlError`` with `couldNotResolve` for a name that has no form in ASCII.
-    func nameToResolve() throws(CurlError) -> String? {
+    var nameToResolve: String? {
         guard !host.hasPrefix("["), !host.isIPv4Address else { return nil }
-        let name: String
-        if host.utf8.allSatisfy({ $0 < 0x80 }) {
-            name = host.lowercased()
-        } else {
-            let handle = try Handle()
-            try handle.set(absoluteString)
-            guard let ascii = handle.part(CURLUPART_HOST, flags: CURLU_PUNYCODE) else {
-                throw CurlError(.couldNotResolve)
-            }
-            name = ascii.lowercased()
-        }
+        let name = host.lowercased()
         return name == "localhost" || name.hasSuffix(".localhost") ? nil : name
     }
 
@@ -68,7 +57,7 @@ package struct CurlURL: Sendable, Hashable {
     private init(_ handle: borrowing Handle) throws(CurlError) {
         guard !handle.hasUserInformation,
             let scheme = handle.part(CURLUPART_SCHEME), scheme == "http" || scheme == "https",
-            let host = handle.part(CURLUPART_HOST), !host.isEmpty,
+            let host = try handle.asciiHost(), !host.isEmpty,
             let port = handle.part(CURLUPART_PORT, flags: CURLU_DEFAULT_PORT).flatMap(UInt16.init),
             let absoluteString = handle.part(CURLUPART_URL)
         else { throw CurlError(.unsupportedURL) }
@@ -108,6 +97,28 @@ package struct CurlURL: Sendable, Hashable {
             else { return nil }
             defer { unsafe curl_free(text) }
             return unsafe String(cString: text)
+        }
+
+        /// The host in ASCII, as from now on in the whole URL; nil when it has no such form.
+        func asciiHost() throws(CurlError) -> String? {
+            guard let host = part(CURLUPART_HOST) else { return nil }
+            if host.utf8.allSatisfy({ $0 < 0x80 }) { return host }
+            guard let ascii = punycode() else { return nil }
+            guard unsafe curl_url_set(raw, CURLUPART_HOST, ascii, 0) == CURLUE_OK else {
+                throw CurlError(.unsupportedURL)
+            }
+            return ascii
+        }
+
+        /// libcurl reads names in the encoding of the locale, which is the thread's for this.
+        private func punycode() -> String? {
+            guard let locale = unsafe newlocale(1 << LC_CTYPE, "C.UTF-8", nil) else { return nil }
+            let former = unsafe uselocale(locale)
+            defer {
+                unsafe uselocale(former)
+                unsafe freelocale(locale)
+            }
+            return part(CURLUPART_HOST, flags: CURLU_PUNYCODE)
         }
 
         var hasUserInformation: Bool {

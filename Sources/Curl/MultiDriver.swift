@@ -82,7 +82,7 @@ import Foundation
             }
             let url = try request.validated()
             let now = ContinuousClock.now
-            guard let name = try url.nameToResolve() else {
+            guard let name = url.nameToResolve else {
                 return begin(id, request, url: url, nil, sink: sink, since: now)
             }
             if !request.resolvesAnew, let known = lookups.known(name, at: now) {

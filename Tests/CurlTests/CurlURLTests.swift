@@ -57,6 +57,7 @@ struct CurlURLTests {
         ("//other.example/x", "http://other.example/x"),
         ("https://other.example/x", "https://other.example/x"),
         ("a b", "http://example.com:81/a/a%20b"),
+        ("//b\u{FC}cher.test/x", "http://xn--bcher-kva.test/x"),
     ])
     func resolvesLocation(_ location: String, to expected: String) throws {
         let base = try CurlURL("http://example.com:81/a/b?c")

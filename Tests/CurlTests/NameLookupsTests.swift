@@ -41,6 +41,6 @@ import Testing
         ] as [(String, String?)]
     )
     func whatHasToBeLookedUp(url: String, name: String?) throws {
-        #expect(try CurlURL(url).nameToResolve() == name)
+        #expect(try CurlURL(url).nameToResolve == name)
     }
 }
