@@ -4,7 +4,26 @@ struct CStringTable {
     /// Where each begins; nil stands for a null pointer.
     private var offsets: [Int?] = []
 
+    /// Byte strings that stay where they are, with their places; each takes a stack frame.
+    private var long: [(place: Int, bytes: [UInt8])] = []
+
+    /// From this length on a byte string is not worth copying.
+    private static let longBytes = 64 << 10
+    private static let longMax = 16
+
+    /// Appends a byte string, whose length is told apart from it.
     mutating func append(_ value: [UInt8]?) {
+        guard let value, value.count >= Self.longBytes, long.count < Self.longMax else {
+            return copy(value)
+        }
+        long.append((offsets.count, value))
+        offsets.append(nil)
+    }
+
+    /// Appends a C string.
+    mutating func append(_ value: String) { copy(Array(value.utf8)) }
+
+    private mutating func copy(_ value: [UInt8]?) {
         offsets.append(value == nil ? nil : bytes.count)
         if let value {
             bytes.append(contentsOf: value)
@@ -12,8 +31,6 @@ struct CStringTable {
             bytes.append(0)
         }
     }
-
-    mutating func append(_ value: String) { append(Array(value.utf8)) }
 
     /// Calls `body` with an array of pointers that ends with a null pointer.
     func withPointers<Value>(
@@ -27,7 +44,23 @@ struct CStringTable {
                     }
                 }
                 unsafe pointers.append(nil)
-                return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress) }
+                return unsafe Self.with(long[...], in: &pointers, body)
+            }
+        }
+    }
+
+    private static func with<Value>(
+        _ long: ArraySlice<(place: Int, bytes: [UInt8])>,
+        in pointers: inout [UnsafePointer<CChar>?],
+        _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Value
+    ) -> Value {
+        guard let (place, bytes) = long.first else {
+            return unsafe pointers.withUnsafeBufferPointer { unsafe body($0.baseAddress) }
+        }
+        return unsafe bytes.withUnsafeBufferPointer { buffer in
+            unsafe buffer.withMemoryRebound(to: CChar.self) { characters in
+                unsafe pointers[place] = characters.baseAddress
+                return unsafe with(long.dropFirst(), in: &pointers, body)
             }
         }
     }

@@ -78,7 +78,9 @@ import TransferWire
         #expect(events.count { $0.type == "session.events_finished" } == 1)
         #expect(events.last?.type == "session.events_finished")
         #expect(events.map(\.data.sequence) == (1...Int64(events.count)).map { $0 })
-        #expect(try directory.holdsOnlyResults(names))
+        try await eventually("what was abandoned is gone") {
+            try directory.holdsOnlyResults(names)
+        }
         #expect(await second.terminate() == 0)
         #expect(!directory.isAlive(database))
         #expect(try await directory.verify().status == 0)
@@ -137,7 +139,7 @@ import TransferWire
         }
         let events = try await client.events(of: "s")
         #expect(events.count { $0.type == "task.resumed_at_offset" } == ids.count)
-        #expect(try directory.holdsOnlyResults(ids))
+        try await eventually("what was abandoned is gone") { try directory.holdsOnlyResults(ids) }
         #expect(await second.terminate() == 0)
         #expect(try await directory.verify().status == 0)
     }
@@ -167,8 +169,9 @@ import TransferWire
             return try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state
                 == "completed"
         }
-        // Of the one that died there was never anything to see.
-        #expect(workers == [1])
+        // Of the one that died there was never anything to see; the new one is none before its first
+        // sign of life.
+        #expect(workers.isSubset(of: [0, 1]))
         let attempts = try await client.get("/v1/tasks/\(id)/attempts", as: AttemptList.self)
         #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
         #expect(await second.terminate() == 0)

@@ -137,6 +137,24 @@ import TransferTestSupport
         #expect(try await roundTrip(documents) == documents)
     }
 
+    /// Some are too long to be copied, and more than are left where they are.
+    @Test func manyLongValues() async throws {
+        let values = (0..<24).map { number in
+            String(repeating: "\(number) ", count: number % 3 == 0 ? 10 : 60_000)
+        }
+        var query: Query = "SELECT md5(string_agg(v, '')) AS sum FROM (VALUES (''::text)"
+        for value in values { query = "\(query), (\(value)::text)" }
+        query = "\(query)) AS x (v)"
+        let connection = try await TestDatabase.current.connection()
+        let rows = try await connection.execute(query)
+        let joined = values.joined()
+        let expected = try await connection.execute("SELECT md5(\(joined)) AS sum")
+        #expect(
+            try rows[0].decode("sum", as: String.self)
+                == expected[0].decode("sum", as: String.self)
+        )
+    }
+
     @Test func emptyArrays() async throws {
         #expect(try await roundTrip([Int]()) == [])
         #expect(try await roundTrip([String]()) == [])
