@@ -643,6 +643,7 @@ CREATE INDEX delivery_due ON delivery USING btree (due_at) WHERE (due_at IS NOT 
 CREATE INDEX delivery_log_by_state ON delivery_log USING btree (subscription_id, state, id);
 CREATE INDEX delivery_log_by_subscription ON delivery_log USING btree (subscription_id, id);
 CREATE INDEX delivery_log_replay_due ON delivery_log USING btree (replay_due_at) WHERE (replay_due_at IS NOT NULL);
+CREATE INDEX delivery_log_replay_of ON delivery_log USING btree (subscription_id) WHERE (replay_due_at IS NOT NULL);
 CREATE INDEX expired_task_by_generation ON expired_task USING btree (session_id, generation);
 CREATE INDEX expired_task_failed ON expired_task USING btree (session_id, generation, task_id) WHERE (failure_code IS NOT NULL);
 CREATE INDEX idempotency_key_age ON idempotency_key USING btree (created_at);

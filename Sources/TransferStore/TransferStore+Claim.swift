@@ -32,9 +32,10 @@ extension TransferStore {
             : """
             room AS (
                 SELECT n.id, n.running_tasks_max - (
-                    SELECT count(*)
-                    FROM attempt a JOIN session s ON s.id = ANY (ARRAY[a.session_id])
-                    WHERE s.tenant_id = n.id) AS free
+                    -- From the attempts, which are fewer than the sessions a tenant may have.
+                    SELECT count(*) FROM attempt a
+                    WHERE (SELECT s.tenant_id FROM session s WHERE s.id = a.session_id) = n.id
+                ) AS free
                 FROM tenant n WHERE n.id = ANY (\(bound))
             ),
             share AS (

@@ -9,7 +9,7 @@ import TransferTestSupport
 /// Every verb of the store beside all that a full database holds: it reads as much as it returns.
 ///
 /// `make scale` runs it with a million tasks.
-@Suite(.postgresSchema, .timeLimit(.minutes(15))) struct ScaleTests {
+@Suite(.postgresDatabase, .timeLimit(.minutes(15))) struct ScaleTests {
     private static let tasks =
         ProcessInfo.processInfo.environment["TRANSFERD_SCALE_TASKS"].flatMap { Int($0) } ?? 20_000
     /// In full, beside the pages.

@@ -10,7 +10,7 @@ import TransferTestSupport
 /// What clients ask for reads as much as it answers, however full the database is.
 ///
 /// `make scale` runs it with a million tasks.
-@Suite(.postgresSchema, .timeLimit(.minutes(15))) struct ScaleRouteTests {
+@Suite(.postgresDatabase, .timeLimit(.minutes(15))) struct ScaleRouteTests {
     private static let tasks =
         ProcessInfo.processInfo.environment["TRANSFERD_SCALE_TASKS"].flatMap { Int($0) } ?? 10_000
     private static let tasksWhenPlanned = 1000

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 /// A plan is made once for each connection, and a new installation makes all of them while its
 /// tables are almost empty.
-@Suite(.postgresSchema) struct ClaimPlanTests {
+@Suite(.postgresDatabase) struct ClaimPlanTests {
     private static let tasksWhenPlanned = 20
     private static let tasks = 20_000
     private static let claimed = 16

@@ -104,16 +104,22 @@ package final class TestDatabase: Sendable {
         presences.withLock { $0.append { [weak object] in object != nil } }
     }
 
-    /// Runs `body` with a new schema, and drops it afterwards.
-    static func withSchema(_ body: @Sendable () async throws -> Void) async throws {
+    /// Runs `body` with a new schema, in a new database where it is to be alone, and drops both
+    /// afterwards.
+    static func withSchema(
+        isAlone: Bool,
+        _ body: @Sendable () async throws -> Void
+    ) async throws {
         let cluster = TestDatabaseCluster.shared
         let name = "test_\(UUID().uuidString.lowercased())"
-        let database = TestDatabase(
-            url: try await cluster.url(),
-            schema: name,
-            loop: try cluster.loop.get()
-        )
-        try await cluster.execute("CREATE SCHEMA \(Query.quoted(identifier: name))")
+        let identifier = Query.quoted(identifier: name)
+        var url = try await cluster.url()
+        if isAlone {
+            try await cluster.execute("CREATE DATABASE \(identifier)")
+            url += " dbname=\(name)"
+        }
+        let database = TestDatabase(url: url, schema: name, loop: try cluster.loop.get())
+        try await database.executeOutside("CREATE SCHEMA \(identifier)")
         let outcome: Result<Void, any Error>
         do {
             try await $bound.withValue(database) { try await body() }
@@ -125,8 +131,13 @@ package final class TestDatabase: Sendable {
             outcome = .failure(error)
         }
         await database.close()
-        try await cluster.execute("DROP SCHEMA \(Query.quoted(identifier: name)) CASCADE")
+        try await database.executeOutside("DROP SCHEMA \(identifier) CASCADE")
+        if isAlone { try await cluster.execute("DROP DATABASE \(identifier) WITH (FORCE)") }
         try outcome.get()
+    }
+
+    private func executeOutside(_ script: String) async throws {
+        try await TestDatabaseCluster.execute(script, at: url, on: loop)
     }
 
     private func close() async {

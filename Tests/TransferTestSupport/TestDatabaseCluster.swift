@@ -33,8 +33,12 @@ final class TestDatabaseCluster: Sendable {
 
     /// Executes statements outside of any test's schema.
     func execute(_ script: String) async throws {
-        let configuration = ConnectionConfiguration(url: try await url())
-        let connection = try await Connection.open(configuration, on: try loop.get())
+        try await Self.execute(script, at: try await url(), on: try loop.get())
+    }
+
+    /// The same, in any database.
+    static func execute(_ script: String, at url: String, on loop: EventLoop) async throws {
+        let connection = try await Connection.open(ConnectionConfiguration(url: url), on: loop)
         do {
             try await connection.executeScript(script)
         } catch {
