@@ -20,7 +20,9 @@ extension Schedule {
     }
 
     /// Which attempts are to be given back so that others come to their first connection, each told
-    /// once: of the tenant that has most, the one that has brought least, and all that it has
+    /// once.
+    ///
+    /// Of the tenant that has most it is the one that has brought least, with all that the tenant has
     /// waiting there, which would take the place of that one. `unconnected` are the attempts that
     /// wait for a connection.
     ///

@@ -102,7 +102,7 @@ import Testing
             $0.cancellations = [.init(task: ChaosHistory.download, answeredAt: 1)]
             $0.request("/download", "GET", at: 1 + ChaosChecker.cancellationBound + 1)
         },
-        Mutant("a count too many", .countsAreRight) { $0.sessions[0].taskCounts["completed"] = 4 },
+        Mutant("a count too many", .countsAreRight) { $0.sessions[0].taskCounts?["completed"] = 4 },
         Mutant("a task outstanding for ever", .countsAreRight) { $0.sessions[0].outstanding = 1 },
         Mutant("a part left behind", .noFileIsNobodys) {
             $0.files["d.00000100000000ff.part"] = "x"

@@ -36,8 +36,10 @@ struct ChaosHistory: Sendable {
     struct Session: Sendable {
         let identifier: String
         var outstanding: Int64
-        /// Of its tasks, by state; zeros are left out.
-        var taskCounts: [String: Int64]
+        /// Of its tasks, by state, without zeros; nil of one that is gone.
+        var taskCounts: [String: Int64]?
+        /// Whether its log could be read to the end: the service tells nothing beyond a gap.
+        var isWhole = true
         /// Its log.
         var events: [Event]
     }

@@ -63,14 +63,10 @@ import TransferTestSupport
     ]
 
     private static let statements = [
-        // An event doubled.
+        // An event lost.
         """
-        INSERT INTO event (id, session_id, sequence, kind, generation, occurred_at, task_id, task_state,
-            attempt, bytes_received)
-        SELECT e.id, e.session_id, e.sequence, e.kind, e.generation, e.occurred_at + interval '1 us',
-            e.task_id, e.task_state, e.attempt, e.bytes_received
-        FROM event e JOIN session s ON s.id = e.session_id
-        WHERE s.identifier = 'one' AND e.sequence = 2
+        DELETE FROM event e USING session s
+        WHERE s.id = e.session_id AND s.identifier = 'one' AND e.sequence = 2
         """,
         // An end under a fence that was taken away, and so behind the end of its generation.
         """

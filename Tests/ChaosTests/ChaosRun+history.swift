@@ -39,19 +39,21 @@ extension ChaosRun {
     private func log(of session: String) async -> ChaosHistory.Session {
         let document = await document(of: session)
         var events: [EventMessage] = []
-        while true {
+        var isWhole = false
+        while !isWhole {
             let after = events.last?.data.sequence ?? 0
             let path = "/v1/sessions/\(session)/events?after=\(after)"
             guard let answer = await fleet.send("GET", path),
-                let page = try? JSONDecoder().decode(EventPage.self, from: Data(answer.body)),
-                !page.items.isEmpty
+                let page = try? JSONDecoder().decode(EventPage.self, from: Data(answer.body))
             else { break }
             events += page.items
+            isWhole = page.items.isEmpty
         }
         return ChaosHistory.Session(
             identifier: session,
             outstanding: document?.outstanding ?? -1,
             taskCounts: (document?.taskCounts ?? [:]).filter { $0.value != 0 },
+            isWhole: isWhole,
             events: events.map(ChaosHistory.Event.init)
         )
     }
@@ -65,7 +67,7 @@ extension ChaosRun {
         return ChaosHistory.Session(
             identifier: session,
             outstanding: 0,
-            taskCounts: [:],
+            taskCounts: nil,
             events: events.map(ChaosHistory.Event.init)
         )
     }

@@ -248,6 +248,8 @@ actor ChaosRun {
         if answer.status != 202 { refusals.append("\(submission.key): \(answer.status)") }
         let receipt = try? JSONDecoder().decode(BatchReceipt.self, from: Data(answer.body))
         for (item, task) in zip(receipt?.items ?? [], submission.tasks) {
+            // Those that have not ended when their session is invalidated are cancelled.
+            if briefSessions.contains(submission.session) { unwanted.insert(item.id) }
             tasks.append(
                 ChaosHistory.Task(id: item.id, session: submission.session, asked: task)
             )
