@@ -26,6 +26,8 @@ final class Authenticator: Sendable {
     /// Identifiers that no key has, and until when that is believed; apart from the good ones, so that
     /// guesses cannot push those out.
     private let unknown = Mutex<[String: ContinuousClock.Instant]>([:])
+    /// Look-ups under way: a client that begins with many requests at once has its key looked up once.
+    private let lookUps = Mutex<[String: Task<StoredAPIKey?, any Error>]>([:])
 
     init(
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock().now },
@@ -67,11 +69,12 @@ final class Authenticator: Sendable {
         let isTrusted = known.map { Self.isEqual($0.key.secretSHA256, key.secretSHA256) } ?? false
         if !isTrusted {
             if unknown.withLock({ $0[key.id] }).map({ $0 > instant }) ?? false { return nil }
+            if let underWay = lookUps.withLock({ $0[key.id] }) { return try await underWay.value }
             guard throttle.takeLookUp(for: address, at: instant) else {
                 throw Problem(exhausted: .wrongKeys)
             }
         }
-        guard let stored = try await lookUp(key.id) else {
+        guard let stored = try await shared(key.id) else {
             remember(unknown: key.id, at: instant)
             return nil
         }
@@ -80,6 +83,18 @@ final class Authenticator: Sendable {
         }
         remember(stored, as: key.id, at: instant)
         return stored
+    }
+
+    private func shared(_ id: String) async throws -> StoredAPIKey? {
+        let underWay = lookUps.withLock { lookUps in
+            if let underWay = lookUps[id] { return underWay }
+            // Of nobody in particular: that one of those who wait gives up ends it for none.
+            let begun = Task { [lookUp] in try await lookUp(id) }
+            lookUps[id] = begun
+            return begun
+        }
+        defer { lookUps.withLock { if $0[id] == underWay { $0[id] = nil } } }
+        return try await underWay.value
     }
 
     private func remember(_ key: StoredAPIKey, as id: String, at instant: ContinuousClock.Instant) {

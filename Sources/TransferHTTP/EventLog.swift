@@ -12,7 +12,8 @@ struct EventLog: Sendable {
 
     /// The next events, without a gap before or between them.
     ///
-    /// - Throws: ``Problem`` when what comes next is not kept any more.
+    /// - Throws: ``Problem`` when what comes next is not kept any more, or the log has never been so
+    ///   long: then the cursor is that of another one, such as of an earlier session of this name.
     func page(
         after cursor: Int64,
         limit: Int,
@@ -29,11 +30,10 @@ struct EventLog: Sendable {
             .prefix { $0.element.sequence - Int64($0.offset) - 1 == cursor }
             .map(\.element)
         guard next.isEmpty else { return next }
-        let oldest =
-            if let first = events.first { first.sequence } else {
-                try await store.oldestSequence(of: id)
-            }
-        guard oldest - 1 > cursor else { return [] }
-        throw Problem(eventsExpiredBefore: oldest)
+        if let first = events.first { throw Problem(eventsExpiredBefore: first.sequence) }
+        let (oldest, newest) = try await store.eventBounds(of: id)
+        guard oldest - 1 <= cursor else { throw Problem(eventsExpiredBefore: oldest) }
+        if let newest, newest < cursor { throw Problem(eventsEndAt: newest, oldest: oldest) }
+        return []
     }
 }

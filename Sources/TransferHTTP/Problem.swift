@@ -52,6 +52,18 @@ struct Problem: Error, Sendable {
         oldestSequence = oldest
     }
 
+    /// A request for events beyond the last one of a log.
+    init(eventsEndAt newest: Int64, oldest: Int64) {
+        self.init(
+            .eventsExpired,
+            """
+            The last event of this session has the sequence \(newest), so that what was asked after is \
+            an event of another one, as of an earlier session of this name; ask after \(oldest - 1).
+            """
+        )
+        oldestSequence = oldest
+    }
+
     /// A request to an instance that does not offer the API yet.
     static let starting = Problem(
         .unavailable,

@@ -58,18 +58,30 @@ extension TransferStore {
 
     /// The sequence of the oldest event that is kept of a log, or of its next one when none is.
     package func oldestSequence(of log: SessionID) async throws(StoreError) -> Int64 {
+        try await eventBounds(of: log).oldest
+    }
+
+    /// Where a log begins and ends.
+    ///
+    /// - Returns: the sequence of the oldest event that is kept, or of the next one when none is; and
+    ///   that of the newest, which is nil for a log that is not there, or has never had an event.
+    package func eventBounds(
+        of log: SessionID
+    ) async throws(StoreError) -> (oldest: Int64, newest: Int64?) {
         let rows = try await run(
             """
-            SELECT coalesce(
+            SELECT p.newest, coalesce(
                 (SELECT e.sequence FROM event e WHERE e.session_id = \(log.uuid)
                     ORDER BY e.sequence LIMIT 1),
-                (SELECT p.last_sequence + 1 FROM session_progress p
-                    WHERE p.session_id = \(log.uuid)),
-                1) AS sequence
+                p.newest + 1,
+                1) AS oldest
+            FROM (SELECT max(last_sequence) AS newest FROM session_progress
+                WHERE session_id = \(log.uuid)) p
             """
         )
         return try decoding { () throws(PostgresError) in
-            try rows.first?.decode("sequence") ?? 1
+            guard let row = rows.first else { throw PostgresError(decoding: "no bounds") }
+            return (try row.decode("oldest"), try row.decodeIfPresent("newest"))
         }
     }
 

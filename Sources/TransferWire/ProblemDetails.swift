@@ -119,7 +119,8 @@ extension ProblemDetails {
         case contentGone = "content_gone"
         /// The task has ended so long ago that it is kept no longer.
         case taskExpired = "task_expired"
-        /// The events after the one that was named are not kept any more; ``oldestSequence`` is there.
+        /// The events after the one that was named are not kept any more, or were never there;
+        /// ``oldestSequence`` is.
         case eventsExpired = "events_expired"
         /// The body is longer than the service accepts.
         case bodyTooLarge = "body_too_large"
@@ -222,7 +223,7 @@ extension ProblemDetails {
             case .idempotencyKeyInUse: "The idempotency key is in use"
             case .contentGone: "The content is gone"
             case .taskExpired: "The task is kept no longer"
-            case .eventsExpired: "The events are not kept any more"
+            case .eventsExpired: "These events are not there"
             case .bodyTooLarge: "The body is too large"
             case .unsupportedMediaType: "The media type is not supported"
             case .rangeNotSatisfiable: "The range cannot be satisfied"

@@ -38,6 +38,10 @@ extension StoreVerb {
             )
             .count
         },
+        StoreVerb("eventBounds") { store, world in
+            _ = try await store.eventBounds(of: world.session(1))
+            return 1
+        },
         StoreVerb("oldestSequence") { store, world in
             _ = try await store.oldestSequence(of: world.session(1))
             return 1

@@ -151,6 +151,38 @@ import TransferWire
         #expect(lookUps.withLock { $0 } == 2)
     }
 
+    /// More requests than wrong keys are looked up for, and none of them has to wait for another.
+    @Test func aClientThatBeginsWithManyRequestsIsLookedUpOnce() async throws {
+        let lookUps = Mutex(0)
+        let arrivals = Mutex(0)
+        let isOpen = Mutex(false)
+        let key = APIKey.generate()
+        let tenant = TenantID(UUID())
+        let now: @Sendable () -> ContinuousClock.Instant = {
+            arrivals.withLock { $0 += 1 }
+            return .now
+        }
+        let authenticator = Authenticator(now: now) { _ in
+            lookUps.withLock { $0 += 1 }
+            try await eventually("the database answers") { isOpen.withLock(\.self) }
+            return StoredAPIKey(tenant: tenant, secretSHA256: key.secretSHA256, isRevoked: false)
+        }
+        let peer = PeerAddress(try SocketAddress(ipAddress: "192.0.2.1", port: 1))
+        let fields: HTTPFields = [.authorization: "Bearer \(key.serialized)"]
+        let tenants = try await withThrowingTaskGroup(of: TenantID.self) { group in
+            for _ in 0..<5 * WrongKeyThrottle.burst {
+                group.addTask { try await authenticator.tenant(of: fields, from: peer) }
+            }
+            try await eventually("all have come") {
+                arrivals.withLock { $0 } == 5 * WrongKeyThrottle.burst
+            }
+            isOpen.withLock { $0 = true }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tenants == Array(repeating: tenant, count: 5 * WrongKeyThrottle.burst))
+        #expect(lookUps.withLock { $0 } == 1)
+    }
+
     /// Whatever is made up, the database is asked a few times, and those whose keys are known go on.
     @Test func wrongKeysAreLookedUpAFewTimes() async throws {
         let clock = Mutex(ContinuousClock.now)

@@ -40,14 +40,14 @@ import TransferWire
     @Test func aPageWithoutAnEventIsAnsweredWhenTheTimeIsOver() async throws {
         try await APIServer.run { server in
             let session = try await server.session()
-            for path in ["\(session)/events?after=7", "/v1/events"] {
+            for path in ["\(session)/events", "/v1/events"] {
                 let started = ContinuousClock.now
                 let answer = try await server.send("GET", path, fields: [("Prefer", "wait=1")])
                 #expect(ContinuousClock.now - started >= .seconds(1))
                 #expect(answer.fields["preference-applied"] == "wait=1")
                 let page = try answer.json(EventPage.self)
                 #expect(page.items.isEmpty)
-                #expect(page.next == (path == "/v1/events" ? 0 : 7))
+                #expect(page.next == 0)
             }
         }
     }

@@ -74,12 +74,38 @@ import TransferWire
         }
     }
 
-    @Test func thePositionsAtTheEndsOfTheNumbersAreNoFault() async throws {
+    @Test func nobodyWaitsBehindTheEndOfALog() async throws {
         try await Self.run { server, session in
-            for after in [Int64.max, .max - 1, 4] {
-                let answer = try await server.send("GET", "\(session)/events?after=\(after)")
-                #expect(answer.text == #"{"items":[],"next":\#(after)}"#)
+            for after in [Int64.max, .max - 1, 5] {
+                for fields in [[], [("Accept", "text/event-stream")], [("Prefer", "wait=60")]] {
+                    let path = "\(session)/events?after=\(after)"
+                    let answer = try await server.send("GET", path, fields: fields)
+                    #expect(answer.status == 410)
+                    #expect(try answer.json(ProblemDetails.self).oldestSequence == 3)
+                }
             }
+            let end = try await server.send("GET", "\(session)/events?after=4")
+            #expect(end.text == #"{"items":[],"next":4}"#)
+        }
+    }
+
+    /// Where a reader of an earlier session of the same name was is no place in the next one's log.
+    @Test func aPlaceInTheLogOfAnEarlierSessionIsRefused() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            for _ in 0..<3 { _ = try await server.submit(session) }
+            let before = try await server.send("GET", "\(session)/events").json(EventPage.self)
+            try await server.send("POST", "\(session)/invalidate")
+            try await eventually("the identifier is free") {
+                try await server.send("PUT", session).status == 201
+            }
+            _ = try await server.submit(session)
+            let answer = try await server.send("GET", "\(session)/events?after=\(before.next)")
+            #expect(answer.code == .eventsExpired)
+            let oldest = try answer.json(ProblemDetails.self).oldestSequence
+            #expect(oldest == 1)
+            let next = try await server.send("GET", "\(session)/events?after=0")
+            #expect(try next.json(EventPage.self).items.map(\.data.sequence) == [1])
         }
     }
 }

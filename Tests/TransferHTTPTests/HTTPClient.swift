@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 import Glibc
 
@@ -23,9 +22,10 @@ struct HTTPClient: Sendable {
 
     /// Sends `request` and reads until the server closes.
     func exchange(_ request: [UInt8]) async throws -> Answer {
-        // Blocking calls, on threads that the cooperative pool does not need.
+        // Blocking calls, on threads of their own: those of Dispatch are the cooperative pool's too,
+        // and are added one a second when all of them block.
         try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async {
+            Thread.detachNewThread {
                 continuation.resume(with: Result { try send(request) })
             }
         }

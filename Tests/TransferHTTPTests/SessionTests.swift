@@ -113,7 +113,7 @@ import TransferWire
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(statuses.count(where: { $0 == 201 }) == 1)
-            #expect(statuses.count(where: { $0 == 200 }) == 49)
+            #expect(statuses.count(where: { $0 == 200 }) == 49, "\(statuses)")
         }
     }
 

@@ -104,8 +104,10 @@ package final class DataDirectory: Sendable {
         let all = files.enumerator(atPath: root)?.allObjects ?? []
         var found: [String: [String]] = [:]
         for case let name as String in all {
-            let attributes = try files.attributesOfItem(atPath: "\(root)/\(name)")
-            guard attributes[.type] as? FileAttributeType == .typeRegular else { continue }
+            // One that goes meanwhile is not there.
+            guard let attributes = try? files.attributesOfItem(atPath: "\(root)/\(name)"),
+                attributes[.type] as? FileAttributeType == .typeRegular
+            else { continue }
             found[name] = [
                 "\(attributes[.systemFileNumber] ?? "")", "\(attributes[.modificationDate] ?? "")",
             ]

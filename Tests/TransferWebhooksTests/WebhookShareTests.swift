@@ -33,8 +33,10 @@ import TransferWebhooks
                 try await fixture.happen(1, in: "session-\(number)", tenant: other)
                 _ = try await fixture.receiver.messages(number + 1, at: "/other")
             }
-            // None of the silent ones had to end for that.
-            #expect(fixture.receiver.log.now.requestsOpen == 96)
+            // None of the silent ones had to end for that; the last answer may still be on its way.
+            try await eventually("the silent ones are left") {
+                fixture.receiver.log.now.requestsOpen == 96
+            }
         }
         gate.open()
     }
