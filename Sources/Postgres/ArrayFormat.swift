@@ -6,8 +6,6 @@
 struct ArrayFormat {
     /// How many elements there are.
     let count: Int
-    /// What precedes the elements.
-    private static let headBytes = 20
     private let element: PostgresType
     private var offset: Int
 
@@ -55,10 +53,6 @@ struct ArrayFormat {
         element: PostgresType,
         into bytes: inout [UInt8]
     ) throws(PostgresError) {
-        let lengths = elements.count * MemoryLayout<Int32>.size
-        bytes.reserveCapacity(
-            elements.reduce(bytes.count + Self.headBytes + lengths) { $0 + $1.postgresByteCount }
-        )
         bytes.appendBigEndian(Int32(elements.isEmpty ? 0 : 1))
         bytes.appendBigEndian(Int32(hasNull ? 1 : 0))
         bytes.appendBigEndian(element.rawValue)

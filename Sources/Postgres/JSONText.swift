@@ -10,8 +10,6 @@ extension JSONText: PostgresScalar {
     package static var postgresType: PostgresType { .jsonb }
     package static var postgresArrayType: PostgresType { .jsonbArray }
 
-    package var postgresByteCount: Int { 1 + text.utf8.count }
-
     /// The version byte that precedes the text of a `jsonb` in binary format.
     private static let version: UInt8 = 1
 

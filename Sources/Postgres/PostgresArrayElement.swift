@@ -5,9 +5,6 @@ package protocol PostgresArrayElement: Sendable {
     /// The type of an array of this.
     static var postgresArrayType: PostgresType { get }
 
-    /// About how many bytes an element takes.
-    var postgresByteCount: Int { get }
-
     /// Appends the binary form of a whole array.
     static func encodeArray(_ elements: [Self], into bytes: inout [UInt8]) throws(PostgresError)
 
@@ -20,10 +17,6 @@ package protocol PostgresArrayElement: Sendable {
 
 extension Array: PostgresEncodable where Element: PostgresArrayElement {
     package static var postgresType: PostgresType { Element.postgresArrayType }
-
-    package var postgresByteCount: Int {
-        Element.self == UInt8.self ? count : reduce(0) { $0 + $1.postgresByteCount }
-    }
 
     package func encode(into bytes: inout [UInt8]) throws(PostgresError) {
         try Element.encodeArray(self, into: &bytes)
@@ -46,8 +39,6 @@ extension Array: PostgresArrayElement, PostgresScalar where Element == UInt8 {
 
 extension UInt8: PostgresArrayElement {
     package static var postgresArrayType: PostgresType { .bytea }
-
-    package var postgresByteCount: Int { 1 }
 
     package static func encodeArray(_ elements: [UInt8], into bytes: inout [UInt8]) {
         bytes.append(contentsOf: elements)

@@ -6,10 +6,6 @@ package protocol PostgresEncodable: Sendable {
     /// Whether NULL is bound; then ``encode(into:)`` is not called.
     var isPostgresNull: Bool { get }
 
-    /// About how many bytes ``encode(into:)`` appends, so that long values are written once and not
-    /// moved as they grow.
-    var postgresByteCount: Int { get }
-
     /// Appends the binary form.
     ///
     /// - Throws: an error with code ``PostgresError/Code/encoding`` when the type cannot hold it.
@@ -32,16 +28,12 @@ package protocol PostgresScalar: PostgresEncodable, PostgresDecodable, PostgresA
 
 extension PostgresEncodable {
     package var isPostgresNull: Bool { false }
-
-    package var postgresByteCount: Int { 8 }
 }
 
 extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
     package static var postgresType: PostgresType { Wrapped.postgresType }
 
     package var isPostgresNull: Bool { self?.isPostgresNull ?? true }
-
-    package var postgresByteCount: Int { self?.postgresByteCount ?? 0 }
 
     package func encode(into bytes: inout [UInt8]) throws(PostgresError) {
         if let self { try self.encode(into: &bytes) }
@@ -52,8 +44,6 @@ extension PostgresScalar where Self: RawRepresentable, RawValue: PostgresScalar 
     package static var postgresType: PostgresType { RawValue.postgresType }
 
     package static var postgresArrayType: PostgresType { RawValue.postgresArrayType }
-
-    package var postgresByteCount: Int { rawValue.postgresByteCount }
 
     package func encode(into bytes: inout [UInt8]) throws(PostgresError) {
         try rawValue.encode(into: &bytes)

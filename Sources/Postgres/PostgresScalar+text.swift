@@ -4,8 +4,6 @@ extension String: PostgresScalar {
     package static var postgresType: PostgresType { .text }
     package static var postgresArrayType: PostgresType { .textArray }
 
-    package var postgresByteCount: Int { utf8.count }
-
     package func encode(into bytes: inout [UInt8]) throws(PostgresError) {
         // PostgreSQL text holds every character but NUL (manual, 8.3).
         guard !utf8.contains(0) else {
