@@ -69,12 +69,13 @@ final class Authenticator: Sendable {
         let isTrusted = known.map { Self.isEqual($0.key.secretSHA256, key.secretSHA256) } ?? false
         if !isTrusted {
             if unknown.withLock({ $0[key.id] }).map({ $0 > instant }) ?? false { return nil }
-            if let underWay = lookUps.withLock({ $0[key.id] }) { return try await underWay.value }
-            guard throttle.takeLookUp(for: address, at: instant) else {
-                throw Problem(exhausted: .wrongKeys)
-            }
         }
-        guard let stored = try await shared(key.id) else {
+        let (underWay, isOwn) = try shared(key.id) {
+            isTrusted || throttle.takeLookUp(for: address, at: instant)
+        }
+        guard isOwn else { return try await underWay.value }
+        defer { lookUps.withLock { $0[key.id] = nil } }
+        guard let stored = try await underWay.value else {
             remember(unknown: key.id, at: instant)
             return nil
         }
@@ -85,16 +86,22 @@ final class Authenticator: Sendable {
         return stored
     }
 
-    private func shared(_ id: String) async throws -> StoredAPIKey? {
-        let underWay = lookUps.withLock { lookUps in
-            if let underWay = lookUps[id] { return underWay }
+    /// The look-up of an identifier that is under way, or one that begins now, if it `mayBegin`; and
+    /// whether it is the caller's, who forgets it when it has ended.
+    private func shared(
+        _ id: String,
+        mayBegin: () -> Bool
+    ) throws(Problem) -> (lookUp: Task<StoredAPIKey?, any Error>, isOwn: Bool) {
+        let begun: (Task<StoredAPIKey?, any Error>, Bool)? = lookUps.withLock { lookUps in
+            if let underWay = lookUps[id] { return (underWay, false) }
+            guard mayBegin() else { return nil }
             // Of nobody in particular: that one of those who wait gives up ends it for none.
             let begun = Task { [lookUp] in try await lookUp(id) }
             lookUps[id] = begun
-            return begun
+            return (begun, true)
         }
-        defer { lookUps.withLock { if $0[id] == underWay { $0[id] = nil } } }
-        return try await underWay.value
+        guard let begun else { throw Problem(exhausted: .wrongKeys) }
+        return begun
     }
 
     private func remember(_ key: StoredAPIKey, as id: String, at instant: ContinuousClock.Instant) {
