@@ -158,7 +158,7 @@ struct Claimer {
 
     /// Gives attempts back whose places others have waited for in vain.
     private func giveWay() {
-        let unconnected = active.unconnected
+        let unconnected = scheduler.with(\.isShared) ? active.unconnected : []
         let (fences, isAnyWaiting) = scheduler.with { schedule in
             (schedule.givingWay(unconnected: unconnected), !schedule.newcomers.isEmpty)
         }
@@ -310,7 +310,8 @@ extension TaskClaim {
 
 extension [TaskClaim] {
     fileprivate func inOrder(of grants: [FlowGrant]) -> [TaskClaim] {
-        guard grants.count > 1 else { return self }
+        // Of one tenant's it does not matter.
+        guard contains(where: { $0.tenant != first?.tenant }) else { return self }
         let places = Dictionary(
             zip(grants.map(\.flow), grants.indices),
             uniquingKeysWith: { first, _ in first }

@@ -32,7 +32,7 @@ extension Schedule {
         unconnected: Set<Fence> = [],
         at now: ContinuousClock.Instant = .now
     ) -> [Fence] {
-        guard tenants.count > 1 else {
+        guard isShared else {
             newcomers = [:]
             return []
         }

@@ -107,6 +107,9 @@ struct Schedule {
 
     var waitingCount: Int { waiting.count }
 
+    /// Whether several tenants have tasks here.
+    var isShared: Bool { tenants.count > 1 }
+
     /// Connections that the worker may have to a host; none where another one counts them.
     func limit(of lane: Lane) -> Int {
         guard shards.contains(lane.shard) else { return 0 }

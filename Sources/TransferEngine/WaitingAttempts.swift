@@ -20,6 +20,7 @@ struct WaitingAttempts {
         lines.values.joined().sorted { $0.number < $1.number }.map(\.attempt)
     }
 
+    /// Those of all of them.
     var fences: Set<Fence> { Set(lines.values.joined().map(\.fence)) }
 
     mutating func append(_ attempt: any TransferAttempt) {
