@@ -30,13 +30,17 @@ extension TransferStore {
             )
             """
             : """
+            -- From the attempts, which are fewer than the sessions that a tenant may have, and once for
+            -- all tenants.
+            used AS MATERIALIZED (
+                SELECT (SELECT s.tenant_id FROM session s WHERE s.id = a.session_id) AS tenant_id,
+                    count(*) AS tasks
+                FROM attempt a GROUP BY 1
+            ),
             room AS (
-                SELECT n.id, n.running_tasks_max - (
-                    -- From the attempts, which are fewer than the sessions a tenant may have.
-                    SELECT count(*) FROM attempt a
-                    WHERE (SELECT s.tenant_id FROM session s WHERE s.id = a.session_id) = n.id
-                ) AS free
-                FROM tenant n WHERE n.id = ANY (\(bound))
+                SELECT n.id, n.running_tasks_max - coalesce(u.tasks, 0) AS free
+                FROM tenant n LEFT JOIN used u ON u.tenant_id = n.id
+                WHERE n.id = ANY (\(bound))
             ),
             share AS (
                 SELECT g.lane, g.session_id, g.rank, g.task_id, CASE WHEN r.free IS NULL THEN g.count
