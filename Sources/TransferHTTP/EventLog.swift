@@ -8,7 +8,7 @@ struct EventLog: Sendable {
     let store: TransferStore
 
     /// The position behind which a reader begins that does not say where it is.
-    func begin() async throws -> Int64 { try await store.oldestSequence(of: id) - 1 }
+    func begin() async throws -> Int64 { try await store.eventBounds(of: id).oldest - 1 }
 
     /// The next events, without a gap before or between them.
     ///

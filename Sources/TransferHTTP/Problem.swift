@@ -57,8 +57,8 @@ struct Problem: Error, Sendable {
         self.init(
             .eventsExpired,
             """
-            The last event of this session has the sequence \(newest), so that what was asked after is \
-            an event of another one, as of an earlier session of this name; ask after \(oldest - 1).
+            The last event here has the sequence \(newest): the one that was named is another \
+            session's, as of an earlier one with this identifier. Ask after \(oldest - 1).
             """
         )
         oldestSequence = oldest

@@ -56,15 +56,10 @@ extension TransferStore {
         return try await events(of: session.id, after: sequence, limit: limit)
     }
 
-    /// The sequence of the oldest event that is kept of a log, or of its next one when none is.
-    package func oldestSequence(of log: SessionID) async throws(StoreError) -> Int64 {
-        try await eventBounds(of: log).oldest
-    }
-
     /// Where a log begins and ends.
     ///
     /// - Returns: the sequence of the oldest event that is kept, or of the next one when none is; and
-    ///   that of the newest, which is nil for a log that is not there, or has never had an event.
+    ///   that of the newest, 0 for a session that has had none, nil for a log that is not there.
     package func eventBounds(
         of log: SessionID
     ) async throws(StoreError) -> (oldest: Int64, newest: Int64?) {

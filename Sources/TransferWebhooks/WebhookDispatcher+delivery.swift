@@ -192,7 +192,7 @@ extension WebhookDispatcher {
             )
             let oldest =
                 if let first = events.first { first.sequence } else {
-                    try await store.oldestSequence(of: claim.session)
+                    try await store.eventBounds(of: claim.session).oldest
                 }
             if oldest - 1 > position {
                 logger.warning(

@@ -42,10 +42,6 @@ extension StoreVerb {
             _ = try await store.eventBounds(of: world.session(1))
             return 1
         },
-        StoreVerb("oldestSequence") { store, world in
-            _ = try await store.oldestSequence(of: world.session(1))
-            return 1
-        },
         StoreVerb("session") { store, world in
             _ = try await store.session(tenant: world.tenant, identifier: ScaleWorld.large)
             return 1

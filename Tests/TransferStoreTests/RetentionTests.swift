@@ -104,12 +104,12 @@ import TransferTestSupport
         try await fixture.submit(5)
         try await age(2, byDays: 42, fixture)
         let session = try await fixture.session().id
-        #expect(try await fixture.store.oldestSequence(of: session) == 1)
+        #expect(try await fixture.store.eventBounds(of: session).oldest == 1)
         let expired = try await fixture.store.expiredPartitions(of: .events, olderThan: Self.month)
         #expect(expired == [old])
         for _ in 0..<2 { try await fixture.store.dropPartition(old) }
         #expect(try await fixture.events().map(\.sequence) == [3, 4, 5])
-        #expect(try await fixture.store.oldestSequence(of: session) == 3)
+        #expect(try await fixture.store.eventBounds(of: session).oldest == 3)
         let all = try await fixture.store.expiredPartitions(
             of: .events,
             olderThan: .seconds(-8 * 24 * 3600)
@@ -121,14 +121,14 @@ import TransferTestSupport
     @Test func theNextEventIsTheOldestWhereNoneIsKept() async throws {
         let fixture = try await StoreFixture()
         let session = try await fixture.session().id
-        #expect(try await fixture.store.oldestSequence(of: session) == 1)
+        #expect(try await fixture.store.eventBounds(of: session).oldest == 1)
         try await fixture.submit(3)
         try await age(3, byDays: 31, fixture)
         #expect(
             try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 3
         )
-        #expect(try await fixture.store.oldestSequence(of: session) == 4)
-        #expect(try await fixture.store.oldestSequence(of: SessionID(fixture.tenant.uuid)) == 1)
+        #expect(try await fixture.store.eventBounds(of: session).oldest == 4)
+        #expect(try await fixture.store.eventBounds(of: SessionID(fixture.tenant.uuid)).oldest == 1)
     }
 
     @Test func aTableInUseIsLeftAlone() async throws {
