@@ -57,7 +57,7 @@ package struct CurlURL: Sendable, Hashable {
     private init(_ handle: borrowing Handle) throws(CurlError) {
         guard !handle.hasUserInformation,
             let scheme = handle.part(CURLUPART_SCHEME), scheme == "http" || scheme == "https",
-            let host = try handle.asciiHost(), !host.isEmpty,
+            let host = try handle.writeHostInASCII(), !host.isEmpty,
             let port = handle.part(CURLUPART_PORT, flags: CURLU_DEFAULT_PORT).flatMap(UInt16.init),
             let absoluteString = handle.part(CURLUPART_URL)
         else { throw CurlError(.unsupportedURL) }
@@ -99,8 +99,8 @@ package struct CurlURL: Sendable, Hashable {
             return unsafe String(cString: text)
         }
 
-        /// The host in ASCII, as from now on in the whole URL; nil when it has no such form.
-        func asciiHost() throws(CurlError) -> String? {
+        /// Writes the host in ASCII, in the whole URL; nil when it has no such form.
+        func writeHostInASCII() throws(CurlError) -> String? {
             guard let host = part(CURLUPART_HOST) else { return nil }
             if host.utf8.allSatisfy({ $0 < 0x80 }) { return host }
             guard let ascii = punycode() else { return nil }
