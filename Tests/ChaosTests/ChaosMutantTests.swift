@@ -63,7 +63,7 @@ import TransferTestSupport
     ]
 
     private static let statements = [
-        // An event lost.
+        // An event lost; one that is there twice under one number is told once.
         """
         DELETE FROM event e USING session s
         WHERE s.id = e.session_id AND s.identifier = 'one' AND e.sequence = 2

@@ -172,6 +172,9 @@ import TransferWire
         // Of the one that died there was never anything to see; the new one is none before its first
         // sign of life.
         #expect(workers.isSubset(of: [0, 1]))
+        try await eventually("the new one is counted") {
+            try await client.get("/health", as: HealthDocument.self).workers == 1
+        }
         let attempts = try await client.get("/v1/tasks/\(id)/attempts", as: AttemptList.self)
         #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
         #expect(await second.terminate() == 0)

@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Postgres
+import Synchronization
 import Testing
 import TransferTestSupport
 
@@ -58,12 +59,15 @@ import TransferTestSupport
 
     @Test func errorOfOneSegmentLeavesItsNeighboursAlone() async throws {
         let connection = try await TestDatabase.current.connection()
-        // All are sent before the first answer, as the server sleeps.
-        async let sleeper = connection.execute("SELECT pg_sleep(0.05)::text AS slept")
+        // All are sent before the first answer.
+        let held = try await HeldStatement()
+        async let first = connection.execute(held.query)
+        try await held.waitUntilReached()
         async let before = connection.execute("SELECT \(1) AS value")
         async let wrong = connection.execute("SELECT \(1) / \(0) AS value")
         async let after = connection.execute("SELECT \(2) AS value")
-        _ = try await sleeper
+        try await held.letGo()
+        _ = try await first
         #expect(try await before[0].decode("value", as: Int.self) == 1)
         #expect(try await after[0].decode("value", as: Int.self) == 2)
         do {
@@ -162,10 +166,24 @@ import TransferTestSupport
 
     @Test func closeWaitsForWhatIsInFlightAndRefusesWhatComes() async throws {
         let connection = try await TestDatabase.current.connection()
-        async let slow = connection.execute("SELECT pg_sleep(0.05)::text, 1 AS one")
-        // A round trip behind the slow one tells that both were sent.
-        _ = try await connection.execute("SELECT 1 AS one")
-        await connection.close()
+        let held = try await HeldStatement()
+        async let slow = connection.execute(held.query)
+        try await held.waitUntilReached()
+        let isClosed = Mutex(false)
+        let closing = Task {
+            await connection.close()
+            isClosed.withLock { $0 = true }
+        }
+        let isRefused = Mutex(false)
+        let refuse = { @Sendable in isRefused.withLock { $0 = true } }
+        try await eventually("what comes is refused") {
+            // What comes before the end waits for the held one, and this must not wait for it.
+            Task { do { _ = try await connection.execute("SELECT 1 AS one") } catch { refuse() } }
+            return isRefused.withLock(\.self)
+        }
+        #expect(!isClosed.withLock { $0 })
+        try await held.letGo()
+        await closing.value
         #expect(try await slow.count == 1)
         let failure = await #expect(throws: PostgresError.self) {
             try await connection.execute("SELECT 1 AS one")

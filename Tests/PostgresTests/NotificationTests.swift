@@ -11,11 +11,14 @@ import TransferTestSupport
         _ = try await sender.execute("SELECT pg_notify(\(channel), \("first ü"))")
         var messages = listener.notifications.makeAsyncIterator()
         #expect(await messages.next() == .init(channel: channel, payload: "first ü"))
-        async let busy = listener.execute("SELECT pg_sleep(0.05)::text AS slept")
+        let held = try await HeldStatement()
+        async let busy = listener.execute(held.query)
+        try await held.waitUntilReached()
         _ = try await sender.execute([
             "SELECT pg_notify(\(channel), \("second"))",
             "SELECT pg_notify(\(channel), \("third"))",
         ])
+        try await held.letGo()
         #expect(await messages.next()?.payload == "second")
         #expect(await messages.next()?.payload == "third")
         _ = try await busy
