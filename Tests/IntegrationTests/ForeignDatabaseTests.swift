@@ -50,6 +50,8 @@ import TransferWire
 
     /// Whether a process of the server has loaded its compiler, as it does when it first needs it.
     private static func hasCompiled(_ pid: Int32) throws -> Bool {
-        try String(contentsOfFile: "/proc/\(pid)/maps", encoding: .utf8).contains("llvmjit.so")
+        // Read to its end: as a string of a file that has no size it would be cut after a page.
+        let maps = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(pid)/maps")).readToEnd()
+        return maps?.range(of: Data("llvmjit.so".utf8)) != nil
     }
 }
