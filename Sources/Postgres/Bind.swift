@@ -31,7 +31,10 @@ extension Query {
     static let byteCountMax = (1 << 30) - (1 << 20)
 
     /// Throws what keeps the query from being sent.
-    func validate() throws(PostgresError) {
+    ///
+    /// - Returns: about how many bytes it is sent with.
+    @discardableResult
+    func validate() throws(PostgresError) -> Int {
         guard binds.count <= Self.bindCountMax else {
             throw PostgresError(.encoding, "\(binds.count) parameters; 65535 are possible")
         }
@@ -43,5 +46,6 @@ extension Query {
         guard byteCount <= Self.byteCountMax else {
             throw PostgresError(.encoding, "the query has \(byteCount) bytes; too many to send")
         }
+        return byteCount
     }
 }

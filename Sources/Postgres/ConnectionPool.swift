@@ -16,6 +16,11 @@ package final class ConnectionPool: Sendable {
     package static let depthMaxDefault = 4
     /// How often idle connections are asked whether they are still there.
     static let pingInterval: Duration = .seconds(10)
+    /// A connection that was sent so many bytes at once is closed after them.
+    ///
+    /// libpq's buffer grows to the longest statement and never shrinks, and so does the server's
+    /// process: with large submissions each connection would keep many MiB for good.
+    static let retiringBytes = 2 << 20
 
     /// An action of the machine with the things it is about.
     private enum Effect: Sendable {
@@ -108,15 +113,16 @@ package final class ConnectionPool: Sendable {
     ///
     /// Cancelling the task ends the wait for a connection, but not what was sent.
     package func execute(_ queries: [Query]) async throws(PostgresError) -> [Rows] {
-        for query in queries { try query.validate() }
+        var byteCount = 0
+        for query in queries { byteCount += try query.validate() }
         while true {
             let (id, connection) = try await acquire()
             do throws(PostgresError) {
                 let rows = try await connection.execute(queries)
-                released(id, after: nil)
+                released(id, after: nil, sentBytes: byteCount)
                 return rows
             } catch {
-                released(id, after: error)
+                released(id, after: error, sentBytes: byteCount)
                 // The connection had ended before anything was sent: another one will do. This
                 // ends, as the pool has forgotten the connection or fails for want of a server.
                 guard error.code == .connectionFailed else { throw error }
@@ -186,14 +192,19 @@ extension ConnectionPool {
         armDeadline()
     }
 
-    private func released(_ id: Machine.ConnectionID, after error: PostgresError?) {
+    private func released(
+        _ id: Machine.ConnectionID,
+        after error: PostgresError?,
+        sentBytes: Int = 0
+    ) {
         perform { state in
             switch error?.code {
             case .connectionLost, .deadlineExceeded, .connectionFailed, .poolClosed:
                 state.connections[id] = nil
                 return state.machine.lost(id)
             case nil, .server, .decoding, .encoding, .cancelled, .poolExhausted:
-                return state.machine.released(id)
+                return sentBytes < Self.retiringBytes
+                    ? state.machine.released(id) : state.machine.retired(id)
             }
         }
     }

@@ -149,6 +149,16 @@ struct ConnectionPoolStateMachine: ~Copyable {
         return settle()
     }
 
+    /// A caller is done with a connection that nobody is to have any more.
+    mutating func retired(_ connection: ConnectionID) -> [Action] {
+        guard userCount(of: connection) != nil else { return [] }
+        failureCount = 0
+        connections[connection] = nil
+        let actions = settle()
+        return [.close(connection)]
+            + (connections.isEmpty && actions.isEmpty ? start() : actions)
+    }
+
     /// A connection has ended; what its callers do with it is of no interest any more.
     mutating func lost(_ connection: ConnectionID) -> [Action] {
         switch connections[connection] {

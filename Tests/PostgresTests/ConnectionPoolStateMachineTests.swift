@@ -66,6 +66,33 @@ import Testing
         #expect(machine.acquireNow() == 2)
     }
 
+    @Test func retiredConnectionIsClosedAndServesNobodyElse() {
+        var machine = machine(connections: 1, depth: 2)
+        _ = machine.acquire(1, until: later)
+        _ = machine.opened(1)
+        #expect(machine.acquireNow() == 1)
+        #expect(machine.acquire(2, until: later) == [])
+        #expect(machine.retired(1) == [.close(1), .open(2)])
+        #expect(machine.released(1) == [])
+        #expect(machine.retired(1) == [])
+        #expect(machine.opened(2) == [.hand(2, 2)])
+    }
+
+    @Test func lastRetiredConnectionIsReplaced() {
+        var machine = machine()
+        _ = machine.acquire(1, until: later)
+        _ = machine.opened(1)
+        #expect(machine.retired(1) == [.close(1), .open(2)])
+    }
+
+    @Test func closedMachineReplacesNoRetiredConnection() {
+        var machine = machine()
+        _ = machine.acquire(1, until: later)
+        _ = machine.opened(1)
+        #expect(machine.close() == [.close(1)])
+        #expect(machine.retired(1) == [])
+    }
+
     @Test func newcomerDoesNotOvertakeWaiters() {
         var machine = machine(connections: 1, depth: 1)
         _ = machine.acquire(1, until: later)

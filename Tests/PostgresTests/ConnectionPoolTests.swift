@@ -35,6 +35,19 @@ import TransferTestSupport
         #expect(try await backendCount(other) == 1)
     }
 
+    /// libpq keeps a buffer of the longest statement for as long as its connection lives.
+    @Test func connectionEndsAfterStatementOfManyBytes() async throws {
+        let pool = TestDatabase.current.pool(connectionsMax: 1)
+        func backend(sending text: String) async throws -> Int {
+            try await pool.execute(
+                "SELECT pg_backend_pid() AS pid, length(\(text)) AS length"
+            )[0].decode("pid")
+        }
+        let first = try await backend(sending: "short")
+        #expect(try await backend(sending: String(repeating: "x", count: 3 << 20)) == first)
+        #expect(try await backend(sending: "short") != first)
+    }
+
     @Test func manyCallersAreServedByFewConnections() async throws {
         let pool = TestDatabase.current.pool(connectionsMax: 3)
         let other = try await TestDatabase.current.connection()
