@@ -7,13 +7,23 @@ struct EventLog: Sendable {
     let id: SessionID
     let store: TransferStore
 
-    /// The position behind which a reader begins that does not say where it is.
-    func begin() async throws -> Int64 { try await store.eventBounds(of: id).oldest - 1 }
+    /// The sequence behind which a reader begins.
+    ///
+    /// - Parameter cursor: where it says it is; nil begins with the oldest that is kept.
+    /// - Throws: ``Problem`` when it is in another log, such as that of an earlier session of this
+    ///   name.
+    func begin(at cursor: EventCursor?) async throws -> Int64 {
+        guard let cursor else { return try await store.eventBounds(of: id).oldest - 1 }
+        guard cursor.log == id else {
+            throw Problem(eventsOfAnotherLogBefore: try await store.eventBounds(of: id).oldest)
+        }
+        return cursor.sequence
+    }
 
     /// The next events, without a gap before or between them.
     ///
     /// - Throws: ``Problem`` when what comes next is not kept any more, or the log has never been so
-    ///   long: then the cursor is that of another one, such as of an earlier session of this name.
+    ///   long.
     func page(
         after cursor: Int64,
         limit: Int,

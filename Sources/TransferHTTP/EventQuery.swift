@@ -6,7 +6,7 @@ import TransferWire
 /// What a request wants of a log of events, and how.
 struct EventQuery: Sendable {
     /// The last event that the client has; nil begins with the oldest that is kept.
-    let after: Int64?
+    let after: EventCursor?
     let limit: Int
     /// Nil for every kind.
     let filter: EventFilter?
@@ -29,7 +29,7 @@ struct EventQuery: Sendable {
             allowed: others.union(["after", "limit", "types"])
         )
         parameters = query
-        let position = try query.integer("after")
+        let position = try EventCursor.read(query["after"], from: "after")
         limit = try query.limit()
         if let types = query["types"] {
             let terms = types.split(separator: ",", omittingEmptySubsequences: false)
@@ -43,33 +43,20 @@ struct EventQuery: Sendable {
         } else {
             filter = nil
         }
-        let lastEventID = try Self.lastEventID(request.headers)
+        let field = request.headers[.lastEventID]
+        let last = try EventCursor.read(field == "" ? nil : field, from: "Last-Event-ID")
         guard Self.wantsStream(request.headers) else {
             after = position
             form = .page(waiting: WaitPreference(request.headers))
             return
         }
         // A client that connects again repeats its first address, and says in the field where it is.
-        after = lastEventID ?? position
+        after = last ?? position
         form = .stream
     }
 
     /// Whether an event is asked for.
     func wants(_ event: SessionEvent) -> Bool { filter?.contains(event.kind) ?? true }
-
-    private static func lastEventID(_ fields: HTTPFields) throws(Problem) -> Int64? {
-        guard let text = fields[.lastEventID], !text.isEmpty else { return nil }
-        let isDigits = text.utf8.allSatisfy {
-            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-        }
-        guard isDigits, let number = Int64(text) else {
-            throw QueryParameters.invalid(
-                "Last-Event-ID",
-                "Must be the `id` of an event of this stream, a whole number."
-            )
-        }
-        return number
-    }
 
     /// Whether the stream is named among what the client accepts (RFC 9110 §12.5.1), not by a
     /// wildcard and not with the weight 0.

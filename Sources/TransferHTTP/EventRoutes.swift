@@ -48,7 +48,7 @@ struct EventRoutes: Sendable {
         _ context: APIContext
     ) async throws -> Response {
         let log = EventLog(id: id, store: store)
-        let begin = if let after = query.after { after } else { try await log.begin() }
+        let begin = try await log.begin(at: query.after)
         switch query.form {
         case .page(let preference):
             let answer = try await page(
@@ -105,7 +105,11 @@ struct EventRoutes: Sendable {
             hasNews = await watch.hasEvents(of: log.id, after: cursor, within: deadline - .now)
             guard hasNews else { break }
         }
-        var answer = try await Answer.events(found, next: cursor, linkBase: linkBase)
+        var answer = try await Answer.events(
+            found,
+            next: EventCursor(log: log.id, sequence: cursor),
+            linkBase: linkBase
+        )
         share?.shrink(to: answer.body.count)
         answer.preferenceApplied = preference?.applied
         return answer
@@ -135,10 +139,10 @@ struct EventRoutes: Sendable {
 }
 
 extension Answer {
-    /// A page of `events`, as many as fit; `next` is the position when all of them do.
+    /// A page of `events`, as many as fit; `next` is the place when all of them do.
     fileprivate static func events(
         _ events: [SessionEvent],
-        next: Int64,
+        next: EventCursor,
         linkBase: String?
     ) async throws -> Answer {
         let make: @Sendable () throws -> [UInt8] = {
@@ -147,9 +151,9 @@ extension Answer {
                 guard try page.append(EventMessage(event, linkBase: linkBase)) else { break }
             }
             let isWhole = page.count == events.count
-            return try page.encoded(
-                before: Position(next: isWhole ? next : events[page.count - 1].sequence)
-            )
+            let last = isWhole ? next.sequence : events[page.count - 1].sequence
+            let cursor = EventCursor(log: next.log, sequence: last)
+            return try page.encoded(before: Position(next: cursor.description))
         }
         let byteCount = events.reduce(0) {
             $0 + PageBytes.itemBytes + ($1.task?.clientString?.utf8.count ?? 0)
@@ -160,6 +164,6 @@ extension Answer {
     }
 
     private struct Position: Encodable {
-        let next: Int64
+        let next: String
     }
 }

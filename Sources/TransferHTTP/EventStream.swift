@@ -24,7 +24,7 @@ struct EventStream: Sendable {
     private static let outagePause: Duration = .seconds(1)
 
     let log: EventLog
-    /// The last event that the client has.
+    /// The sequence of the last event that the client has.
     let begin: Int64
     let watch: ChangeWatch<SessionID, EventPosition>
     let query: EventQuery
@@ -87,7 +87,7 @@ struct EventStream: Sendable {
             )
             if hasNews { continue }
             // With the position, which moves also over events that were not asked for.
-            let position = cursor > 0 ? "id: \(cursor)\n\n" : ""
+            let position = cursor > 0 ? "id: \(place(behind: cursor))\n\n" : ""
             try await send(":\n\n\(position)", to: &writer, on: channel)
         }
     }
@@ -111,6 +111,10 @@ struct EventStream: Sendable {
         }
     }
 
+    private func place(behind sequence: Int64) -> EventCursor {
+        EventCursor(log: log.id, sequence: sequence)
+    }
+
     private func send(
         _ events: [SessionEvent],
         to writer: inout any ResponseBodyWriter,
@@ -118,7 +122,9 @@ struct EventStream: Sendable {
     ) async throws {
         var frames = ByteBuffer()
         for event in events where query.wants(event) {
-            frames.writeString("id: \(event.sequence)\nevent: \(event.kind.rawValue)\ndata: ")
+            frames.writeString(
+                "id: \(place(behind: event.sequence))\nevent: \(event.kind.rawValue)\ndata: "
+            )
             // JSON has no line ends outside of strings, and escapes those within.
             frames.writeBytes(
                 try WireEncoder.encode(EventMessage(event, linkBase: linkBase))

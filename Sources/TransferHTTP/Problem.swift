@@ -47,7 +47,7 @@ struct Problem: Error, Sendable {
     init(eventsExpiredBefore oldest: Int64) {
         self.init(
             .eventsExpired,
-            "The oldest event that is kept has the sequence \(oldest); ask after \(oldest - 1)."
+            "The oldest event that is kept has the sequence \(oldest); ask without `after`."
         )
         oldestSequence = oldest
     }
@@ -57,8 +57,20 @@ struct Problem: Error, Sendable {
         self.init(
             .eventsExpired,
             """
-            The last event here has the sequence \(newest): the one that was named is another \
-            session's, as of an earlier one with this identifier. Ask after \(oldest - 1).
+            The last event here has the sequence \(newest): there was never the one that was named. \
+            Ask without `after`.
+            """
+        )
+        oldestSequence = oldest
+    }
+
+    /// A request for events behind one of another log.
+    init(eventsOfAnotherLogBefore oldest: Int64) {
+        self.init(
+            .eventsExpired,
+            """
+            The place that was named is in the events of another session, as of an earlier one with \
+            this identifier. Ask without `after`.
             """
         )
         oldestSequence = oldest

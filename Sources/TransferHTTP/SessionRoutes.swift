@@ -270,6 +270,7 @@ extension SessionDocument {
         self.init(
             client: session.client.name,
             identifier: session.identifier,
+            id: session.id.uuid.text,
             kind: session.kind.rawValue,
             configuration: Configuration(
                 additionalHeaders: Dictionary(

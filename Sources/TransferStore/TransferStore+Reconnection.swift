@@ -12,7 +12,7 @@ package struct RenewedLease: Sendable {
 
 extension TransferStore {
     /// Pages that are looked through for one with a task that nobody holds, and tasks of a page.
-    private static let reconnectionPagesMax = 20
+    private static let reconnectionPagesMax = 10
     private static let reconnectionLookMax = 5000
 
     /// Takes over tasks of a session, ended or not, that nobody holds.

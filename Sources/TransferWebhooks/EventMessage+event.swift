@@ -18,6 +18,7 @@ extension EventMessage {
             data: Content(
                 client: event.client?.name,
                 sessionIdentifier: event.sessionIdentifier,
+                sessionID: event.client == nil ? nil : event.session.uuid.text,
                 sequence: event.sequence,
                 generation: event.generation,
                 task: event.task.map(Task.init),

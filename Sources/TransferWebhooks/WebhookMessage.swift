@@ -31,8 +31,6 @@ struct WebhookMessage: Sendable {
             type: MessageBatch.type,
             timestamp: Timestamp(parcel.last.occurredAt),
             data: BatchMessage.Content(
-                client: parcel.last.client?.name,
-                sessionIdentifier: parcel.last.sessionIdentifier,
                 events: parcel.events.map { EventMessage($0, linkBase: linkBase) }
             )
         )

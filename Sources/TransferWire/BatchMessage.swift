@@ -22,13 +22,15 @@ package struct BatchMessage: Codable, Sendable {
         /// Whose session it is; absent for what happened in no session, as its identifier.
         package let client: String?
         package let sessionIdentifier: String?
+        package let sessionID: String?
         package let firstSequence: Int64
         package let lastSequence: Int64
         package let events: [EventMessage]
 
-        package init(client: String?, sessionIdentifier: String?, events: [EventMessage]) {
-            self.client = client
-            self.sessionIdentifier = sessionIdentifier
+        package init(events: [EventMessage]) {
+            client = events.first?.data.client
+            sessionIdentifier = events.first?.data.sessionIdentifier
+            sessionID = events.first?.data.sessionID
             firstSequence = events.first?.data.sequence ?? 0
             lastSequence = events.last?.data.sequence ?? 0
             self.events = events
@@ -37,6 +39,7 @@ package struct BatchMessage: Codable, Sendable {
         private enum CodingKeys: String, CodingKey {
             case client, events
             case sessionIdentifier = "session_identifier"
+            case sessionID = "session_id"
             case firstSequence = "first_sequence"
             case lastSequence = "last_sequence"
         }

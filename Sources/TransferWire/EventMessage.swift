@@ -27,6 +27,9 @@ package struct EventMessage: Codable, Sendable {
         /// Whose session it is; absent for what happened in no session, as its identifier.
         package let client: String?
         package let sessionIdentifier: String?
+        /// The session's own: a later session with its identifier has another one. Absent like the
+        /// identifier.
+        package let sessionID: String?
         package let sequence: Int64
         package let generation: Int64
         package let task: Task?
@@ -51,6 +54,7 @@ package struct EventMessage: Codable, Sendable {
         package init(
             client: String?,
             sessionIdentifier: String?,
+            sessionID: String?,
             sequence: Int64,
             generation: Int64,
             task: Task? = nil,
@@ -61,6 +65,7 @@ package struct EventMessage: Codable, Sendable {
         ) {
             self.client = client
             self.sessionIdentifier = sessionIdentifier
+            self.sessionID = sessionID
             self.sequence = sequence
             self.generation = generation
             self.task = task
@@ -80,6 +85,7 @@ package struct EventMessage: Codable, Sendable {
         private enum CodingKeys: String, CodingKey {
             case client, sequence, generation, task, subscription, completed, failed, cancelled
             case sessionIdentifier = "session_identifier"
+            case sessionID = "session_id"
             case waitingToBegin = "waiting_to_begin"
             case waitingForAuthentication = "waiting_for_authentication"
             case pendingTaskIDs = "pending_task_ids"

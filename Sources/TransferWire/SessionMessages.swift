@@ -103,6 +103,8 @@ package struct SessionPatchRequest: Decodable, Sendable {
 package struct SessionDocument: Codable, Sendable {
     package let client: String
     package let identifier: String
+    /// Its own: a later session with this identifier has another one.
+    package let id: String
     package let kind: String
     package let configuration: Configuration
     package let generation: Int64
@@ -125,6 +127,7 @@ package struct SessionDocument: Codable, Sendable {
     package init(
         client: String,
         identifier: String,
+        id: String,
         kind: String,
         configuration: Configuration,
         generation: Int64,
@@ -141,6 +144,7 @@ package struct SessionDocument: Codable, Sendable {
     ) {
         self.client = client
         self.identifier = identifier
+        self.id = id
         self.kind = kind
         self.configuration = configuration
         self.generation = generation
@@ -157,8 +161,8 @@ package struct SessionDocument: Codable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case client, identifier, kind, configuration, generation, outstanding, completed, failed
-        case cancelled, reconnection
+        case client, identifier, id, kind, configuration, generation, outstanding, completed
+        case failed, cancelled, reconnection
         case taskCounts = "task_counts"
         case bytesReceived = "bytes_received"
         case bytesSent = "bytes_sent"

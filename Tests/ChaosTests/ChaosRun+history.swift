@@ -39,13 +39,14 @@ extension ChaosRun {
     private func log(of session: String) async -> ChaosHistory.Session {
         let document = await document(of: session)
         var events: [EventMessage] = []
+        var place = ""
         var isWhole = false
         while !isWhole {
-            let after = events.last?.data.sequence ?? 0
-            let path = "/v1/sessions/\(session)/events?after=\(after)"
+            let path = "/v1/sessions/\(session)/events\(place)"
             guard let answer = await fleet.send("GET", path),
                 let page = try? JSONDecoder().decode(EventPage.self, from: Data(answer.body))
             else { break }
+            place = "?after=\(page.next)"
             events += page.items
             isWhole = page.items.isEmpty
         }

@@ -83,7 +83,7 @@ extension StoreVerb {
             return 1
         },
         // A tenth of the session is held by somebody, and looked through.
-        StoreVerb("reconnect", pages: 800_000) { store, world in
+        StoreVerb("reconnect", pages: 400_000) { store, world in
             try await store.reconnect(
                 world.session(0),
                 owner: nil,

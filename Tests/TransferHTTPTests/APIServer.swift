@@ -224,6 +224,11 @@ extension APIServer {
         return "/v1/sessions/\(identifier)"
     }
 
+    /// Where a reader of the session's events is behind the one with `sequence`.
+    func place(_ sequence: Int64, in session: String) async throws -> String {
+        "\(try await send("GET", session).json(SessionDocument.self).id):\(sequence)"
+    }
+
     /// Submits one task and gives back its identifier.
     func submit(
         _ session: String,

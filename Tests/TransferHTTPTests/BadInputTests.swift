@@ -192,8 +192,12 @@ import TransferWire
                 ("tasks?cursor=", "cursor invalid_cursor"),
                 ("tasks?cursor=%FF", "cursor invalid_value"),
                 ("tasks?cursor=\(foreign)", "cursor invalid_cursor"),
-                ("events?after=-1", "after invalid_value"),
-                ("events?after=x", "after invalid_value"),
+                ("events?after=-1", "after invalid_cursor"),
+                ("events?after=x", "after invalid_cursor"),
+                ("events?after=1", "after invalid_cursor"),
+                ("events?after=01890000-0000-7000-8000-00000000000A:1", "after invalid_cursor"),
+                ("events?after=01890000-0000-7000-8000-00000000000a:01", "after invalid_cursor"),
+                ("events?after=01890000-0000-7000-8000-00000000000a:-1", "after invalid_cursor"),
             ]
             for (path, fault) in table {
                 let answer = try await server.send("GET", "\(session)/\(path)")

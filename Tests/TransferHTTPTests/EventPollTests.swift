@@ -47,7 +47,7 @@ import TransferWire
                 #expect(answer.fields["preference-applied"] == "wait=1")
                 let page = try answer.json(EventPage.self)
                 #expect(page.items.isEmpty)
-                #expect(page.next == 0)
+                #expect(page.next.hasSuffix(":0"))
             }
         }
     }
@@ -64,7 +64,11 @@ import TransferWire
                 try await server.send("DELETE", session).status == 404
             }
             let answer = try await waiting
-            #expect(answer.status == 404 || answer.text == #"{"items":[],"next":1}"#)
+            if answer.status != 404 {
+                let page = try answer.json(EventPage.self)
+                #expect(page.items.isEmpty)
+                #expect(page.next.hasSuffix(":1"))
+            }
         }
     }
 
@@ -75,7 +79,7 @@ import TransferWire
             let page = try await server.send("GET", "\(session)/events?types=session.*&limit=2")
                 .json(EventPage.self)
             #expect(page.items.isEmpty)
-            #expect(page.next == 2)
+            #expect(page.next == (try await server.place(2, in: session)))
             for types in ["", "task", "task.*,", "x.*", "*"] {
                 let answer = try await server.send("GET", "\(session)/events?types=\(types)")
                 #expect(answer.faults == ["types invalid_value"], "\(types)")

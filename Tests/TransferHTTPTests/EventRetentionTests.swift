@@ -26,21 +26,26 @@ import TransferWire
 
     @Test(arguments: [
         [], [("Prefer", "wait=60")], [("Accept", "text/event-stream")],
-        [("Accept", "text/event-stream"), ("Last-Event-ID", "1")],
     ])
     func whoAsksForThemIsToldWhereToGoOn(fields: [(String, String)]) async throws {
         try await Self.run { server, session in
+            let first = try await server.place(1, in: session)
             for (forgotten, oldest) in [(Int64(2), Int64(3)), (4, 5)] {
                 try await Self.forget(through: forgotten)
-                let answer = try await server.send(
-                    "GET",
-                    "\(session)/events?after=1",
-                    fields: fields
-                )
-                #expect(answer.status == 410)
-                #expect(answer.code == .eventsExpired)
-                #expect(try answer.json(ProblemDetails.self).oldestSequence == oldest)
-                let next = try await server.send("GET", "\(session)/events?after=\(oldest - 1)")
+                for (query, fields) in [
+                    ("?after=\(first)", fields), ("", fields + [("Last-Event-ID", first)]),
+                ] where query != "" || fields.contains(where: { $0.0 == "Accept" }) {
+                    let answer = try await server.send(
+                        "GET",
+                        "\(session)/events\(query)",
+                        fields: fields
+                    )
+                    #expect(answer.status == 410)
+                    #expect(answer.code == .eventsExpired)
+                    #expect(try answer.json(ProblemDetails.self).oldestSequence == oldest)
+                }
+                let place = try await server.place(oldest - 1, in: session)
+                let next = try await server.send("GET", "\(session)/events?after=\(place)")
                 #expect(next.status == 200)
             }
         }
@@ -52,9 +57,10 @@ import TransferWire
             #expect(page.items.map(\.data.sequence) == [3, 4])
             let stream = try server.stream("\(session)/events")
             try await eventually("the stream begins there") {
-                stream.events.map(\.id) == ["3", "4"]
+                stream.events.map(\.sequence) == [3, 4]
             }
-            let all = try await server.send("GET", "\(session)/events?after=0")
+            let start = try await server.place(0, in: session)
+            let all = try await server.send("GET", "\(session)/events?after=\(start)")
             #expect(all.code == .eventsExpired)
         }
     }
@@ -65,27 +71,31 @@ import TransferWire
             _ = try await TestDatabase.current.connection().execute(
                 "DELETE FROM event WHERE sequence = 4"
             )
-            let page = try await server.send("GET", "\(session)/events?after=2")
+            let second = try await server.place(2, in: session)
+            let page = try await server.send("GET", "\(session)/events?after=\(second)")
                 .json(EventPage.self)
             #expect(page.items.map(\.data.sequence) == [3])
-            #expect(page.next == 3)
-            let next = try await server.send("GET", "\(session)/events?after=3")
+            #expect(page.next == (try await server.place(3, in: session)))
+            let next = try await server.send("GET", "\(session)/events?after=\(page.next)")
             #expect(try next.json(ProblemDetails.self).oldestSequence == 5)
         }
     }
 
     @Test func nobodyWaitsBehindTheEndOfALog() async throws {
         try await Self.run { server, session in
-            for after in [Int64.max, .max - 1, 5] {
+            let ends: [Int64] = [.max, .max - 1, 5]
+            for after in ends {
                 for fields in [[], [("Accept", "text/event-stream")], [("Prefer", "wait=60")]] {
-                    let path = "\(session)/events?after=\(after)"
+                    let place = try await server.place(after, in: session)
+                    let path = "\(session)/events?after=\(place)"
                     let answer = try await server.send("GET", path, fields: fields)
                     #expect(answer.status == 410)
                     #expect(try answer.json(ProblemDetails.self).oldestSequence == 3)
                 }
             }
-            let end = try await server.send("GET", "\(session)/events?after=4")
-            #expect(end.text == #"{"items":[],"next":4}"#)
+            let place = try await server.place(4, in: session)
+            let end = try await server.send("GET", "\(session)/events?after=\(place)")
+            #expect(end.text == #"{"items":[],"next":"\#(place)"}"#)
         }
     }
 
@@ -95,17 +105,24 @@ import TransferWire
             let session = try await server.session()
             for _ in 0..<3 { _ = try await server.submit(session) }
             let before = try await server.send("GET", "\(session)/events").json(EventPage.self)
+            let first = try #require(before.items.first?.data.sessionID)
             try await server.send("POST", "\(session)/invalidate")
             try await eventually("the identifier is free") {
                 try await server.send("PUT", session).status == 201
             }
-            _ = try await server.submit(session)
-            let answer = try await server.send("GET", "\(session)/events?after=\(before.next)")
-            #expect(answer.code == .eventsExpired)
-            let oldest = try answer.json(ProblemDetails.self).oldestSequence
-            #expect(oldest == 1)
-            let next = try await server.send("GET", "\(session)/events?after=0")
-            #expect(try next.json(EventPage.self).items.map(\.data.sequence) == [1])
+            for _ in 0..<3 { _ = try await server.submit(session) }
+            for place in ["\(first):1", before.next] {
+                for fields in [[], [("Accept", "text/event-stream")], [("Prefer", "wait=60")]] {
+                    let path = "\(session)/events?after=\(place)"
+                    let answer = try await server.send("GET", path, fields: fields)
+                    #expect(answer.code == .eventsExpired)
+                    let oldest = try answer.json(ProblemDetails.self).oldestSequence
+                    #expect(oldest == 1)
+                }
+            }
+            let next = try await server.send("GET", "\(session)/events").json(EventPage.self)
+            #expect(next.items.map(\.data.sequence) == [1, 2, 3])
+            #expect(next.items.allSatisfy { $0.data.sessionID != first })
         }
     }
 }

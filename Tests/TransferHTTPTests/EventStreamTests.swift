@@ -34,11 +34,11 @@ import TransferWire
             }
             let page = try await server.send("GET", "\(session)/events")
             let items = try page.json(EventPage.self).items
-            #expect(stream.events.map(\.id) == items.map { String($0.data.sequence) })
+            #expect(stream.events.map(\.id) == items.map { "\($0.data.sessionID ?? ""):\($0.data.sequence)" })
             #expect(stream.events.map(\.type) == items.map(\.type))
             #expect(
                 page.text
-                    == #"{"items":[\#(stream.events.map(\.data).joined(separator: ","))],"next":\#(items.count)}"#
+                    == #"{"items":[\#(stream.events.map(\.data).joined(separator: ","))],"next":"\#(stream.events.last?.id ?? "")"}"#
             )
             #expect(stream.head.lowercased().contains("content-type: text/event-stream"))
             #expect(stream.text.components(separatedBy: "retry: ").count == 2)
@@ -49,22 +49,23 @@ import TransferWire
         try await APIServer.run { server in
             let session = try await server.session()
             for _ in 0..<3 { _ = try await server.submit(session) }
-            let after = try server.stream("\(session)/events?after=1")
+            let place = try await server.place(1, in: session)
+            let after = try server.stream("\(session)/events?after=\(place)")
             let again = try server.stream(
-                "\(session)/events?after=1",
-                fields: [("Last-Event-ID", "2")]
+                "\(session)/events?after=\(place)",
+                fields: [("Last-Event-ID", try await server.place(2, in: session))]
             )
             let first = try server.stream("\(session)/events", fields: [("Last-Event-ID", "")])
             try await eventually("all of it comes") {
-                after.events.map(\.id) == ["2", "3"] && again.events.map(\.id) == ["3"]
-                    && first.events.map(\.id) == ["1", "2", "3"]
+                after.events.map(\.sequence) == [2, 3] && again.events.map(\.sequence) == [3]
+                    && first.events.map(\.sequence) == [1, 2, 3]
             }
             let answer = try await server.send(
                 "GET",
                 "\(session)/events",
                 fields: [("Accept", "text/event-stream"), ("Last-Event-ID", "x")]
             )
-            #expect(answer.faults == ["Last-Event-ID invalid_value"])
+            #expect(answer.faults == ["Last-Event-ID invalid_cursor"])
         }
     }
 
@@ -72,9 +73,10 @@ import TransferWire
         try await APIServer.run(readers: Self.lively) { server in
             let session = try await server.session()
             _ = try await server.submit(session)
+            let place = try await server.place(1, in: session)
             let stream = try server.stream("\(session)/events?types=session.*")
-            try await eventually("a comment and the position come") {
-                stream.text.contains(":\n\nid: 1\n\n")
+            try await eventually("a comment and the place come") {
+                stream.text.contains(":\n\nid: \(place)\n\n")
             }
             #expect(stream.events.isEmpty)
             try await server.complete([1])

@@ -43,8 +43,14 @@ import TransferTestSupport
             Question("/v1/sessions/large/tasks?limit=\(limit)"),
             Question("/v1/sessions/s7/tasks?limit=\(limit)"),
             Question { "/v1/sessions/large/tasks?cursor=\(cursor($0.large($0.tasks / 2)))" },
-            Question { "/v1/sessions/large/events?after=\($0.tasks / 2)&limit=\(limit)" },
-            Question { "/v1/sessions/kept/events?after=\(end(of: 9, $0) - 1)&limit=1" },
+            Question {
+                "/v1/sessions/large/events?after=\(place(behind: $0.tasks / 2, of: 0, $0))"
+                    + "&limit=\(limit)"
+            },
+            Question {
+                "/v1/sessions/kept/events?after=\(place(behind: end(of: 9, $0) - 1, of: 1, $0))"
+                    + "&limit=1"
+            },
             Question { "/v1/tasks/\($0.large(.queued))" },
             Question { "/v1/tasks/\($0.kept(0))" },
             Question { "/v1/tasks/\($0.kept(0))/attempts" },
@@ -68,6 +74,11 @@ import TransferTestSupport
         }
 
     private static func cursor(_ task: TaskID) -> String { Cursor.task(task).serialized }
+
+    /// Behind the event with this sequence of the `n`th session.
+    private static func place(behind sequence: Int, of n: Int, _ world: ScaleWorld) -> String {
+        "\(EventCursor(log: world.session(n), sequence: Int64(sequence)))"
+    }
 
     private static func end(of generation: Int, _ world: ScaleWorld) -> Int {
         generation * (2 * world.generation + 1)

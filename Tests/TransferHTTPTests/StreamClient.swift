@@ -88,6 +88,8 @@ final class StreamClient: Sendable {
         let type: String
         let data: String
 
+        var sequence: Int64? { id.split(separator: ":").last.flatMap { Int64($0) } }
+
         /// Nil for what is no event: a comment, a `retry`, a position.
         init?(_ text: String) {
             var fields: [String: String] = [:]

@@ -72,10 +72,10 @@ package final class APIClient: Sendable {
     /// All events of a session, page by page.
     package func events(of session: String) async throws -> [EventMessage] {
         var events: [EventMessage] = []
+        var place = ""
         while true {
-            let page: EventPage = try await get(
-                "/v1/sessions/\(session)/events?after=\(events.last?.data.sequence ?? 0)"
-            )
+            let page: EventPage = try await get("/v1/sessions/\(session)/events\(place)")
+            place = "?after=\(page.next)"
             if page.items.isEmpty { return events }
             events += page.items
         }

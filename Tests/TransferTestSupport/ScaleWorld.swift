@@ -28,7 +28,8 @@ package struct ScaleWorld: Sendable {
 
     /// Tasks of a generation of `kept`.
     package var generation: Int { tasks / (Self.generations - 1) }
-    package var sessions: Int { max(20, tasks / 100) }
+    /// Never as many as a tenant may have: verbs that are measured make others.
+    package var sessions: Int { max(20, min(tasks / 100, Int(Quota.sessionsMax) - 100)) }
 
     /// Fills the tables anew, of a multiple of 1000 tasks; what is there is removed first.
     package init(

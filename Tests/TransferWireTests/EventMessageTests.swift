@@ -11,6 +11,7 @@ import Testing
         data: EventMessage.Content(
             client: "app",
             sessionIdentifier: "a/b",
+            sessionID: "0194",
             sequence: 7,
             generation: 2,
             task: EventMessage.Task(
@@ -34,7 +35,8 @@ import Testing
         let text = String(decoding: try WireEncoder.encode(Self.message), as: UTF8.self)
         #expect(
             text == #"""
-                {"data":{"client":"app","generation":2,"sequence":7,"session_identifier":"a/b",\#
+                {"data":{"client":"app","generation":2,"sequence":7,"session_id":"0194",\#
+                "session_identifier":"a/b",\#
                 "task":{"attempt":1,"client_persisted_string":"é\u0000","count_of_bytes_received":3,\#
                 "error":{"code":"http_status","domain":"http","http_status":404,\#
                 "is_retryable":false,"message":"404."},"id":"t","state":"failed"}},\#
@@ -55,6 +57,7 @@ import Testing
             data: EventMessage.Content(
                 client: nil,
                 sessionIdentifier: "s",
+                sessionID: nil,
                 sequence: 9,
                 generation: 1,
                 summary: EventMessage.Summary(

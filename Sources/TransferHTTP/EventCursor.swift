@@ -1,0 +1,44 @@
+import Foundation
+import TransferModel
+import TransferWire
+
+/// A place in a log of events: behind the event with this sequence, or before all with 0.
+///
+/// It names the log by its own identifier and not by the session's, which a later session may bear
+/// whose log is another one.
+struct EventCursor: Equatable, Sendable, CustomStringConvertible {
+    /// The session, or the tenant whose events belong to none.
+    let log: SessionID
+    let sequence: Int64
+
+    init(log: SessionID, sequence: Int64) {
+        self.log = log
+        self.sequence = sequence
+    }
+
+    /// - Returns: nil for anything that ``description`` does not produce.
+    init?(_ text: String) {
+        let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard parts.count == 2, let log = UUID(uuidString: String(parts[0]) ?? ""),
+            let sequence = Int64(String(parts[1]) ?? ""), sequence >= 0
+        else { return nil }
+        self.init(log: SessionID(log), sequence: sequence)
+        guard description.utf8.elementsEqual(text.utf8) else { return nil }
+    }
+
+    /// As in `next` of a page and the `id` of a stream: `session_id:sequence`.
+    var description: String { "\(log.uuid.text):\(sequence)" }
+
+    /// Throws ``Problem`` where `field` says no such place.
+    static func read(_ text: String?, from field: String) throws(Problem) -> EventCursor? {
+        guard let text else { return nil }
+        guard let cursor = EventCursor(text) else {
+            throw QueryParameters.invalid(
+                field,
+                "Must be the `next` of a page or the `id` in a stream: `session_id:sequence`.",
+                code: .invalidCursor
+            )
+        }
+        return cursor
+    }
+}
