@@ -84,6 +84,16 @@ extension Container {
         try ContainerWalk(root: root, path: folder)
     }
 
+    /// How many bytes the files beneath `folder` take; what goes meanwhile counts as nothing.
+    package func bytes(beneath folder: String) throws(StorageError) -> Int64 {
+        let walk = try walk(folder)
+        var bytes: Int64 = 0
+        while let entry = walk.next() {
+            if let status = status(of: entry) { bytes += Int64(status.st_size) }
+        }
+        return bytes
+    }
+
     /// The names in the directory of all tenants.
     package func folders() throws(StorageError) -> [String] {
         let descriptor = clinux_open_beneath(root, ".", O_RDONLY | O_DIRECTORY, 0)
@@ -106,6 +116,14 @@ extension Container {
     /// How long ago a file was written, by this machine's clock; nil when it is no file, is gone, or
     /// cannot be opened: what is not a plain file of this service was planted.
     package func age(of entry: ContainerWalk.Entry) -> Duration? {
+        guard let status = status(of: entry) else { return nil }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return .seconds(now.tv_sec - status.st_mtim.tv_sec)
+    }
+
+    /// Nil for what is no file, is gone, or cannot be opened.
+    private func status(of entry: ContainerWalk.Entry) -> stat? {
         let path = "\(entry.directory)/\(entry.name)"
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         let descriptor = clinux_open_beneath(root, path, flags, 0)
@@ -115,8 +133,6 @@ extension Container {
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             return nil
         }
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        return .seconds(now.tv_sec - status.st_mtim.tv_sec)
+        return status
     }
 }

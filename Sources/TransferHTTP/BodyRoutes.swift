@@ -12,6 +12,7 @@ import TransferWire
 struct BodyRoutes: Sendable {
     let store: TransferStore
     let container: Container
+    let staged: StagedBytes
     let bytesMax: Int64
     let wake: @Sendable () -> Void
     /// Where writes block, so that the threads of the sockets never do.
@@ -50,7 +51,7 @@ struct BodyRoutes: Sendable {
             problem.headers[.uploadOffset] = "\(body.size)"
             throw problem
         }
-        try await receive(request, into: body, range)
+        try await receive(request, into: body, range, tenant: tenant)
         guard range.isComplete(at: body.size) else {
             return Response(status: .accepted, headers: [.uploadOffset: "\(body.size)"])
         }
@@ -93,17 +94,40 @@ struct BodyRoutes: Sendable {
     private func receive(
         _ request: Request,
         into body: StagedBody,
-        _ range: BodyRange
+        _ range: BodyRange,
+        tenant: TenantID
     ) async throws {
         let end = range.end ?? bytesMax
         var chunks = request.body.makeAsyncIterator()
+        // What comes is announced, or asked for as it comes; others write at the same time.
+        var announced = (range.end ?? body.size) - body.size
+        var asked = body.size
+        try await ask(for: announced, to: body, of: tenant)
         while let chunk = try await Self.next(&chunks) {
-            guard body.size + Int64(chunk.readableBytes) <= end else {
+            let count = Int64(chunk.readableBytes)
+            guard body.size + count <= end else {
                 throw range.end == nil ? tooLarge : BodyRange.mismatch
             }
+            if body.size - asked >= StagedBytes.step {
+                try await ask(for: max(announced, count), to: body, of: tenant)
+                asked = body.size
+            }
             try await onThread { try body.append(chunk) }
+            announced -= count
+            staged.added(count, of: tenant)
         }
         guard range.end ?? body.size == body.size else { throw BodyRange.mismatch }
+    }
+
+    private func ask(for more: Int64, to body: StagedBody, of tenant: TenantID) async throws {
+        let isThere = try await onThread { [staged] in
+            try staged.mayAdd(more, to: body, of: tenant)
+        }
+        guard isThere else {
+            var problem = Problem(exhausted: .stagedBytes)
+            problem.headers[.uploadOffset] = "\(body.size)"
+            throw problem
+        }
     }
 
     private static func next(

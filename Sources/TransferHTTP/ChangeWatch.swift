@@ -41,14 +41,16 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
 
     /// Waits until `isNews` of where the subject stands, or of nil once it is not there.
     ///
+    /// How many wait is bounded by ``ReaderSlots``.
+    ///
     /// - Returns: false when there was no news before `limit` was over, the request was cancelled or
-    ///   the service began to shut down, and at once when as many wait as may.
+    ///   the service began to shut down.
     func news(
         of subject: Subject,
         within limit: Duration,
         isNews: @escaping @Sendable (State?) -> Bool
     ) async -> Bool {
-        guard waiters.count < ChangeWatchBounds.waitersMax, !Task.isCancelled else { return false }
+        guard !Task.isCancelled else { return false }
         lastNumber += 1
         let number = lastNumber
         return await withTaskCancellationOrGracefulShutdownHandler {
@@ -142,8 +144,6 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
 
 /// The bounds of every ``ChangeWatch``.
 enum ChangeWatchBounds {
-    /// Requests that wait at once; a further one is answered without waiting.
-    static let waitersMax = 1000
     static let pauseMin: Duration = .milliseconds(10)
 
     /// The time between two looks, different each time so that instances do not look in step.

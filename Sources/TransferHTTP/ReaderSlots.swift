@@ -4,9 +4,10 @@ import TransferWire
 
 /// How many requests may wait for events, and how streams of them behave.
 package struct EventReaderBounds: Sendable {
-    /// Of one tenant and of all, in this instance; each holds a connection.
+    /// Of one tenant in this instance; each holds a connection.
     package var perTenantMax = 100
-    package var max = ChangeWatchBounds.waitersMax
+    /// Of all; an eighth more is there so that some are free for whoever comes.
+    package var max = 1000
     /// After so long without an event a stream says that it is alive.
     package var heartbeatInterval: Duration = .seconds(15)
     /// After so long in which a client has taken nothing of what was sent, its stream is given up.
@@ -15,34 +16,35 @@ package struct EventReaderBounds: Sendable {
     package init() {}
 }
 
-/// Counts the requests that wait for events.
+/// Counts the requests that wait for news, so that no tenant's are all that may.
 final class ReaderSlots: Sendable {
-    private let bounds: EventReaderBounds
-    private let counts = Mutex<[TenantID: Int]>([:])
+    private let perTenantMax: Int
+    private let max: Int
+    private let ledger: Mutex<SlotLedger<TenantID>>
 
-    init(bounds: EventReaderBounds) { self.bounds = bounds }
+    /// - Parameters:
+    ///   - perTenantMax: requests of one tenant.
+    ///   - max: requests of all, of which a tenant has what ``SlotShares`` gives it.
+    init(perTenantMax: Int, max: Int) {
+        self.perTenantMax = perTenantMax
+        self.max = max
+        ledger = Mutex(SlotLedger(slots: max, ownMax: perTenantMax))
+    }
 
     /// - Throws: ``Problem`` when there are as many as may be.
     func take(for tenant: TenantID) throws(Problem) -> ReaderSlot {
-        let fault = counts.withLock { counts -> String? in
-            guard counts[tenant, default: 0] < bounds.perTenantMax else {
-                return "The tenant reads \(bounds.perTenantMax) streams already; end one first."
-            }
-            guard counts.values.reduce(0, +) < bounds.max else {
-                return "The instance serves \(bounds.max) readers already; try again later."
-            }
-            counts[tenant, default: 0] += 1
-            return nil
+        let fault = ledger.withLock { ledger -> String? in
+            if ledger.take(for: tenant) { return nil }
+            return ledger.count(of: tenant) < perTenantMax
+                ? "The tenant has its part of the \(max) readers of the instance; try again later."
+                : "The tenant reads \(perTenantMax) streams already; end one first."
         }
         if let fault { throw Problem(.tooManyReaders, fault) }
         return ReaderSlot(tenant: tenant, slots: self)
     }
 
     fileprivate func giveBack(for tenant: TenantID) {
-        counts.withLock { counts in
-            let left = counts[tenant, default: 0] - 1
-            counts[tenant] = left > 0 ? left : nil
-        }
+        ledger.withLock { $0.giveBack(for: tenant) }
     }
 }
 

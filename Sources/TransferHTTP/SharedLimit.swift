@@ -12,6 +12,8 @@ enum SharedLimit: String, CaseIterable, Sendable {
     case submissionBytes = "submission_bytes"
     /// Bytes of answers that are held until they are read.
     case answerBytes = "answer_bytes"
+    /// Bytes on the disk that clients have brought for uploads.
+    case stagedBytes = "staged_bytes"
     /// Wrong API keys of one address.
     case wrongKeys = "wrong_keys"
 }
@@ -21,7 +23,8 @@ extension SharedLimit {
     var code: ProblemDetails.Code {
         switch self {
         case .connections, .bodyBytes: .unavailable
-        case .tenantConnections, .submissionBytes, .answerBytes, .wrongKeys: .tooManyRequests
+        case .tenantConnections, .submissionBytes, .answerBytes, .stagedBytes, .wrongKeys:
+            .tooManyRequests
         }
     }
 
@@ -32,6 +35,9 @@ extension SharedLimit {
         case .bodyBytes: "The instance reads as many bodies as it can hold."
         case .submissionBytes: "Large submissions of a tenant are taken one after the other."
         case .answerBytes: "Answers to the tenant wait to be read; read them first."
+        case .stagedBytes:
+            "The bodies that the tenant has brought take their part of the disk; go on at "
+                + "`Upload-Offset` when some of its uploads have ended."
         case .wrongKeys: "Too many wrong keys came from this address."
         }
     }

@@ -74,6 +74,21 @@ final class StagedBody: @unchecked Sendable {
         guard failure == 0 else { throw StorageError(operation: "pwrite", errno: failure) }
     }
 
+    /// Of the disk that holds it; what is reserved for root is not free.
+    func space() throws(StorageError) -> StagedBytes.Space {
+        var status = statvfs()
+        guard fstatvfs(descriptor, &status) == 0 else {
+            throw StorageError(operation: "fstatvfs", errno: errno)
+        }
+        let block = Int64(clamping: status.f_frsize)
+        return StagedBytes.Space(
+            free: Int64(clamping: status.f_bavail).multipliedReportingOverflow(by: block)
+                .partialValue,
+            total: Int64(clamping: status.f_blocks).multipliedReportingOverflow(by: block)
+                .partialValue
+        )
+    }
+
     /// Forgets what is there.
     func clear() throws(StorageError) {
         guard ftruncate(descriptor, 0) == 0 else {

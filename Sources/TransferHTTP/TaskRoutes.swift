@@ -9,6 +9,8 @@ import TransferWire
 struct TaskRoutes: Sendable {
     let store: TransferStore
     let watch: ChangeWatch<TaskID, TransferState>
+    /// Of requests that wait for a task.
+    let slots: ReaderSlots
     let wake: @Sendable () -> Void
 
     private var submitter: Submitter { Submitter(store: store, wake: wake) }
@@ -128,7 +130,9 @@ struct TaskRoutes: Sendable {
     ) async throws -> Answer {
         let task = try await store.task(tenant: tenant, id: id)
         guard let task, let preference else { return try await document(of: task, id, tenant) }
-        if !task.state.isTerminal {
+        // Who has no place is answered without waiting.
+        if !task.state.isTerminal, let slot = try? slots.take(for: tenant) {
+            defer { withExtendedLifetime(slot) {} }
             let known = task.state
             _ = await watch.news(of: id, within: .seconds(preference.seconds)) { $0 != known }
         }

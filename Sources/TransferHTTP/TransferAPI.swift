@@ -92,13 +92,19 @@ package struct TransferAPI: Sendable {
         HostRoutes(store: store).add(to: router)
         SessionRoutes(store: store, wake: wake).add(to: router)
         ReconnectRoutes(store: store).add(to: router)
-        TaskRoutes(store: store, watch: watch.tasks, wake: wake).add(to: router)
+        TaskRoutes(
+            store: store,
+            watch: watch.tasks,
+            slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
+            wake: wake
+        ).add(to: router)
         AnswerRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
         CredentialRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
         ContentRoutes(store: store, container: container, threads: .singleton).add(to: router)
         BodyRoutes(
             store: store,
             container: container,
+            staged: StagedBytes(in: container),
             bytesMax: uploadBytesMax,
             wake: wake,
             threads: .singleton
@@ -106,7 +112,7 @@ package struct TransferAPI: Sendable {
         EventRoutes(
             store: store,
             watch: watch.events,
-            slots: ReaderSlots(bounds: readers),
+            slots: ReaderSlots(perTenantMax: readers.perTenantMax, max: readers.max),
             bounds: readers,
             wake: wake,
             linkBase: linkBase

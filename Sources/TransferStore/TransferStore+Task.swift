@@ -84,17 +84,14 @@ extension TransferStore {
 
     /// The first tasks `(id)` of a session after one of them, at most `limit`.
     ///
-    /// Read from there on in the order of their index: by an equality a plan may walk through the
-    /// tasks of all sessions in the order of their keys.
+    /// Read from there to the session's end in the order of their index: by an equality a plan may
+    /// walk through the tasks of all sessions in the order of their keys.
     static func selectTasks(of session: SessionID, after: UUID, limit: Int) -> Query {
         """
-        SELECT x.id
-        FROM (
-            SELECT t.id, t.session_id FROM task t
-            WHERE (t.session_id, t.id) > (\(session.uuid), \(after))
-            ORDER BY t.session_id, t.id LIMIT \(limit)
-        ) x
-        WHERE x.session_id = \(session.uuid)
+        SELECT t.id FROM task t
+        WHERE (t.session_id, t.id) > (\(session.uuid), \(after))
+            AND t.session_id <= \(session.uuid)
+        ORDER BY t.session_id, t.id LIMIT \(limit)
         """
     }
 
@@ -129,12 +126,13 @@ extension TransferStore {
                 page AS MATERIALIZED (
                     SELECT x.task_id
                     FROM (
-                        SELECT o.task_id, o.session_id, o.state FROM outcome o
+                        SELECT o.task_id, o.state FROM outcome o
                         WHERE (o.session_id, o.state, o.task_id)
                             > (\(key), \(state?.rawValue ?? "")::text::task_state, \(after))
+                            AND o.session_id <= \(key)
                         ORDER BY o.session_id, o.state, o.task_id LIMIT \(limit)
                     ) x
-                    WHERE x.session_id = \(key) AND x.state::text = \(state?.rawValue)
+                    WHERE x.state::text = \(state?.rawValue)
                 )
                 """
         case .running:
@@ -153,14 +151,11 @@ extension TransferStore {
         case .waitingToBegin, .waitingForAuthentication:
             return """
                 look AS MATERIALIZED (
-                    SELECT x.task_id AS id, x.state
-                    FROM (
-                        SELECT q.task_id, q.session_id, \(self.state(ofAsked: "q")) AS state
-                        FROM asked q
-                        WHERE (q.session_id, q.task_id) > (\(key), \(after))
-                        ORDER BY q.session_id, q.task_id LIMIT \(lookMax)
-                    ) x
-                    WHERE x.session_id = \(key)
+                    SELECT q.task_id AS id, \(self.state(ofAsked: "q")) AS state
+                    FROM asked q
+                    WHERE (q.session_id, q.task_id) > (\(key), \(after))
+                        AND q.session_id <= \(key)
+                    ORDER BY q.session_id, q.task_id LIMIT \(lookMax)
                 ),
                 page AS MATERIALIZED (
                     SELECT l.id AS task_id FROM look l WHERE l.state::text = \(state?.rawValue)

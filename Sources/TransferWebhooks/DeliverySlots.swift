@@ -3,8 +3,9 @@ import TransferModel
 /// Decides which of the claimed pairs are delivered now.
 ///
 /// A pair is one subscription's events of one session. A subscription gets few slots however many
-/// of its sessions are due, and its tenant no more than leaves some for others; receivers that were
-/// slow share a part of them, and so do those of which nothing is known yet with them. What is
+/// of its sessions are due, and its tenant no more than leaves some for others, nor do all receivers
+/// at one host; receivers that were slow share a part of them, and so do those of which nothing is
+/// known yet with them. What is
 /// claimed beyond that waits here for its turn; what waits too long is dropped, and returns with
 /// the next claim after its lease has run out. A pure value: time is an argument.
 struct DeliverySlots<Claim> {
@@ -34,6 +35,7 @@ struct DeliverySlots<Claim> {
     /// What a subscription has running and waiting.
     private struct Line {
         let tenant: TenantID
+        let host: String?
         var concurrency: Int
         var running = 0
         var waiting: [Waiting] = []
@@ -53,8 +55,10 @@ struct DeliverySlots<Claim> {
         }
     }
 
-    /// A part of the slots: tenants share it, and in what a tenant may have its subscriptions do.
+    /// A part of the slots: tenants share it, and so do hosts; in what a tenant may have its
+    /// subscriptions do.
     private struct Part {
+        /// And of hosts.
         private let ofTenants: SlotShares
         private let ofSubscriptions: SlotShares
 
@@ -64,8 +68,9 @@ struct DeliverySlots<Claim> {
             ofSubscriptions = SlotShares(slots: max(1, (slots * 8 + 8) / 9))
         }
 
-        func mayTake(own: Int, tenant: Int, taken: Int) -> Bool {
+        func mayTake(own: Int, tenant: Int, host: Int, taken: Int) -> Bool {
             ofTenants.mayTake(own: tenant, taken: taken)
+                && ofTenants.mayTake(own: host, taken: taken)
                 && ofSubscriptions.mayTake(own: own, taken: tenant)
         }
     }
@@ -81,6 +86,7 @@ struct DeliverySlots<Claim> {
     private var paces: [SubscriptionID: Pace] = [:]
     private var running = Tally()
     private var runningOfTenant: [TenantID: Tally] = [:]
+    private var runningOfHost: [String: Tally] = [:]
     private var waitingCount = 0
     private var waitingOfTenant: [TenantID: Int] = [:]
     /// Of each tenant the subscriptions with something waiting, in the order of their turns.
@@ -114,6 +120,7 @@ struct DeliverySlots<Claim> {
     ///   - claim: the pair.
     ///   - subscription: whose slots it needs.
     ///   - tenant: whose subscription that is.
+    ///   - host: where its receiver is; nil for one that cannot be reached anyway.
     ///   - concurrency: how many the subscription has; nil for the bound of all.
     ///   - expiry: until when it may still be started.
     /// - Returns: what becomes of it.
@@ -121,11 +128,12 @@ struct DeliverySlots<Claim> {
         _ claim: Claim,
         of subscription: SubscriptionID,
         tenant: TenantID,
+        host: String? = nil,
         concurrency: Int? = nil,
         until expiry: ContinuousClock.Instant
     ) -> Admission {
         guard !isDraining else { return .drop }
-        var line = lines[subscription] ?? Line(tenant: tenant, concurrency: 0)
+        var line = lines[subscription] ?? Line(tenant: tenant, host: host, concurrency: 0)
         line.concurrency = concurrency ?? bounds.perSubscriptionMax
         lines[subscription] = line
         if line.waiting.isEmpty, mayStart(subscription) {
@@ -153,8 +161,8 @@ struct DeliverySlots<Claim> {
         guard pace != before else { return }
         if paces.count >= bounds.pacesMax { forgetPaces() }
         if let line = lines[subscription], line.running > 0 {
-            count(-line.running, of: line.tenant, before)
-            count(line.running, of: line.tenant, pace)
+            count(-line.running, of: line, before)
+            count(line.running, of: line, pace)
         }
         paces[subscription] = pace
     }
@@ -163,7 +171,7 @@ struct DeliverySlots<Claim> {
     mutating func ended(_ subscription: SubscriptionID) {
         guard let line = lines[subscription] else { return }
         precondition(line.running > 0, "a pair that was not started has ended")
-        count(-1, of: line.tenant, paces[subscription] ?? .unknown)
+        count(-1, of: line, paces[subscription] ?? .unknown)
         lines[subscription]?.running -= 1
         forgetIfIdle(subscription)
     }
@@ -204,28 +212,44 @@ struct DeliverySlots<Claim> {
         guard let line = lines[subscription], line.running < line.concurrency else { return false }
         let own = line.running
         let tenant = runningOfTenant[line.tenant] ?? Tally()
-        guard part.mayTake(own: own, tenant: tenant.all, taken: running.all) else { return false }
+        let host = line.host.flatMap { runningOfHost[$0] } ?? Tally()
+        let isInPart = part.mayTake(
+            own: own,
+            tenant: tenant.all,
+            host: host.all,
+            taken: running.all
+        )
+        guard isInPart else { return false }
         let pace = paces[subscription] ?? .unknown
         if pace == .quick { return true }
         let isAllowed = unprovenPart.mayTake(
             own: own,
             tenant: tenant.unproven,
+            host: host.unproven,
             taken: running.unproven
         )
         guard isAllowed, pace == .slow else { return isAllowed }
-        return slowPart.mayTake(own: own, tenant: tenant.slow, taken: running.slow)
+        return slowPart.mayTake(
+            own: own,
+            tenant: tenant.slow,
+            host: host.slow,
+            taken: running.slow
+        )
     }
 
     private mutating func begin(_ subscription: SubscriptionID) {
         guard let line = lines[subscription] else { return }
         lines[subscription]?.running += 1
-        count(1, of: line.tenant, paces[subscription] ?? .unknown)
+        count(1, of: line, paces[subscription] ?? .unknown)
     }
 
-    private mutating func count(_ count: Int, of tenant: TenantID, _ pace: Pace) {
+    private mutating func count(_ count: Int, of line: Line, _ pace: Pace) {
         running.add(count, pace)
-        runningOfTenant[tenant, default: Tally()].add(count, pace)
-        if runningOfTenant[tenant]?.all == 0 { runningOfTenant[tenant] = nil }
+        runningOfTenant[line.tenant, default: Tally()].add(count, pace)
+        if runningOfTenant[line.tenant]?.all == 0 { runningOfTenant[line.tenant] = nil }
+        guard let host = line.host else { return }
+        runningOfHost[host, default: Tally()].add(count, pace)
+        if runningOfHost[host]?.all == 0 { runningOfHost[host] = nil }
     }
 
     /// Tenants take turns, and so do the subscriptions of each.

@@ -1,8 +1,11 @@
+import Curl
 import TransferModel
 
 /// A claim as its holder knows it, further on than when it was made.
 struct HeldClaim: Sendable {
     let claim: DeliveryClaim
+    /// Where the receiver is; nil for an address that cannot be read.
+    let host: String?
     /// The last event that needs no more delivery.
     private(set) var cursor: Int64
     /// As far as the store knows of the cursor.
@@ -25,6 +28,7 @@ struct HeldClaim: Sendable {
         at now: ContinuousClock.Instant = .now
     ) {
         self.claim = claim
+        host = try? CurlURL(claim.endpoint.url).host
         self.expiresAt = expiresAt
         cursor = claim.acknowledgedSequence
         recordedCursor = cursor

@@ -67,6 +67,7 @@ extension WebhookDispatcher {
                 held,
                 of: held.claim.subscription,
                 tenant: held.claim.tenant,
+                host: held.host,
                 concurrency: held.claim.concurrency,
                 until: held.expiresAt
             )

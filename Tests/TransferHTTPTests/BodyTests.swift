@@ -19,9 +19,11 @@ import TransferWire
     private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7 >> 2) }
     private static let total = bytes.count
 
+    private static let task =
+        #"{"kind": "upload", "url": "http://o.example/", "upload": {"staged": true}}"#
+
     private static func run(
-        _ task: String =
-            #"{"kind": "upload", "url": "http://o.example/", "upload": {"staged": true}}"#,
+        _ task: String = Self.task,
         _ body: @Sendable (APIServer, String, TaskID) async throws -> Void
     ) async throws {
         try await APIServer.run { server in
@@ -96,6 +98,54 @@ import TransferWire
         }
     }
 
+    /// On a disk for five bodies a tenant has three, however much is free; what lies there besides
+    /// is nobody's part.
+    @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
+    func bodiesOfATenantLeaveRoomOnTheDisk() async throws {
+        try await APIServer.run { server in
+            let folder = "\(server.containers)/\(server.first.id)"
+            try FileManager.default.createDirectory(
+                atPath: folder,
+                withIntermediateDirectories: true
+            )
+            guard mount("tmpfs", folder, "tmpfs", 0, "size=\(5 * Self.total)") == 0 else {
+                try Test.cancel("this system does not let root mount: errno \(errno)")
+            }
+            defer { umount2(folder, Int32(MNT_DETACH)) }
+            let session = try await server.session()
+            func submit() async throws -> TaskID { try await server.submit(session, Self.task) }
+            let taken = try await [submit(), submit(), submit()]
+            for id in taken {
+                #expect(try await Self.put(server, "/v1/tasks/\(id)").status == 200)
+            }
+            let next = "/v1/tasks/\(try await submit())"
+            let refused = try await Self.put(server, next)
+            #expect(refused.status == 429)
+            #expect(try refused.json(ProblemDetails.self).limit == "staged_bytes")
+            #expect(refused.fields["retry-after"] != nil)
+            #expect(refused.fields["upload-offset"] == "0")
+            let bodies = "\(folder)/\(ResultLocation.bodyFolder)"
+            try FileManager.default.removeItem(atPath: bodies)
+            let other = Data(count: 3 * Self.total)
+            try other.write(to: URL(filePath: "\(folder)/other"))
+            try await eventually("it is counted again") {
+                try await Self.put(server, next).status == 200
+            }
+        }
+    }
+
+    @Test func aTenantHasThreeTimesWhatIsFree() {
+        let space = StagedBytes.Space(free: 100, total: 1000)
+        #expect(space.mayTake(0, own: 300))
+        #expect(!space.mayTake(0, own: 303))
+        #expect(space.mayTake(25, own: 200))
+        #expect(!space.mayTake(30, own: 200))
+        #expect(!space.mayTake(101, own: 0))
+        // All that is taken may be its own.
+        #expect(!space.mayTake(0))
+        #expect(StagedBytes.Space(free: 300, total: 1000).mayTake(10))
+    }
+
     /// Of clients that bring the same bytes at once one does it; nobody touches them afterwards.
     @Test func bytesThatAreThereAreNotTakenBack() async throws {
         try await Self.run { server, path, id in
@@ -132,9 +182,11 @@ import TransferWire
     @Test func bytesThatBreakOffAreKeptAndToldAsSuch() async throws {
         struct Broken: Error {}
         try await Self.run { server, path, id in
+            let container = try Container(directory: server.containers)
             let routes = BodyRoutes(
                 store: server.store,
-                container: try Container(directory: server.containers),
+                container: container,
+                staged: StagedBytes(in: container),
                 bytesMax: 1_000_000,
                 wake: {},
                 threads: .singleton

@@ -40,6 +40,42 @@ import TransferWire
         }
     }
 
+    @Test func whoWaitsLeavesPlacesForOtherTenants() async throws {
+        var bounds = EventReaderBounds()
+        bounds.max = 2
+        try await APIServer.run(readers: bounds) { server in
+            let id = try await server.submit(server.session())
+            let other = try await server.submit(
+                server.session(as: server.second),
+                as: server.second
+            )
+            let answers = WakeCounter()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<6 {
+                    group.addTask {
+                        let path = "/v1/tasks/\(id)"
+                        try await server.send("GET", path, fields: Self.prefer)
+                        answers.count()
+                    }
+                }
+                try await eventually("all but two are answered without waiting") {
+                    answers.value == 4
+                }
+                let started = ContinuousClock.now
+                try await server.send(
+                    "GET",
+                    "/v1/tasks/\(other)",
+                    as: server.second,
+                    fields: [("Prefer", "wait=1")]
+                )
+                #expect(ContinuousClock.now - started >= .seconds(1))
+                #expect(answers.value == 4)
+                try await server.send("POST", "/v1/tasks/\(id)/cancel")
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test func aLookThatFailsIsLoggedOnceForAllThatFollow() async throws {
         struct Away: Error {}
         let log = RecordingLog()

@@ -34,7 +34,10 @@ import TransferWire
             }
             let page = try await server.send("GET", "\(session)/events")
             let items = try page.json(EventPage.self).items
-            #expect(stream.events.map(\.id) == items.map { "\($0.data.sessionID ?? ""):\($0.data.sequence)" })
+            #expect(
+                stream.events.map(\.id)
+                    == items.map { "\($0.data.sessionID ?? ""):\($0.data.sequence)" }
+            )
             #expect(stream.events.map(\.type) == items.map(\.type))
             #expect(
                 page.text

@@ -41,13 +41,22 @@ package struct PageMeter: Sendable {
     /// How many pages of tables and indexes are read by `body`, those counted each time that are
     /// read several times.
     package func pages(_ body: (TransferStore) async throws -> Void) async throws -> Int64 {
+        try await pagesOfRelations(body).values.reduce(0, +)
+    }
+
+    /// The same of each table and index of which any is read.
+    package func pagesOfRelations(
+        _ body: (TransferStore) async throws -> Void
+    ) async throws -> [String: Int64] {
         // In one transaction, as what PostgreSQL counts of it goes with its end.
         _ = try await pool.execute("BEGIN")
-        let outcome: Result<Int64, any Error>
+        let outcome: Result<[String: Int64], any Error>
         do {
             let before = try await pagesRead()
             try await body(store)
-            outcome = .success(try await pagesRead() - before)
+            outcome = .success(
+                try await pagesRead().merging(before) { $0 - $1 }.filter { $0.value > 0 }
+            )
         } catch {
             outcome = .failure(error)
         }
@@ -55,13 +64,16 @@ package struct PageMeter: Sendable {
         return try outcome.get()
     }
 
-    private func pagesRead() async throws -> Int64 {
+    private func pagesRead() async throws -> [String: Int64] {
         let rows = try await pool.execute(
             """
-            SELECT sum(pg_stat_get_xact_blocks_fetched(c.oid))::bigint AS count
+            SELECT c.relname, pg_stat_get_xact_blocks_fetched(c.oid) AS count
             FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace
+                AND pg_stat_get_xact_blocks_fetched(c.oid) > 0
             """
         )
-        return try rows[0].decode("count")
+        return try rows.reduce(into: [:]) { counts, row in
+            counts[try row.decode("relname", as: String.self)] = try row.decode("count")
+        }
     }
 }

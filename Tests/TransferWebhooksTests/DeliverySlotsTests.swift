@@ -136,6 +136,47 @@ import TransferModel
         }
     }
 
+    /// Each is its tenant's first, and would get a slot whatever the others have.
+    @Test func aSilentHostOfManyTenantsLeavesSlotsForOtherHosts() {
+        var slots = DeliverySlots<Int>(bounds: DeliveryBounds())
+        var started = 0
+        for number in 0..<400 {
+            let admission = slots.admit(
+                number,
+                of: SubscriptionID(UUID()),
+                tenant: TenantID(UUID()),
+                host: "silent.example",
+                until: later
+            )
+            if admission == .start { started += 1 }
+        }
+        #expect(started == 96)
+        for number in 0..<6 {
+            let admission = slots.admit(
+                1,
+                of: SubscriptionID(UUID()),
+                tenant: TenantID(UUID()),
+                host: "\(number).example",
+                until: later
+            )
+            #expect(admission == .start)
+        }
+    }
+
+    @Test func whatEndsOfAHostIsFreeForIt() {
+        var slots = slots(pairs: 2, perSubscription: 4, waiting: 8)
+        let admissions = (0..<4).map {
+            slots.admit($0, of: dead, tenant: tenant, host: "a", until: later)
+        }
+        #expect(admissions == [.start, .wait, .wait, .wait])
+        // It has answered in time, which leaves more to it.
+        slots.took(.zero, dead)
+        #expect(slots.next(at: start) == 1)
+        #expect(slots.next(at: start) == nil)
+        slots.ended(dead)
+        #expect(slots.next(at: start) == 2)
+    }
+
     @Test func aReceiverThatWasQuickDoesNotWaitForSilentOnesOfItsTenant() {
         var slots = DeliverySlots<Int>(bounds: DeliveryBounds())
         slots.took(.milliseconds(20), living)

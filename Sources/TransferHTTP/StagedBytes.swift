@@ -1,0 +1,73 @@
+import Synchronization
+import TransferContainer
+import TransferModel
+
+/// How much of the disk the bodies may take that a tenant's clients have brought: three times what is
+/// free, so that whoever comes finds room, and all of it but a quarter for one who is alone.
+///
+/// Nobody can have as much before the disk is three quarters full; only then it is counted what a
+/// tenant has. Every call blocks on the disk.
+final class StagedBytes: Sendable {
+    /// What is free of a disk, and all of it.
+    struct Space: Equatable {
+        let free: Int64
+        let total: Int64
+
+        /// Whether `more` may be added to what one has, `own`; nil counts everything as theirs.
+        func mayTake(_ more: Int64, own: Int64? = nil) -> Bool {
+            let left = free - more
+            return left >= 0 && ((own ?? (total - free)) + more) / 3 <= left
+        }
+    }
+
+    private struct Count {
+        var bytes: Int64
+        let until: ContinuousClock.Instant
+    }
+
+    /// Bytes that are written between two questions.
+    static let step: Int64 = 4 << 20
+    /// For how long a count holds; longer when counting took long.
+    private static let age: Duration = .seconds(2)
+    private static let ageFactor = 20
+    /// Tenants whose count is kept.
+    private static let countsMax = 1000
+
+    private let container: Container
+    private let counts = Mutex<[TenantID: Count]>([:])
+
+    init(in container: Container) { self.container = container }
+
+    /// Whether `more` bytes may be added to `body`.
+    func mayAdd(_ more: Int64, to body: StagedBody, of tenant: TenantID) throws(StorageError)
+        -> Bool
+    {
+        let space = try body.space()
+        if space.mayTake(more) { return true }
+        return space.mayTake(more, own: try count(of: tenant))
+    }
+
+    /// Takes note of what was written since the last question.
+    func added(_ count: Int64, of tenant: TenantID) {
+        counts.withLock { $0[tenant]?.bytes += count }
+    }
+
+    private func count(of tenant: TenantID) throws(StorageError) -> Int64 {
+        let started = ContinuousClock.now
+        let known = counts.withLock { $0[tenant] }
+        if let known, known.until > started { return known.bytes }
+        let bytes = try container.bytes(beneath: "\(tenant)/\(ResultLocation.bodyFolder)")
+        let took = ContinuousClock.now - started
+        counts.withLock { counts in
+            if counts.count >= Self.countsMax {
+                counts = counts.filter { $0.value.until > started }
+            }
+            guard counts.count < Self.countsMax else { return }
+            counts[tenant] = Count(
+                bytes: bytes,
+                until: .now + max(Self.age, took * Self.ageFactor)
+            )
+        }
+        return bytes
+    }
+}
