@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// What the database's clock shows as far as this machine's can tell: notices when it was set, and
 /// until then lets nothing be due earlier than the time that has really passed; decides only.
@@ -14,7 +15,10 @@ struct DatabaseClock {
     /// How long a clock that was set ahead is not followed.
     private let patience: Duration
     private var reading: Reading?
-    private var jumpedAt: Instant?
+    private var jump: (at: Instant, ahead: TimeInterval)?
+
+    /// By how many seconds it is ahead of the time that has passed, as long as it is not followed.
+    var ahead: TimeInterval? { jump?.ahead }
 
     /// What it showed at some moment between `asked` and `answered`.
     private struct Reading {
@@ -45,19 +49,26 @@ struct DatabaseClock {
         }
         let ahead = date.timeIntervalSince(latest)
         guard ahead > Self.jumpMin else {
-            jumpedAt = nil
+            jump = nil
             reading = new
             let behind = earliest.timeIntervalSince(date)
             return behind > Self.jumpMin ? -behind : nil
         }
-        guard let since = jumpedAt else {
-            jumpedAt = answered
+        guard let since = jump?.at else {
+            jump = (at: answered, ahead: ahead)
             return ahead
         }
         if answered - since >= patience {
-            jumpedAt = nil
+            jump = nil
             reading = new
         }
         return nil
     }
+}
+
+/// The clock that the engine reads, and that its health tells of.
+final class SharedDatabaseClock: Sendable {
+    let clock: Mutex<DatabaseClock>
+
+    init(patience: Duration) { clock = Mutex(DatabaseClock(patience: patience)) }
 }

@@ -1,4 +1,5 @@
 import Logging
+import Synchronization
 import TransferModel
 import TransferStore
 
@@ -46,14 +47,20 @@ extension TransferEngine {
         }
     }
 
+    /// By how many seconds the database's clock was set ahead, as long as it is not followed.
+    package var databaseClockAhead: Double? { databaseClock.clock.withLock(\.ahead) }
+
     /// Moves due tasks to the queue, as close to their time as the next one's is known.
     private func promoting() -> Chore.Turn {
         let tick = EngineConfiguration.tickInterval
-        var clock = DatabaseClock(patience: configuration.lease)
         return { () throws(StoreError) in
             let asked = ContinuousClock.now
-            let promotion = try await store.promoteDue(notAfter: clock.latest(at: asked))
-            if let jump = clock.note(promotion.date, asked: asked, answered: .now) {
+            let latest = databaseClock.clock.withLock { $0.latest(at: asked) }
+            let promotion = try await store.promoteDue(notAfter: latest)
+            let jump = databaseClock.clock.withLock {
+                $0.note(promotion.date, asked: asked, answered: .now)
+            }
+            if let jump {
                 logger.warning(
                     "the database's clock was set",
                     metadata: ["seconds": "\(jump)"]

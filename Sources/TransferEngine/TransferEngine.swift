@@ -24,6 +24,7 @@ package struct TransferEngine: Service {
     let active: ActiveAttempts
     /// What this instance is short of, for those who watch it.
     package let shortages = Shortages()
+    let databaseClock: SharedDatabaseClock
     private let scheduler: Scheduler
     private let bandwidth: Bandwidth
     let onEvents: @Sendable () -> Void
@@ -57,6 +58,7 @@ package struct TransferEngine: Service {
         self.lifeline = lifeline ?? store
         self.identity = identity
         self.configuration = configuration
+        databaseClock = SharedDatabaseClock(patience: configuration.lease)
         self.logger = logger
         self.onEvents = onEvents
         self.onWork = onWork

@@ -28,6 +28,9 @@ package struct HealthReport: Sendable {
     /// Why it is not, in a few words without secrets.
     package let databaseReason: String?
     package let signals: SignalStatus
+    /// By how many seconds the database's clock was set ahead; nil when it was not, is followed, or
+    /// does not matter here.
+    package let databaseClockAhead: Double?
     /// What the instance is short of, so that it claims no task.
     package let shortages: [Shortage]
     /// Registered and alive; nil while the database does not tell.
@@ -41,6 +44,7 @@ package struct HealthReport: Sendable {
         isDatabaseUp: Bool,
         databaseReason: String? = nil,
         signals: SignalStatus,
+        databaseClockAhead: Double? = nil,
         shortages: [Shortage] = [],
         workers: Int?,
         uptime: Duration
@@ -51,6 +55,7 @@ package struct HealthReport: Sendable {
         self.isDatabaseUp = isDatabaseUp
         self.databaseReason = databaseReason
         self.signals = signals
+        self.databaseClockAhead = databaseClockAhead
         self.shortages = shortages
         self.workers = workers
         self.uptime = uptime

@@ -42,15 +42,20 @@ struct OperationRoutes: Sendable {
     func report() async throws -> Answer {
         let report = await health.report()
         let status = report.isDatabaseUp ? "pass" : "fail"
-        let isShort = report.isDatabaseUp && !report.shortages.isEmpty
+        let ahead = report.databaseClockAhead.map { Int($0.rounded()) }
+        let tasksWait = report.isDatabaseUp && (!report.shortages.isEmpty || ahead != nil)
         let document = HealthDocument(
-            status: isShort ? "warn" : status,
+            status: tasksWait ? "warn" : status,
             version: report.version,
             libcurl: report.libcurl,
             roles: InstanceRole.allCases.filter(report.roles.contains).map(\.rawValue),
             database: HealthDocument.Component(
                 status: status,
                 reason: report.databaseReason
+            ),
+            databaseClock: HealthDocument.Component(
+                status: ahead == nil ? "pass" : "fail",
+                reason: ahead.map { "set ahead by \($0) s; what is due by that alone waits" }
             ),
             signals: HealthDocument.Component(status: report.signals.rawValue),
             shortages: report.shortages.map(\.rawValue),

@@ -1,12 +1,16 @@
 /// The body of `/health`.
 package struct HealthDocument: Codable, Sendable {
-    /// `pass`; `warn` while tasks wait for what there is too little of; or `fail`.
+    /// `pass`; `warn` while tasks wait for what there is too little of, or for the database's clock;
+    /// or `fail`.
     package let status: String
     package let version: String
     package let libcurl: Library
     /// What this instance does: `api`, `worker`, `webhooks`.
     package let roles: [String]
     package let database: Component
+    /// Whether due times can be told by the database's clock: `fail` from when it was set ahead until
+    /// it was set back or has stayed so.
+    package let databaseClock: Component
     /// Whether other instances are heard at once: `pass`, `fail` or `off`.
     package let signals: Component
     /// What this instance is short of, so that it begins no task: codes of failures.
@@ -20,6 +24,7 @@ package struct HealthDocument: Codable, Sendable {
         libcurl: Library,
         roles: [String],
         database: Component,
+        databaseClock: Component,
         signals: Component,
         shortages: [String],
         workers: Int?,
@@ -30,6 +35,7 @@ package struct HealthDocument: Codable, Sendable {
         self.libcurl = libcurl
         self.roles = roles
         self.database = database
+        self.databaseClock = databaseClock
         self.signals = signals
         self.shortages = shortages
         self.workers = workers
@@ -38,6 +44,7 @@ package struct HealthDocument: Codable, Sendable {
 
     private enum CodingKeys: String, CodingKey {
         case status, version, libcurl, roles, database, signals, shortages, workers
+        case databaseClock = "database_clock"
         case uptimeSeconds = "uptime_seconds"
     }
 

@@ -104,7 +104,7 @@ extension FieldError {
     }
 
     /// The JSON type behind a Swift type.
-    private static func name(of type: any Any.Type) -> String {
+    static func name(of type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a string"
         case is Bool.Type: "true or false"

@@ -30,7 +30,7 @@ final class HealthMonitor: Sendable {
         var obstacle: String?
         var workers: Int?
         /// Nil where no tasks are run.
-        var shortages: Shortages?
+        var engine: TransferEngine?
 
         var isDatabaseUp: Bool {
             failure == nil && (lastAnswer.map { .now - $0 < HealthMonitor.silenceMax } ?? false)
@@ -66,8 +66,8 @@ final class HealthMonitor: Sendable {
         }
     }
 
-    /// From now on it is told what the instance is short of.
-    func tell(of shortages: Shortages) { state.withLock { $0.shortages = shortages } }
+    /// From now on it is asked what it is short of, and what it thinks of the database's clock.
+    func tell(of engine: TransferEngine) { state.withLock { $0.engine = engine } }
 
     /// From now on the instance says that it is not ready.
     func drain() { state.withLock { $0.phase = .draining } }
@@ -106,7 +106,8 @@ final class HealthMonitor: Sendable {
                 isDatabaseUp: state.isDatabaseUp,
                 databaseReason: state.databaseReason,
                 signals: signals,
-                shortages: state.shortages?.current ?? [],
+                databaseClockAhead: state.engine?.databaseClockAhead,
+                shortages: state.engine?.shortages.current ?? [],
                 workers: state.isDatabaseUp ? state.workers : nil,
                 uptime: .now - startedAt
             )

@@ -18,7 +18,8 @@ struct Instance: Sendable {
     /// Sends messages that tell of no event; origins and subscribers never share connections.
     let sender: WebhookSender
     /// What it is short of; nil where it runs no tasks.
-    let shortages: Shortages?
+    /// What runs tasks; nil on an instance that does not.
+    let engine: TransferEngine?
 
     /// Puts the parts together, and registers the instance if it is to hold tasks or deliveries.
     ///
@@ -43,7 +44,7 @@ struct Instance: Sendable {
         guard roles.contains(.worker) || roles.contains(.webhooks) else {
             services = []
             leaseKeeper = nil
-            shortages = nil
+            engine = nil
             return
         }
         let settings = EngineConfiguration(configuration, egress: egress)
@@ -74,7 +75,7 @@ struct Instance: Sendable {
             signals.add { if $0.contains(.deliveries) { dispatcher.signal() } }
             parts.append(DispatchService(dispatcher: dispatcher, signals: signals))
         }
-        var engine: TransferEngine?
+        var runner: TransferEngine?
         if roles.contains(.worker), let container, let pruner {
             let worker = try TransferEngine(
                 store: store,
@@ -91,7 +92,7 @@ struct Instance: Sendable {
             )
             signals.add { worker.wake(for: $0) }
             parts += [pruner, worker]
-            engine = worker
+            runner = worker
         }
         leaseKeeper = LeaseKeeper(
             store: lifeline,
@@ -100,10 +101,10 @@ struct Instance: Sendable {
             leasesShards: roles.contains(.worker),
             instanceLock: lock?.name,
             logger: logger,
-            onLost: { [engine] in engine?.dropAttempts() }
+            onLost: { [runner] in runner?.dropAttempts() }
         )
         services = parts
-        shortages = engine?.shortages
+        engine = runner
     }
 }
 

@@ -100,7 +100,7 @@ final class ServiceStart: Sendable {
             patience: patience,
             logger: logger
         )
-        if let shortages = instance.shortages { monitor.tell(of: shortages) }
+        if let engine = instance.engine { monitor.tell(of: engine) }
         var services: [any Service] = [PoolService(pool: pool), HeapTrimmer()]
         if let relay { services.append(RelayService(relay: relay)) }
         services.append(TaskCounter(store: store, logger: logger))

@@ -44,9 +44,9 @@ import TransferWire
         (task(#""headers": {"Range": "bytes=0-"}"#), "/headers/Range forbidden_header"),
         (task(#""priority": 1.1"#), "/priority invalid_value"),
         (task(#""priority": -0.1"#), "/priority invalid_value"),
-        (#"[{"url": "http://origin.example/", "priority": 1e400}]"#, "/0 invalid_value"),
+        (#"[{"url": "http://origin.example/", "priority": 1e400}]"#, "/0/priority invalid_value"),
         (task(#""priority": "1""#), "/priority wrong_type"),
-        (task(#""priority": 1e400"#), " invalid_value"),
+        (task(#""priority": 1e400"#), "/priority invalid_value"),
         (task(#""autostart": 1"#), "/autostart wrong_type"),
         (task(#""autostart": "true""#), "/autostart wrong_type"),
         (task(#""earliest_begin_at": 5"#), "/earliest_begin_at wrong_type"),
@@ -147,6 +147,23 @@ import TransferWire
             let table: [(String, String)] = [
                 (#"{"configuration": []}"#, "/configuration wrong_type"),
                 (#"{"identifier": "x"}"#, "/identifier unknown_field"),
+                (
+                    #"{"configuration": {"max_connections_per_host": 1.5}}"#,
+                    "/configuration/max_connections_per_host invalid_value"
+                ),
+                (
+                    #"{"configuration": {"total_bytes_per_second_max": 99999999999999999999}}"#,
+                    "/configuration/total_bytes_per_second_max invalid_value"
+                ),
+                (
+                    #"{"configuration": {"timeout_for_request": 1e999}}"#,
+                    "/configuration/timeout_for_request invalid_value"
+                ),
+                (#"{"kind": "\ud800"}"#, "/kind invalid_value"),
+                (
+                    #"{"configuration": {"additional_headers": {"A": "\ud800"}}}"#,
+                    "/configuration/additional_headers invalid_value"
+                ),
                 (
                     #"{"configuration": {"timeout_for_request": 0}}"#,
                     "/configuration/timeout_for_request invalid_value"

@@ -24,12 +24,15 @@ package enum Program {
 
     /// Starts it without any setting of the machine.
     ///
-    /// `resolver` is a file to be its resolv.conf(5), which no other process sees.
+    /// `resolver` is a file to be its resolv.conf(5), which no other process sees; `added` are further
+    /// variables of its environment.
     package static func start(
         _ arguments: [String],
         log: String,
-        resolver: String? = nil
+        resolver: String? = nil,
+        adding added: [String: String] = [:]
     ) throws -> ChildProcess {
+        let environment = environment.merging(added) { $1 }
         guard let resolver else {
             return try ChildProcess(path, arguments, environment: environment, log: log)
         }

@@ -31,6 +31,7 @@ package final class ServiceProcess: Sendable {
         in directory: DataDirectory,
         _ options: [String] = [],
         nameServer: NameServer? = nil,
+        environment: [String: String] = [:],
         log otherLog: String? = nil
     ) async throws {
         self.directory = directory
@@ -39,7 +40,8 @@ package final class ServiceProcess: Sendable {
             ["serve", "--port", "0", "--allow-network", "127.0.0.0/8"] + directory.options
                 + options,
             log: log,
-            resolver: try nameServer.map(directory.resolver)
+            resolver: try nameServer.map(directory.resolver),
+            adding: environment
         )
         guard let line = await process.line(),
             let announcement = try? JSONDecoder().decode(Announcement.self, from: line)
