@@ -7,9 +7,10 @@ struct EventLog: Sendable {
     let id: SessionID
     let store: TransferStore
 
-    /// The sequence behind which a reader begins.
+    /// Where a reader begins.
     ///
     /// - Parameter cursor: where it says it is; nil begins with the oldest that is kept.
+    /// - Returns: the sequence behind which it begins.
     /// - Throws: ``Problem`` when it is in another log, such as that of an earlier session of this
     ///   name.
     func begin(at cursor: EventCursor?) async throws -> Int64 {

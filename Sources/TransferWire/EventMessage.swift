@@ -27,8 +27,7 @@ package struct EventMessage: Codable, Sendable {
         /// Whose session it is; absent for what happened in no session, as its identifier.
         package let client: String?
         package let sessionIdentifier: String?
-        /// The session's own: a later session with its identifier has another one. Absent like the
-        /// identifier.
+        /// The session's own, absent like the identifier; a later session with that has another one.
         package let sessionID: String?
         package let sequence: Int64
         package let generation: Int64

@@ -103,7 +103,7 @@ package struct SessionPatchRequest: Decodable, Sendable {
 package struct SessionDocument: Codable, Sendable {
     package let client: String
     package let identifier: String
-    /// Its own: a later session with this identifier has another one.
+    /// The session's own; a later session with this identifier has another one.
     package let id: String
     package let kind: String
     package let configuration: Configuration

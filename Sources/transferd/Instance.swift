@@ -17,7 +17,6 @@ struct Instance: Sendable {
     let leaseKeeper: LeaseKeeper?
     /// Sends messages that tell of no event; origins and subscribers never share connections.
     let sender: WebhookSender
-    /// What it is short of; nil where it runs no tasks.
     /// What runs tasks; nil on an instance that does not.
     let engine: TransferEngine?
 
