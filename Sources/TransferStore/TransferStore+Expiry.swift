@@ -82,10 +82,13 @@ extension TransferStore {
             page AS MATERIALIZED (
                 SELECT t.id, t.tenant_id, t.upload_is_staged,
                     t.kind = 'download' AND t.destination_path IS NULL AS has_result
-                FROM task t CROSS JOIN bound b
-                WHERE t.session_id = \(session.uuid) AND t.id > \(position?.uuid ?? UUID.zero)
-                    AND t.id < b.first
-                ORDER BY t.id LIMIT \(Self.expiryTasksMax)
+                FROM (\(Self.selectTasks(
+                    of: session,
+                    after: position?.uuid ?? UUID.zero,
+                    limit: Self.expiryTasksMax
+                ))) x
+                CROSS JOIN LATERAL (SELECT * FROM task WHERE id = x.id LIMIT 1) t
+                WHERE x.id < (SELECT first FROM bound)
             ),
             \(Self.needed),
             chosen AS (

@@ -151,8 +151,8 @@ extension TransferStore {
                     is_discretionary = \(configuration.isDiscretionary),
                     revision = revision + 1
                 FROM old
-                WHERE s.id = old.id AND s.revision = \(session.revision)
-                    AND s.invalidated_at IS NULL
+                WHERE s.id = ANY (ARRAY[old.id]) AND s.revision = \(session.revision)
+                    AND \(Self.isLivingByKey)
                 RETURNING \(Self.selectOwnLimits)
             ),
             \(Self.countLimitChangeOfSession)

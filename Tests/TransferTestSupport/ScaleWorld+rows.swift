@@ -342,7 +342,7 @@ extension ScaleWorld {
         [
             """
             INSERT INTO task_owner (task_id, tenant_id, lease_token)
-            SELECT \(taskID("n")), \(tenantID), \(lease.uuid)
+            SELECT \(taskID("n")), \(tenantID), \(uuid("\(epoch)", "'c000'", "n / 100"))
             FROM generate_series(\(firstOfLarge), \(firstOfLarge + count / 10 - 1)) AS n
             """,
             """

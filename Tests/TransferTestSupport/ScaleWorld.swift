@@ -97,8 +97,6 @@ extension ScaleWorld {
     /// That to session `n`; 0 is to all of the tenant.
     package func subscription(_ n: Int) -> SubscriptionID { SubscriptionID(uuid(epoch, 0xa000, n)) }
     package func delivery(_ n: Int) -> DeliveryID { DeliveryID(uuid(epoch, 0xb000, n)) }
-    /// Holds the first tenth of `large` for good.
-    package var lease: LeaseToken { LeaseToken(uuid(epoch, 0xc000, 0)) }
 
     private func task(_ n: Int) -> TaskID { TaskID(uuid(epoch + Int64(n), 0x8000, n)) }
 
