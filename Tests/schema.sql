@@ -195,12 +195,12 @@ CREATE TABLE delivery_log (
     batch_id uuid,
     batch_first bigint,
     event_count integer NOT NULL DEFAULT 1,
-    CONSTRAINT delivery_log_check CHECK (((state <> 'dead'::text) OR (died_at IS NOT NULL))),
+    CONSTRAINT delivery_log_check CHECK (((state <> ALL (ARRAY['dead'::text, 'expired'::text])) OR (died_at IS NOT NULL))),
     CONSTRAINT delivery_log_check1 CHECK (((batch_first >= 1) AND (batch_first <= sequence))),
-    CONSTRAINT delivery_log_check2 CHECK (((batch_id IS NULL) = (batch_first IS NULL))),
+    CONSTRAINT delivery_log_check2 CHECK ((((batch_id IS NULL) AND (state <> 'expired'::text)) = (batch_first IS NULL))),
     CONSTRAINT delivery_log_event_count_check CHECK ((event_count > 0)),
     CONSTRAINT delivery_log_pkey PRIMARY KEY (id),
-    CONSTRAINT delivery_log_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'dead'::text]))),
+    CONSTRAINT delivery_log_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'dead'::text, 'expired'::text]))),
     CONSTRAINT delivery_log_subscription_id_session_id_sequence_key UNIQUE (subscription_id, session_id, sequence)
 ) WITH (autovacuum_vacuum_scale_factor=0.05);
 

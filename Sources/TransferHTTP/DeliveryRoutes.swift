@@ -128,13 +128,14 @@ extension DeliveryDocument {
         self.init(
             id: delivery.id.description,
             subscriptionID: delivery.subscription.description,
-            eventID: (delivery.batch?.id ?? delivery.event).text,
-            eventType: delivery.batch == nil ? delivery.kind.rawValue : MessageBatch.type,
+            eventID: (delivery.batch?.id ?? delivery.event)?.text,
+            eventType: delivery.batch == nil ? delivery.kind?.rawValue : MessageBatch.type,
             client: delivery.client?.name,
             sessionIdentifier: delivery.sessionIdentifier,
             sequence: delivery.sequence,
-            firstSequence: delivery.batch?.first,
-            eventCount: delivery.batch?.count,
+            firstSequence: delivery.batch?.first ?? delivery.firstExpired,
+            eventCount: delivery.batch?.count
+                ?? delivery.firstExpired.map { Int(delivery.sequence - $0 + 1) },
             state: delivery.state.rawValue,
             diedAt: delivery.diedAt.map(Timestamp.init),
             nextAttemptAt: delivery.nextAttemptAt.map(Timestamp.init),

@@ -33,15 +33,19 @@ package struct DeliveryAttempt: Equatable, Sendable {
     }
 }
 
-/// A message that was not taken at its first try, or was replayed.
+/// A message that was not taken at its first try, or was replayed; or events that expired before.
 package struct LoggedDelivery: Sendable {
     package let id: DeliveryID
     package let subscription: SubscriptionID
-    /// The last that its message holds; its identifier is the `webhook-id` unless there are several.
-    package let event: UUID
-    package let kind: SessionEvent.Kind
+    /// The last that its message holds; its identifier is the `webhook-id` unless it is a batch.
+    ///
+    /// Nil for what has expired, as its kind.
+    package let event: UUID?
+    package let kind: SessionEvent.Kind?
     /// Nil for a message of one event.
     package let batch: MessageBatch?
+    /// The first of the events that expired together, the last being ``sequence``.
+    package let firstExpired: Int64?
     /// Nil for an event of the tenant, as the session's identifier.
     package let client: ClientID?
     package let sessionIdentifier: String?
@@ -60,14 +64,17 @@ package struct LoggedDelivery: Sendable {
         case delivered
         /// It was tried as often as the schedule says and then passed over.
         case dead
+        /// Events that were kept no longer when they were to be delivered; it cannot be replayed.
+        case expired
     }
 
     package init(
         id: DeliveryID,
         subscription: SubscriptionID,
-        event: UUID,
-        kind: SessionEvent.Kind,
+        event: UUID?,
+        kind: SessionEvent.Kind?,
         batch: MessageBatch? = nil,
+        firstExpired: Int64? = nil,
         client: ClientID?,
         sessionIdentifier: String?,
         sequence: Int64,
@@ -81,6 +88,7 @@ package struct LoggedDelivery: Sendable {
         self.event = event
         self.kind = kind
         self.batch = batch
+        self.firstExpired = firstExpired
         self.client = client
         self.sessionIdentifier = sessionIdentifier
         self.sequence = sequence
@@ -104,6 +112,8 @@ package struct ReplayClaim: Sendable {
     package let endpoint: Endpoint
     /// Nil for every kind.
     package let filter: EventFilter?
+    /// Whether the subscription is for a client or a session, rather than for all of the tenant.
+    package let isScoped: Bool
 
     package init(
         delivery: DeliveryID,
@@ -113,7 +123,8 @@ package struct ReplayClaim: Sendable {
         batchFirst: Int64? = nil,
         fence: Fence,
         endpoint: Endpoint,
-        filter: EventFilter? = nil
+        filter: EventFilter? = nil,
+        isScoped: Bool = false
     ) {
         self.delivery = delivery
         self.subscription = subscription
@@ -123,5 +134,6 @@ package struct ReplayClaim: Sendable {
         self.fence = fence
         self.endpoint = endpoint
         self.filter = filter
+        self.isScoped = isScoped
     }
 }

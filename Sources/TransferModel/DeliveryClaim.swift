@@ -19,6 +19,8 @@ package struct DeliveryClaim: Sendable {
     package let throttlesWakeUps: Bool
     /// Nil for every kind.
     package let filter: EventFilter?
+    /// Whether the subscription is for a client or a session, rather than for all of the tenant.
+    package let isScoped: Bool
     /// Nil for the service's bound.
     package let concurrency: Int?
     /// Messages a second; nil for no bound.
@@ -39,6 +41,7 @@ package struct DeliveryClaim: Sendable {
         form: DeliveryForm = .single,
         throttlesWakeUps: Bool = false,
         filter: EventFilter? = nil,
+        isScoped: Bool = false,
         concurrency: Int? = nil,
         rateLimit: Int? = nil,
         ackTimeout: Duration = SubscriptionSettings.ackTimeoutDefault
@@ -55,6 +58,7 @@ package struct DeliveryClaim: Sendable {
         self.form = form
         self.throttlesWakeUps = throttlesWakeUps
         self.filter = filter
+        self.isScoped = isScoped
         self.concurrency = concurrency
         self.rateLimit = rateLimit
         self.ackTimeout = ackTimeout

@@ -17,6 +17,7 @@ package struct SessionEvent: Sendable {
     package let task: TaskSnapshot?
     package let summary: GenerationSummary?
     package let disabledSubscription: DisabledSubscription?
+    package let expiredEvents: ExpiredEvents?
     package let pendingTasks: PendingTasks?
 
     package init(
@@ -31,6 +32,7 @@ package struct SessionEvent: Sendable {
         task: TaskSnapshot?,
         summary: GenerationSummary?,
         disabledSubscription: DisabledSubscription? = nil,
+        expiredEvents: ExpiredEvents? = nil,
         pendingTasks: PendingTasks? = nil
     ) {
         self.id = id
@@ -44,7 +46,15 @@ package struct SessionEvent: Sendable {
         self.task = task
         self.summary = summary
         self.disabledSubscription = disabledSubscription
+        self.expiredEvents = expiredEvents
         self.pendingTasks = pendingTasks
+    }
+
+    /// Whether it may be sent to that subscription by its scope.
+    ///
+    /// One for a client or a session gets of what happened in no session only what is about itself.
+    package func isInScope(of subscription: SubscriptionID, isScoped: Bool) -> Bool {
+        !isScoped || !kind.isOfTenant || expiredEvents?.subscription == subscription
     }
 
     /// What happened; the raw value is the event's `type` in the API and in the database.
@@ -65,6 +75,12 @@ package struct SessionEvent: Sendable {
         case sessionEventsFinished = "session.events_finished"
         case sessionInvalidated = "session.invalidated"
         case subscriptionDisabled = "subscription.disabled"
+        case subscriptionEventsExpired = "subscription.events_expired"
+
+        /// Whether it happens in no session.
+        package var isOfTenant: Bool {
+            self == .subscriptionDisabled || self == .subscriptionEventsExpired
+        }
 
         /// Whether a subscription that names no kinds gets it: what comes every few seconds is
         /// sent only to those who want it.
@@ -86,6 +102,31 @@ package struct SessionEvent: Sendable {
             self.id = id
             self.reason = reason
             self.failingSince = failingSince
+        }
+    }
+
+    /// What `subscription.events_expired` says: which events of a session were kept no longer when
+    /// they were to be delivered.
+    package struct ExpiredEvents: Equatable, Sendable {
+        /// To which they were not delivered.
+        package let subscription: SubscriptionID
+        package let session: SessionID
+        package let client: ClientID
+        package let sessionIdentifier: String
+        package let sequences: ClosedRange<Int64>
+
+        package init(
+            subscription: SubscriptionID,
+            session: SessionID,
+            client: ClientID,
+            sessionIdentifier: String,
+            sequences: ClosedRange<Int64>
+        ) {
+            self.subscription = subscription
+            self.session = session
+            self.client = client
+            self.sessionIdentifier = sessionIdentifier
+            self.sequences = sequences
         }
     }
 

@@ -36,12 +36,14 @@ extension TransferStore {
                 FOR KEY SHARE
             ),
             due AS MATERIALIZED (
-                SELECT d.subscription_id, d.session_id, b.disabled_at IS NOT NULL AS is_disabled,
+                SELECT d.subscription_id, d.session_id, b.client,
+                    b.disabled_at IS NOT NULL AS is_disabled,
                     coalesce(f.paused_until > clock_timestamp(), false) AS is_paused,
                     coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken,
                     -- Asked of each only when there is any such client.
                     CASE WHEN EXISTS (SELECT 1 FROM client x WHERE x.lifecycle = 'force_quit')
-                        THEN EXISTS (\(Self.selectAwayClient(ofSession: "d.session_id")))
+                        THEN EXISTS (
+                            \(Self.selectAwayClient(ofSession: "d.session_id", orOf: "b.client")))
                         ELSE false END AS is_away
                 FROM delivery d
                 JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])
@@ -61,7 +63,8 @@ extension TransferStore {
             away AS MATERIALIZED (
                 SELECT u.subscription_id, u.session_id FROM due u
                 CROSS JOIN LATERAL (
-                    \(Self.selectAwayClient(ofSession: "u.session_id")) FOR SHARE OF c SKIP LOCKED
+                    \(Self.selectAwayClient(ofSession: "u.session_id", orOf: "u.client"))
+                    FOR SHARE OF c SKIP LOCKED
                 ) x
                 WHERE u.is_away
             ),
@@ -129,7 +132,8 @@ extension TransferStore {
                     d.batch_through, d.attempt, d.attempt > 0 AND d.last_status = 202 AS awaits_ack
             )
             SELECT x.examined, m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(Self.livingSecrets) AS secrets,
-                b.event_types, b.delivery_form, b.wake_up_throttling, b.concurrency, b.rate_limit
+                b.event_types, b.client IS NOT NULL AS is_scoped, b.delivery_form,
+                b.wake_up_throttling, b.concurrency, b.rate_limit
             FROM (SELECT count(*) AS examined FROM due) x
             LEFT JOIN mine m ON true
             LEFT JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
@@ -159,13 +163,18 @@ extension TransferStore {
         )
     }
 
-    /// A client that was force-quit, of which a session is.
-    private static func selectAwayClient(ofSession session: Query) -> Query {
+    /// A client that was force-quit, of which a session is; or, where a tenant is in place of a
+    /// session, the subscription's client.
+    private static func selectAwayClient(
+        ofSession session: Query,
+        orOf client: Query
+    ) -> Query {
         """
-        SELECT 1 FROM session s
-        JOIN client c ON c.tenant_id = ANY (ARRAY[s.tenant_id])
-            AND c.identifier = ANY (ARRAY[s.client])
-        WHERE s.id = \(session) AND c.lifecycle = 'force_quit'
+        SELECT 1 FROM (SELECT \(session) AS id) x
+        LEFT JOIN session s ON s.id = ANY (ARRAY[x.id])
+        JOIN client c ON c.tenant_id = ANY (ARRAY[coalesce(s.tenant_id, x.id)])
+            AND c.identifier = ANY (ARRAY[coalesce(s.client, \(client))])
+        WHERE c.lifecycle = 'force_quit'
         """
     }
 
@@ -282,6 +291,7 @@ extension DeliveryClaim {
             form: try row.word("delivery_form"),
             throttlesWakeUps: try row.decode("wake_up_throttling"),
             filter: try row.eventFilter("event_types"),
+            isScoped: try row.decode("is_scoped"),
             concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
             rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
             ackTimeout: try row.milliseconds("ack_timeout_ms")

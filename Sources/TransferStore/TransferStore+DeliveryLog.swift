@@ -111,8 +111,8 @@ extension TransferStore {
         ).first
     }
 
-    /// The deliveries `l` that `page` chooses, with events that are kept, as far as `condition` is
-    /// true of them.
+    /// The deliveries `l` that `page` chooses, with events that are kept or have expired, as far as
+    /// `condition` is true of them.
     private func loggedDeliveries(
         _ page: Query,
         where condition: Query
@@ -127,8 +127,9 @@ extension TransferStore {
                 SELECT l.id, l.subscription_id, l.session_id, l.sequence, l.batch_id, l.batch_first,
                     l.event_count, l.state, l.died_at, l.replay_due_at, e.id AS event_id, e.kind
                 FROM delivery_log l CROSS JOIN LATERAL (
-                    SELECT e.id, e.kind FROM event e
-                    WHERE e.session_id = l.session_id AND e.sequence = l.sequence LIMIT 1
+                    (SELECT e.id, e.kind FROM event e
+                    WHERE e.session_id = l.session_id AND e.sequence = l.sequence LIMIT 1)
+                    UNION ALL SELECT NULL, NULL WHERE l.state = 'expired'
                 ) e
                 \(page)
             ) l
@@ -254,7 +255,8 @@ extension TransferStore {
                 RETURNING l.id, l.subscription_id, l.session_id, l.sequence, l.batch_first,
                     l.replay_fence
             )
-            SELECT m.*, b.url, b.headers, b.ack_key, b.event_types, \(Self.livingSecrets) AS secrets
+            SELECT m.*, b.url, b.headers, b.ack_key, b.event_types,
+                b.client IS NOT NULL AS is_scoped, \(Self.livingSecrets) AS secrets
             FROM mine m JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
             ORDER BY m.subscription_id, m.session_id, m.sequence
             """
@@ -335,16 +337,19 @@ extension DeliveryAttempt {
 extension LoggedDelivery {
     fileprivate init(_ row: Row, attempts: [UUID: [DeliveryAttempt]]) throws(PostgresError) {
         let id = try row.decode("id", as: UUID.self)
+        let state = try row.word("state", as: State.self)
         self.init(
             id: DeliveryID(id),
             subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
-            event: try row.decode("event_id"),
-            kind: try row.word("kind"),
+            event: try row.decodeIfPresent("event_id"),
+            kind: try row.decodeIfPresent("kind", as: String.self) == nil
+                ? nil : try row.word("kind"),
             batch: try MessageBatch(row),
+            firstExpired: state == .expired ? try row.decode("batch_first") : nil,
             client: try row.clientIfPresent("client"),
             sessionIdentifier: try row.decodeIfPresent("identifier"),
             sequence: try row.decode("sequence"),
-            state: try row.word("state"),
+            state: state,
             diedAt: try row.decodeIfPresent("died_at"),
             nextAttemptAt: try row.decodeIfPresent("next_attempt_at"),
             attempts: attempts[id] ?? []
@@ -362,7 +367,8 @@ extension ReplayClaim {
             batchFirst: try row.decodeIfPresent("batch_first"),
             fence: try row.fence("replay_fence"),
             endpoint: try Endpoint(row),
-            filter: try row.eventFilter("event_types")
+            filter: try row.eventFilter("event_types"),
+            isScoped: try row.decode("is_scoped")
         )
     }
 }

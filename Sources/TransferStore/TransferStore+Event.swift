@@ -210,6 +210,7 @@ extension SessionEvent {
             task: try TaskSnapshot(row),
             summary: try GenerationSummary(row),
             disabledSubscription: try DisabledSubscription(row),
+            expiredEvents: try ExpiredEvents(row),
             pendingTasks: try PendingTasks(row)
         )
     }
@@ -290,6 +291,33 @@ extension SessionEvent.DisabledSubscription {
             id: SubscriptionID(stored.subscription_id),
             reason: reason,
             failingSince: Date(timeIntervalSince1970: Double(stored.failing_since_ms) / 1000)
+        )
+    }
+}
+
+private struct StoredExpiry: Decodable {
+    let subscription_id: UUID
+    let session_id: UUID
+    let client: String
+    let session_identifier: String
+    let first_sequence: Int64
+    let last_sequence: Int64
+}
+
+extension SessionEvent.ExpiredEvents {
+    /// Nil in the row of any other event.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let json = try row.details(of: .subscriptionEventsExpired) else { return nil }
+        let stored = try StoredJSON.decode(StoredExpiry.self, json.text)
+        guard stored.first_sequence <= stored.last_sequence else {
+            throw PostgresError(decoding: "an empty range of expired events")
+        }
+        self.init(
+            subscription: SubscriptionID(stored.subscription_id),
+            session: SessionID(stored.session_id),
+            client: ClientID(stored: stored.client),
+            sessionIdentifier: stored.session_identifier,
+            sequences: stored.first_sequence...stored.last_sequence
         )
     }
 }

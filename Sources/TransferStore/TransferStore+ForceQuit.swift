@@ -114,14 +114,24 @@ extension TransferStore {
     private static func makeDue(of client: ClientID, _ tenant: TenantID) -> Query {
         """
         UPDATE delivery d SET due_at = clock_timestamp()
-        FROM session s CROSS JOIN LATERAL (\(selectSubscriptions("b.id"))) b
-        WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(isActive)
-            AND d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
+        FROM (
+            SELECT s.id AS session_id, b.id AS subscription_id
+            FROM session s CROSS JOIN LATERAL (\(selectSubscriptions("b.id"))) b
+            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(isActive)
+            UNION ALL
+            -- What its own subscriptions are told of the tenant's events.
+            SELECT s.tenant_id, s.id FROM subscription s
+            WHERE s.is_living AND s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                AND \(isActive)
+        ) x
+        WHERE d.subscription_id = ANY (ARRAY[x.subscription_id])
+            AND d.session_id = ANY (ARRAY[x.session_id])
             AND d.due_at IS NOT NULL AND d.fence IS NULL
         """
     }
 
-    /// Whether the client of a session `s` is active, as the transaction has made it, or not.
+    /// Whether the client of a session or subscription `s` is active, as the transaction has made
+    /// it, or not.
     private static let isActive: Query = """
         EXISTS (
             SELECT 1 FROM client c WHERE c.tenant_id = s.tenant_id AND c.identifier = s.client

@@ -63,6 +63,8 @@ extension TransferStore {
 
     /// Looks at a batch of logged deliveries older than `retention`, and removes those whose event is
     /// not kept any more: they can neither be listed nor sent again.
+    ///
+    /// What tells that events have expired is kept as long as an event.
     package func pruneDeliveryLog(
         olderThan retention: Duration,
         after position: DeliveryID?
@@ -75,7 +77,10 @@ extension TransferStore {
                 SELECT l.id,
                     (SELECT e.sequence FROM event e
                         WHERE e.session_id = l.session_id AND e.sequence = l.sequence
-                        LIMIT 1) IS NULL AS is_of_none
+                        LIMIT 1) IS NULL
+                    -- It may be the row of a message that was tried long before.
+                    AND (l.state <> 'expired' OR l.died_at
+                        < now() - \(retention.milliseconds) * interval '1 ms') AS is_of_none
                 FROM delivery_log l
                 WHERE (\(position?.uuid)::uuid IS NULL OR l.id > \(position?.uuid))
                     AND l.id < \(end) AND \(Self.isElected(for: .deliveryLog))

@@ -12,6 +12,7 @@ extension TransferStore {
     /// Looks at a batch of sessions, and removes those that ended before `retention` and of which no
     /// task or event is kept, with their counters and the cursors of their subscribers.
     ///
+    /// A subscriber that has not got all is told so, as by ``recordExpired(_:lease:)``.
     /// What was logged of their deliveries goes with the events, by
     /// ``pruneDeliveryLog(olderThan:after:)``.
     package func pruneSessions(
@@ -41,7 +42,19 @@ extension TransferStore {
                     CROSS JOIN LATERAL (
                         SELECT d.ctid AS row FROM delivery d
                         WHERE d.subscription_id = b.id AND d.session_id = c.id LIMIT 1) d))
+                RETURNING subscription_id, session_id, acknowledged_sequence
             ),
+            lost AS MATERIALIZED (
+                SELECT r.subscription_id, r.session_id, b.tenant_id, s.client, s.identifier,
+                    r.acknowledged_sequence + 1 AS first, p.last_sequence AS last
+                FROM cursor_row r
+                JOIN session_progress p ON p.session_id = ANY (ARRAY[r.session_id])
+                JOIN subscription b ON b.id = ANY (ARRAY[r.subscription_id])
+                JOIN session s ON s.id = ANY (ARRAY[r.session_id])
+                WHERE p.last_sequence > r.acknowledged_sequence
+                    AND \(Self.isAskedFor(ofSession: "r.session_id"))
+            ),
+            \(Self.tellOfExpired),
             count_row AS (
                 DELETE FROM session_task_count
                 WHERE session_id = ANY (ARRAY(SELECT c.id FROM chosen c))

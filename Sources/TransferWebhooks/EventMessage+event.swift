@@ -31,6 +31,7 @@ extension EventMessage {
                 },
                 closing: closing,
                 subscription: event.disabledSubscription.map(DisabledSubscription.init),
+                expiredEvents: event.expiredEvents.map(ExpiredEvents.init),
                 pending: event.pendingTasks.map { pending in
                     Pending(
                         waitingToBegin: pending.waitingToBegin,
@@ -66,6 +67,19 @@ extension EventMessage.DisabledSubscription {
             id: subscription.id.description,
             reason: subscription.reason.rawValue,
             failingSince: Timestamp(subscription.failingSince)
+        )
+    }
+}
+
+extension EventMessage.ExpiredEvents {
+    init(_ events: SessionEvent.ExpiredEvents) {
+        self.init(
+            subscriptionID: events.subscription.description,
+            sessionID: events.session.uuid.text,
+            client: events.client.name,
+            sessionIdentifier: events.sessionIdentifier,
+            firstSequence: events.sequences.lowerBound,
+            lastSequence: events.sequences.upperBound
         )
     }
 }

@@ -42,9 +42,10 @@ struct HeldClaim: Sendable {
     /// The last event of the next message, if that is a batch that was tried before.
     var batchThrough: Int64? { claim.batchThrough.flatMap { tries > 0 && $0 > cursor ? $0 : nil } }
 
-    /// Whether the subscription asks for events of this kind.
-    func wants(_ kind: SessionEvent.Kind) -> Bool {
-        claim.filter?.contains(kind) ?? kind.isSentUnasked
+    /// Whether the subscription asks for that event.
+    func wants(_ event: SessionEvent) -> Bool {
+        event.isInScope(of: claim.subscription, isScoped: claim.isScoped)
+            && (claim.filter?.contains(event.kind) ?? event.kind.isSentUnasked)
     }
 
     /// Whether the next message was taken with 202 as often as a message is tried at all, and never

@@ -31,26 +31,6 @@ extension WebhookDispatcher {
         await release(held)
     }
 
-    /// Reads as much as makes a message, or one page where each event has its own.
-    ///
-    /// - Returns: nil when the store does not tell.
-    private func gather(_ held: inout HeldClaim) async -> EventRun? {
-        var run = EventRun(held)
-        repeat {
-            let limit = run.pageLimit(bounds.pageMax)
-            guard let page = await events(after: run.position, limit: limit, &held) else {
-                return nil
-            }
-            run.add(
-                page,
-                hasMore: page.count == limit,
-                wanted: { held.wants($0.kind) },
-                size: { WebhookMessage($0, linkBase: linkBase)?.body.count ?? 0 }
-            )
-        } while !run.isFull
-        return run
-    }
-
     /// - Returns: false when the claim has ended.
     private func deliver(_ run: EventRun, _ held: inout HeldClaim) async -> Bool {
         for parcel in run.parcels {
@@ -177,45 +157,10 @@ extension WebhookDispatcher {
 // MARK: - What the store is told
 
 extension WebhookDispatcher {
-    /// The next events of a pair; what is not kept any more is passed over.
-    private func events(
-        after position: Int64,
-        limit: Int,
-        _ held: inout HeldClaim
-    ) async -> [SessionEvent]? {
-        let claim = held.claim
-        do throws(StoreError) {
-            let events = try await store.events(
-                of: claim.session,
-                after: position,
-                limit: limit
-            )
-            let oldest =
-                if let first = events.first { first.sequence } else {
-                    try await store.eventBounds(of: claim.session).oldest
-                }
-            if oldest - 1 > position {
-                logger.warning(
-                    "events were not kept until they could be delivered",
-                    metadata: [
-                        "subscription": "\(claim.subscription)", "session": "\(claim.session)",
-                        "events": "\(oldest - 1 - position)",
-                    ]
-                )
-                // What was read before is still to be delivered; then it is met again.
-                if position == held.cursor { held.passed(oldest - 1) }
-            }
-            return events
-        } catch {
-            if !Task.isCancelled { watch.failed(error) }
-            return nil
-        }
-    }
-
     /// Records what was delivered and is not recorded yet.
     ///
     /// - Returns: false when the claim has ended.
-    private func settle(_ held: inout HeldClaim) async -> Bool {
+    func settle(_ held: inout HeldClaim) async -> Bool {
         guard held.cursor > held.recordedCursor else { return true }
         let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
         let claim = held.claim

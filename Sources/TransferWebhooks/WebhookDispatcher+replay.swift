@@ -77,7 +77,7 @@ extension WebhookDispatcher {
                 )
                 guard let last = page.last else { break }
                 cursor = last.sequence
-                events += page.filter { $0.sequence <= claim.sequence && claim.wants($0.kind) }
+                events += page.filter { $0.sequence <= claim.sequence && claim.wants($0) }
             }
             return events
         } catch {
@@ -98,9 +98,12 @@ extension WebhookDispatcher {
 
 extension ReplayClaim {
     /// What a batch holds; a message of one event is sent again whatever is asked for now.
-    fileprivate func wants(_ kind: SessionEvent.Kind) -> Bool {
+    fileprivate func wants(_ event: SessionEvent) -> Bool {
         guard batchFirst != nil else { return true }
-        return kind != .sessionEventsFinished && (filter?.contains(kind) ?? kind.isSentUnasked)
+        let kind = event.kind
+        return kind != .sessionEventsFinished
+            && event.isInScope(of: subscription, isScoped: isScoped)
+            && (filter?.contains(kind) ?? kind.isSentUnasked)
     }
 
     /// Nil when the events are not kept any more.

@@ -1,19 +1,21 @@
-/// A message that was not taken at its first try, or was replayed, as clients see it.
+/// A message that was not taken at its first try, or was replayed, as clients see it; or events
+/// that expired before they were delivered.
 package struct DeliveryDocument: Codable, Sendable {
     package let id: String
     package let subscriptionID: String
-    /// The `webhook-id` of its message.
-    package let eventID: String
+    /// The `webhook-id` of its message; absent for what has expired, as the type.
+    package let eventID: String?
     /// `events.batch` for a message of several events.
-    package let eventType: String
+    package let eventType: String?
     /// Absent for what happened in no session, as the session's identifier.
     package let client: String?
     package let sessionIdentifier: String?
     package let sequence: Int64
-    /// Of a batch: its first event, and how many it holds up to ``sequence``.
+    /// Of a batch, and of what has expired: its first event, and how many there are up to
+    /// ``sequence``.
     package let firstSequence: Int64?
     package let eventCount: Int?
-    /// `waiting`, `delivered` or `dead`.
+    /// `waiting`, `delivered`, `dead` or `expired`.
     package let state: String
     package let diedAt: Timestamp?
     package let nextAttemptAt: Timestamp?
@@ -23,8 +25,8 @@ package struct DeliveryDocument: Codable, Sendable {
     package init(
         id: String,
         subscriptionID: String,
-        eventID: String,
-        eventType: String,
+        eventID: String?,
+        eventType: String?,
         client: String?,
         sessionIdentifier: String?,
         sequence: Int64,

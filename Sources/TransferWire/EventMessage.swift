@@ -33,6 +33,8 @@ package struct EventMessage: Codable, Sendable {
         package let generation: Int64
         package let task: Task?
         package let subscription: DisabledSubscription?
+        /// Only of `subscription.events_expired`.
+        package let expiredEvents: ExpiredEvents?
         /// This and the two below only of `session.events_pending`.
         package let waitingToBegin: Int64?
         package let waitingForAuthentication: Int64?
@@ -60,6 +62,7 @@ package struct EventMessage: Codable, Sendable {
             summary: Summary? = nil,
             closing: Closing? = nil,
             subscription: DisabledSubscription? = nil,
+            expiredEvents: ExpiredEvents? = nil,
             pending: Pending? = nil
         ) {
             self.client = client
@@ -69,6 +72,7 @@ package struct EventMessage: Codable, Sendable {
             self.generation = generation
             self.task = task
             self.subscription = subscription
+            self.expiredEvents = expiredEvents
             waitingToBegin = pending?.waitingToBegin
             waitingForAuthentication = pending?.waitingForAuthentication
             pendingTaskIDs = pending?.taskIDs
@@ -85,6 +89,7 @@ package struct EventMessage: Codable, Sendable {
             case client, sequence, generation, task, subscription, completed, failed, cancelled
             case sessionIdentifier = "session_identifier"
             case sessionID = "session_id"
+            case expiredEvents = "expired_events"
             case waitingToBegin = "waiting_to_begin"
             case waitingForAuthentication = "waiting_for_authentication"
             case pendingTaskIDs = "pending_task_ids"
@@ -197,6 +202,41 @@ package struct EventMessage: Codable, Sendable {
         private enum CodingKeys: String, CodingKey {
             case id, reason
             case failingSince = "failing_since"
+        }
+    }
+
+    /// Which events expired before they were delivered, and to whom.
+    package struct ExpiredEvents: Codable, Sendable {
+        package let subscriptionID: String
+        package let sessionID: String
+        package let client: String
+        package let sessionIdentifier: String
+        package let firstSequence: Int64
+        package let lastSequence: Int64
+
+        package init(
+            subscriptionID: String,
+            sessionID: String,
+            client: String,
+            sessionIdentifier: String,
+            firstSequence: Int64,
+            lastSequence: Int64
+        ) {
+            self.subscriptionID = subscriptionID
+            self.sessionID = sessionID
+            self.client = client
+            self.sessionIdentifier = sessionIdentifier
+            self.firstSequence = firstSequence
+            self.lastSequence = lastSequence
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case client
+            case subscriptionID = "subscription_id"
+            case sessionID = "session_id"
+            case sessionIdentifier = "session_identifier"
+            case firstSequence = "first_sequence"
+            case lastSequence = "last_sequence"
         }
     }
 

@@ -58,6 +58,9 @@ extension StoreVerb {
         delivery("recordDelivered") {
             _ = try await $0.recordDelivered($1, through: 1, status: 200, lease: .seconds(60))
         },
+        delivery("recordExpired") {
+            _ = try await $0.recordExpired($1, lease: .seconds(60))
+        },
         delivery("releaseDelivery") { _ = try await $0.releaseDelivery($1) },
         delivery("recordDeliveryFailed") {
             _ = try await $0.recordDeliveryFailed(
@@ -92,7 +95,7 @@ extension StoreVerb {
             )
             return 1
         },
-        logged(nil), logged(.delivered), logged(.dead), logged(.waiting),
+        logged(nil), logged(.delivered), logged(.dead), logged(.waiting), logged(.expired),
         StoreVerb("delivery") { store, world in
             _ = try await store.delivery(tenant: world.tenant, id: world.delivery(7))
             return 1

@@ -81,6 +81,55 @@ import TransferWire
         }
     }
 
+    @Test func listsWhatHasExpired() async throws {
+        try await APIServer.run { server in
+            let location = try await prepare(server, dead: 0)
+            for _ in 0..<2 { _ = try await server.submit("/v1/sessions/photos") }
+            let connection = try await TestDatabase.current.connection()
+            _ = try await connection.execute("DELETE FROM event")
+            await connection.close()
+            let identity = WorkerIdentity(
+                incarnation: try await server.store.registerWorker(name: "test")
+            )
+            let claim = try #require(
+                try await server.store.claimDeliveries(
+                    identity.reserve(1),
+                    limit: 1,
+                    lease: .seconds(60)
+                ).claims.first
+            )
+            #expect(try await server.store.recordExpired(claim, lease: .seconds(60)) == 2)
+            for query in ["", "?state=expired"] {
+                let page = try await server.send("GET", "\(location)/deliveries\(query)")
+                    .json(Page<DeliveryDocument>.self)
+                #expect(page.items.map(\.state) == ["expired"])
+            }
+            let page = try await server.send("GET", "\(location)/deliveries")
+                .json(Page<DeliveryDocument>.self)
+            let listed = try #require(page.items.first)
+            let delivery = try await server.send("GET", "/v1/deliveries/\(listed.id)")
+                .json(DeliveryDocument.self)
+            #expect(delivery.firstSequence == 1)
+            #expect(delivery.sequence == 2)
+            #expect(delivery.eventCount == 2)
+            #expect(delivery.eventID == nil && delivery.eventType == nil)
+            #expect(delivery.sessionIdentifier == "photos")
+            #expect(delivery.diedAt != nil)
+            #expect(delivery.attempts.isEmpty)
+            let replay = try await server.send("POST", "/v1/deliveries/\(listed.id)/replay")
+            #expect(replay.status == 404)
+            let events = try await server.send("GET", "/v1/events?types=subscription.*")
+                .json(EventPage.self)
+            #expect(events.items.map(\.type) == ["subscription.events_expired"])
+            let expired = try #require(events.items.first?.data.expiredEvents)
+            #expect(location.hasSuffix(expired.subscriptionID))
+            #expect(expired.sessionIdentifier == "photos")
+            #expect(expired.client == "default")
+            #expect(expired.firstSequence == 1)
+            #expect(expired.lastSequence == 2)
+        }
+    }
+
     @Test func replaysAndRecovers() async throws {
         try await APIServer.run { server in
             let location = try await prepare(server, dead: 3)

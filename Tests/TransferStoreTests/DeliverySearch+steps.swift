@@ -34,6 +34,7 @@ extension DeliverySearch {
         }
         let isHeld = snapshot.deliveries.contains { $0.fence != nil }
         if allowance.expiries > 0, isHeld { steps.append(.expire) }
+        if allowance.expiredLogs > 0, snapshot.hasEvents { steps.append(.expireLog) }
         return steps
     }
 
@@ -65,6 +66,11 @@ extension DeliverySearch {
             world.allowance.expiries -= 1
             _ = try await pool.execute(
                 "UPDATE delivery SET due_at = now() - interval '1 s' WHERE fence IS NOT NULL"
+            )
+        case .expireLog:
+            world.allowance.expiredLogs -= 1
+            _ = try await pool.execute(
+                "DELETE FROM event WHERE session_id NOT IN (SELECT id FROM tenant)"
             )
         }
     }
@@ -107,14 +113,50 @@ extension DeliverySearch {
             limit: 100
         )
         let place = place(of: held.claim.subscription)
-        guard let first = events.first, let last = events.last else { return }
+        guard let first = events.first, let last = events.last,
+            first.sequence == held.cursor + 1
+        else { return try await passExpired(number, index, isHeard, &world) }
         require(first.sequence <= world.taken[place] + 1, "nothing is sent early")
         world.taken[place] = max(world.taken[place], last.sequence)
+        world.received[place].formUnion(events.map(\.sequence))
         guard isHeard else {
             world.allowance.lostAnswers -= 1
             return try await fail(number, index, &world)
         }
         world.dispatchers[number].held[index].cursor = last.sequence
+    }
+
+    /// What was taken before is recorded first, or it would be told to have expired.
+    private mutating func passExpired(
+        _ number: Int,
+        _ index: Int,
+        _ isHeard: Bool,
+        _ world: inout DeliverySearchWorld
+    ) async throws {
+        let held = world.dispatchers[number].held[index]
+        if held.cursor > held.recorded {
+            return try await record(number, index, isHeard, &world)
+        }
+        let cursor = try await store.recordExpired(held.claim, lease: Self.lease)
+        // What tells of it is delivered as anything else, and not looked at here.
+        _ = try await pool.execute(
+            "UPDATE delivery SET due_at = NULL WHERE session_id IN (SELECT id FROM tenant)"
+        )
+        if let cursor {
+            let place = place(of: held.claim.subscription)
+            require(cursor > held.cursor, "what is missing has expired")
+            world.taken[place] = max(world.taken[place], cursor)
+        }
+        guard isHeard else {
+            world.allowance.lostAnswers -= 1
+            return
+        }
+        guard let cursor else {
+            world.dispatchers[number].held.remove(at: index)
+            return
+        }
+        world.dispatchers[number].held[index].cursor = cursor
+        world.dispatchers[number].held[index].recorded = cursor
     }
 
     /// A try that failed, or of which nobody can know: what was taken before is recorded first.

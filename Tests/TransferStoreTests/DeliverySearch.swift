@@ -96,6 +96,20 @@ struct DeliverySearch {
                 world.taken == [end.lastSequence, end.lastSequence],
                 "each receiver gets everything, the end of the generation last"
             )
+            for (index, subscription) in search.subscriptions.enumerated() {
+                let told = end.told.filter { $0.subscription == subscription }.map(\.sequences)
+                search.require(
+                    zip(told, told.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound },
+                    "of no event a receiver is told twice that it expired"
+                )
+                search.require(
+                    (1...end.lastSequence).allSatisfy { sequence in
+                        world.received[index].contains(sequence)
+                            || told.contains { $0.contains(sequence) }
+                    },
+                    "a receiver gets each event, or is told that it expired"
+                )
+            }
             search.require(end.deliveries.allSatisfy(\.isIdle), "nothing is left to be delivered")
         }
     }

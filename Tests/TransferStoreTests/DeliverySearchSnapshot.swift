@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import TransferModel
 
@@ -16,17 +17,38 @@ struct DeliverySearchSnapshot {
     /// By subscription; none before the first event.
     let deliveries: [Delivery]
     let lastSequence: Int64
+    /// What expired, as the tenant was told: subscription, first and last event, in order.
+    let told: [(subscription: SubscriptionID, sequences: ClosedRange<Int64>)]
+    /// Whether events of the session are kept.
+    let hasEvents: Bool
     private let workers: [Int32]
 
     static let query: Query = """
         SELECT p.last_sequence, w.workers, d.acknowledged_sequence, d.due_at IS NULL AS is_idle,
-            coalesce(d.due_at <= clock_timestamp(), false) AS is_due, d.fence, d.worker, d.attempt
-        FROM (SELECT coalesce(max(last_sequence), 0) AS last_sequence FROM session_progress) p
+            coalesce(d.due_at <= clock_timestamp(), false) AS is_due, d.fence, d.worker, d.attempt,
+            t.subscriptions, t.bounds,
+            EXISTS (
+                SELECT 1 FROM event e WHERE e.kind <> 'subscription.events_expired') AS has_events
+        FROM (
+            SELECT coalesce(max(last_sequence), 0) AS last_sequence FROM session_progress
+            WHERE session_id NOT IN (SELECT id FROM tenant)
+        ) p
+        CROSS JOIN (
+            SELECT
+                coalesce(array_agg((e.details->>'subscription_id')::uuid ORDER BY e.sequence), '{}')
+                    AS subscriptions,
+                coalesce(array_agg(x.bound ORDER BY e.sequence, x.bound), '{}') AS bounds
+            FROM event e
+            CROSS JOIN LATERAL (
+                VALUES ((e.details->>'first_sequence')::bigint),
+                    ((e.details->>'last_sequence')::bigint + 1)) x (bound)
+            WHERE e.kind = 'subscription.events_expired'
+        ) t
         CROSS JOIN (
             SELECT coalesce(string_agg(incarnation::text, ' ' ORDER BY incarnation), '') AS workers
             FROM worker
         ) w
-        LEFT JOIN delivery d ON true
+        LEFT JOIN delivery d ON d.session_id NOT IN (SELECT id FROM tenant)
         ORDER BY d.subscription_id
         """
 
@@ -34,6 +56,12 @@ struct DeliverySearchSnapshot {
         lastSequence = try rows.first?.decode("last_sequence") ?? 0
         workers = try (rows.first?.decode("workers", as: String.self) ?? "")
             .split(separator: " ").compactMap { Int32($0) }
+        hasEvents = try rows.first?.decode("has_events") ?? false
+        let subscriptions = try rows.first?.decode("subscriptions", as: [UUID].self) ?? []
+        let bounds = try rows.first?.decode("bounds", as: [Int64].self) ?? []
+        told = stride(from: 0, to: subscriptions.count, by: 2).map { index in
+            (SubscriptionID(subscriptions[index]), bounds[index]...(bounds[index + 1] - 1))
+        }
         deliveries = try rows.compactMap { row in
             guard
                 let acknowledged = try row.decodeIfPresent("acknowledged_sequence", as: Int64.self)
@@ -78,7 +106,10 @@ struct DeliverySearchSnapshot {
             "\(delivery.acknowledged) \(delivery.isIdle) \(delivery.isDue) \(delivery.attempt) "
                 + "\(delivery.fence != nil)"
         }
-        let rest = "\(lastSequence) \(world.taken) \(world.writes.count)"
+        let received = world.received.map { $0.sorted() }
+        let rest =
+            "\(lastSequence) \(world.taken) \(received) \(hasEvents) \(told) "
+            + "\(world.writes.count)"
         return (words + [rest]).joined(separator: "\n")
     }
 }

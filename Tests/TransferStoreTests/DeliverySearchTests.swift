@@ -24,6 +24,14 @@ import TransferTestSupport
         )
     }
 
+    @Test func eventsThatExpire() async throws {
+        try await search(DeliverySearchWorld.Allowance(takeovers: 1, expiredLogs: 1))
+    }
+
+    @Test func eventsThatExpireWhileAnswersAreLost() async throws {
+        try await search(DeliverySearchWorld.Allowance(lostAnswers: 1, expiredLogs: 1))
+    }
+
     /// Goes all ways that the allowance leaves open.
     private func search(
         _ allowance: DeliverySearchWorld.Allowance,

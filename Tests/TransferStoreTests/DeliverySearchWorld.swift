@@ -31,6 +31,8 @@ struct DeliverySearchWorld {
         var refusals = 0
         /// Claims that are given back before all was delivered, as by a dispatcher that stops.
         var earlyReleases = 0
+        /// How often all events that there are expire.
+        var expiredLogs = 0
     }
 
     /// What a client does, in this order.
@@ -41,8 +43,10 @@ struct DeliverySearchWorld {
     }
 
     var dispatchers: [Dispatcher] = []
-    /// The last event that each receiver has taken, as all before it.
+    /// The last event that each receiver has taken, or was told that it expired, as all before it.
     var taken: [Int64] = [0, 0]
+    /// Those that each has taken.
+    var received: [Set<Int64>] = [[], []]
     var writes: [Write] = [.submit, .cancel]
     var allowance = Allowance()
     /// Whether the first dispatcher has claimed: the other is like it, so that it need not be first.
@@ -67,4 +71,5 @@ enum DeliverySearchStep: Hashable {
     case release(Int, Int, isHeard: Bool)
     case takeOver(Int)
     case expire
+    case expireLog
 }

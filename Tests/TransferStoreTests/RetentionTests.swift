@@ -118,6 +118,25 @@ import TransferTestSupport
         #expect(all.count >= 2)
     }
 
+    @Test func whoIsSlowLearnsWhatWentWithAWeek() async throws {
+        let fixture = try await StoreFixture()
+        let old = try await makeWeek(6, fixture)
+        _ = try await makePartitions(fixture)
+        let id = try await fixture.subscribe()
+        try await fixture.submit(5)
+        try await age(2, byDays: 42, fixture)
+        try await fixture.store.dropPartition(old)
+        let claim = try await fixture.claimDeliveries()[0]
+        #expect(try await fixture.store.recordExpired(claim, lease: .seconds(60)) == 2)
+        let told = try await fixture.store.events(
+            of: SessionID(fixture.tenant.uuid),
+            after: 0,
+            limit: 10
+        )
+        #expect(told.map(\.expiredEvents?.sequences) == [1...2])
+        #expect(told.map(\.expiredEvents?.subscription) == [id])
+    }
+
     @Test func theNextEventIsTheOldestWhereNoneIsKept() async throws {
         let fixture = try await StoreFixture()
         let session = try await fixture.session().id

@@ -81,12 +81,58 @@ import TransferTestSupport
             SELECT count(*) AS count FROM (
                 SELECT session_id FROM session_progress UNION ALL SELECT session_id FROM delivery
                 UNION ALL SELECT session_id FROM session_task_count
-            ) x WHERE session_id NOT IN (SELECT id FROM session)
+            ) x WHERE session_id NOT IN (SELECT id FROM session UNION ALL SELECT id FROM tenant)
             """
         #expect(try await fixture.count(left) == 0)
         // The name was free all the time.
         try await fixture.putSession("old")
         try await fixture.submit(1, to: "old")
+    }
+
+    @Test func whoHasNotGotAllOfASessionIsToldWhenItGoes() async throws {
+        let fixture = try await StoreFixture()
+        let ids = [
+            try await fixture.subscribe(), try await fixture.subscribe(session: "a"),
+            try await fixture.subscribe(filter: EventFilter(["subscription.*"])),
+        ]
+        for name in ["a", "b"] {
+            try await fixture.putSession(name)
+            try await end(fixture, name)
+        }
+        // A receiver that has got all of the one.
+        _ = try await fixture.aside.execute(
+            """
+            UPDATE delivery SET acknowledged_sequence = 1, due_at = NULL
+            WHERE session_id = (SELECT id FROM session WHERE identifier = 'b')
+                AND subscription_id = \(ids[0].uuid)
+            """
+        )
+        try await age(fixture)
+        _ = try await fixture.aside.execute("DELETE FROM event")
+        #expect(try await prune(fixture) == 2)
+        let events = try await fixture.store.events(
+            of: SessionID(fixture.tenant.uuid),
+            after: 0,
+            limit: 10
+        )
+        #expect(events.map(\.sequence) == [1, 2])
+        let lost = events.compactMap(\.expiredEvents)
+        #expect(lost.map(\.sessionIdentifier) == ["a", "a"])
+        #expect(lost.map(\.sequences) == [1...1, 1...1])
+        #expect(Set(lost.map(\.subscription)) == Set(ids[0...1]))
+        for (id, count) in zip(ids, [1, 1, 0]) {
+            let listed = try await fixture.store.deliveries(
+                tenant: fixture.tenant,
+                subscription: id,
+                state: .expired,
+                before: nil,
+                limit: 10
+            )
+            #expect(listed?.count == count)
+        }
+        let due = try await fixture.claimDeliveries()
+        #expect(Set(due.map(\.subscription)) == Set(ids))
+        #expect(due.map(\.acknowledgedSequence) == [0, 0, 0])
     }
 
     @Test func manySessionsGoInBatches() async throws {

@@ -78,25 +78,6 @@ struct WebhookDispatcherTests {
         }
     }
 
-    @Test(arguments: [2, 5])
-    func goesOnWithTheOldestEventThatIsKept(forgotten: Int) async throws {
-        let fixture = try await DeliveryFixture()
-        try await fixture.subscribe()
-        try await fixture.happen(5)
-        try await fixture.execute("DELETE FROM event WHERE sequence <= \(forgotten)")
-        try await fixture.withDispatcher { _ in
-            _ = try await fixture.delivery { $0.wait == nil }
-            try await fixture.happen(1)
-            _ = try await fixture.receiver.messages(6 - forgotten)
-        }
-        let sequences = try fixture.receiver.received().map { try $0.event().sequence }
-        #expect(sequences == Array(Int64(forgotten + 1)...6))
-        let lines = fixture.log.lines.filter { $0.contains("not kept") }
-        #expect(lines.count == 1)
-        #expect(lines.first?.hasPrefix("warning") == true)
-        #expect(lines.first?.contains(" events=\(forgotten) ") == true)
-    }
-
     @Test func sendsOnlyTheKindsASubscriptionAsksFor() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe { $0.filter = EventFilter(["task.cancelled"]) }
