@@ -17,7 +17,7 @@ import TransferModel
     ) -> SessionEvent {
         SessionEvent(
             id: id,
-            session: SessionID(UUID()),
+            session: SessionID(id),
             client: client,
             sessionIdentifier: identifier,
             sequence: 7,
@@ -47,6 +47,7 @@ import TransferModel
         #expect(
             try body(event(task: task))
                 == #"{"data":{"client":"default","generation":2,"sequence":7,"#
+                + #""session_id":"abcdef01-0203-4405-8607-08090a0b0c0d","#
                 + #""session_identifier":"nightly","#
                 + #""task":{"attempt":3,"client_persisted_string":"a\u0000\"/","#
                 + #""count_of_bytes_received":12,"error":{"code":"http_status","domain":"http","#
