@@ -16,11 +16,14 @@ struct EventCursor: Equatable, Sendable, CustomStringConvertible {
         self.sequence = sequence
     }
 
+    /// As many digits as `openapi.yaml` has them.
+    private static let sequences: Range<Int64> = 0..<1_000_000_000_000_000_000
+
     /// - Returns: nil for anything that ``description`` does not produce.
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard parts.count == 2, let log = UUID(uuidString: String(parts[0]) ?? ""),
-            let sequence = Int64(String(parts[1]) ?? ""), sequence >= 0
+            let sequence = Int64(String(parts[1]) ?? ""), Self.sequences.contains(sequence)
         else { return nil }
         self.init(log: SessionID(log), sequence: sequence)
         guard description.utf8.elementsEqual(text.utf8) else { return nil }

@@ -47,7 +47,7 @@ extension TransferStore {
                         ELSE false END AS is_away
                 FROM delivery d
                 JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])
-                    AND b.deleted_at IS NULL
+                    AND \(Self.isLivingSubscriptionByKey)
                 LEFT JOIN failure_streak f ON f.subscription_id = ANY (ARRAY[d.subscription_id])
                 WHERE d.due_at <= clock_timestamp()
                 ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED

@@ -63,7 +63,7 @@ extension TransferStore {
     /// Which kinds the lost ones were nobody can tell any more.
     static func isAskedFor(ofSession session: Query) -> Query {
         """
-        b.deleted_at IS NULL AND (b.event_types IS NULL OR EXISTS (
+        \(isLivingSubscriptionByKey) AND (b.event_types IS NULL OR EXISTS (
             SELECT 1 FROM unnest(b.event_types) AS x (term)
             WHERE (x.term LIKE 'subscription.%') = (\(session) = b.tenant_id)))
         """

@@ -104,7 +104,7 @@ extension TransferStore {
         try await loggedDeliveries(
             """
             JOIN subscription b ON b.id = ANY (ARRAY[l.subscription_id])
-                AND b.deleted_at IS NULL
+                AND \(Self.isLivingSubscriptionByKey)
             WHERE l.id = \(id.uuid) AND b.tenant_id = \(tenant.uuid)
             """,
             where: "true"
@@ -241,7 +241,7 @@ extension TransferStore {
             WITH due AS MATERIALIZED (
                 SELECT l.id FROM delivery_log l
                 JOIN subscription b ON b.id = ANY (ARRAY[l.subscription_id])
-                    AND b.deleted_at IS NULL
+                    AND \(Self.isLivingSubscriptionByKey)
                 WHERE l.replay_due_at <= clock_timestamp()
                 ORDER BY l.replay_due_at, l.subscription_id, l.session_id, l.sequence
                 LIMIT \(limit) FOR UPDATE OF l SKIP LOCKED

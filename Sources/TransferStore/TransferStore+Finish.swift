@@ -63,6 +63,9 @@ extension TransferStore {
     /// all would be read for each.
     static let isLivingByKey: Query = "num_nulls(s.invalidated_at) = 1"
 
+    /// The same of a subscription `b`.
+    static let isLivingSubscriptionByKey: Query = "num_nulls(b.deleted_at) = 1"
+
     /// Gives the identifiers of ended sessions free, and remembers what is left to do for them,
     /// should this instance die before it is done.
     ///

@@ -83,7 +83,7 @@ import TransferWire
 
     @Test func nobodyWaitsBehindTheEndOfALog() async throws {
         try await Self.run { server, session in
-            let ends: [Int64] = [.max, .max - 1, 5]
+            let ends: [Int64] = [999_999_999_999_999_999, 5]
             for after in ends {
                 for fields in [[], [("Accept", "text/event-stream")], [("Prefer", "wait=60")]] {
                     let place = try await server.place(after, in: session)

@@ -58,6 +58,10 @@ import TransferTestSupport
         ]
         for query in filling { _ = try await fixture.aside.execute(query) }
         if isAnalyzed { _ = try await fixture.aside.execute("ANALYZE") }
-        #expect(try await meter.pages(tell) <= Self.pagesMax * Int64(claims.count))
+        let pages = try await meter.pagesOfRelations(tell)
+        #expect(
+            pages.values.reduce(0, +) <= Self.pagesMax * Int64(claims.count),
+            "\(pages.sorted { $0.value > $1.value }.prefix(5))"
+        )
     }
 }
