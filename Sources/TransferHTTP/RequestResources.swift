@@ -1,5 +1,6 @@
 import NIOPosix
 import TransferModel
+import TransferStore
 
 /// What one request holds of the ``SharedResources``.
 final class RequestResources: Sendable {
@@ -64,6 +65,20 @@ final class RequestResources: Sendable {
         guard let current, byteCount > largeBodyBytes else { return try await work() }
         let share = BudgetShare(of: current.shared.submissions, for: current.tenant)
         try await share.take(byteCount)
+        defer { share.shrink(to: 0) }
+        return try await work()
+    }
+
+    /// Does `work`, which stores a submission of so many tasks: a few large ones at a time.
+    static func storing<Value: Sendable>(
+        _ taskCount: Int,
+        _ work: () async throws -> Value
+    ) async throws -> Value {
+        guard let current, taskCount > TransferStore.groupedTasksMax else {
+            return try await work()
+        }
+        let share = BudgetShare(of: current.shared.storings, for: current.tenant)
+        try await share.take(1)
         defer { share.shrink(to: 0) }
         return try await work()
     }

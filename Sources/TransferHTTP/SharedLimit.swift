@@ -10,6 +10,8 @@ enum SharedLimit: String, CaseIterable, Sendable {
     case bodyBytes = "body_bytes"
     /// Bytes of submissions that are read and stored at once.
     case submissionBytes = "submission_bytes"
+    /// Submissions of many tasks that are stored at once.
+    case submissions
     /// Bytes of answers that are held until they are read.
     case answerBytes = "answer_bytes"
     /// Bytes on the disk that clients have brought for uploads.
@@ -23,7 +25,8 @@ extension SharedLimit {
     var code: ProblemDetails.Code {
         switch self {
         case .connections, .bodyBytes: .unavailable
-        case .tenantConnections, .submissionBytes, .answerBytes, .stagedBytes, .wrongKeys:
+        case .tenantConnections, .submissionBytes, .submissions, .answerBytes, .stagedBytes,
+            .wrongKeys:
             .tooManyRequests
         }
     }
@@ -34,6 +37,7 @@ extension SharedLimit {
         case .tenantConnections: "The tenant has as many connections as it may; close one first."
         case .bodyBytes: "The instance reads as many bodies as it can hold."
         case .submissionBytes: "Large submissions of a tenant are taken one after the other."
+        case .submissions: "Submissions of many tasks are stored a few at a time."
         case .answerBytes: "Answers to the tenant wait to be read; read them first."
         case .stagedBytes:
             "The bodies that the tenant has brought take their part of the disk; go on at "

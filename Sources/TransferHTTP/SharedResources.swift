@@ -9,12 +9,17 @@ final class SharedResources: Sendable {
     let submissions: FairBudget
     /// Submissions that are being decoded, one of a tenant.
     let decodings: FairBudget
+    /// Submissions of so many tasks that each has a transaction of its own, while they are stored:
+    /// they must not have all connections to the database.
+    let storings: FairBudget
     /// Answers from the moment they are made until they are sent.
     let answers: FairBudget
     /// Where long work on JSON is done, so that no other request waits behind it.
     let threads: NIOThreadPool
 
     static let threadCount = 2
+    static let storingsMax = 3
+    static let storingsPerTenantMax = 2
     /// The memory of all that is decoded at once is some times as much.
     static let submissionBytesMax = Request.bodyBytesMax
     static let answerBytesMax = 24 * 1024 * 1024
@@ -30,6 +35,11 @@ final class SharedResources: Sendable {
             perTenantMax: 0
         )
         decodings = FairBudget(.submissionBytes, max: Self.threadCount, perTenantMax: 0)
+        storings = FairBudget(
+            .submissions,
+            max: Self.storingsMax,
+            perTenantMax: Self.storingsPerTenantMax
+        )
         answers = FairBudget(
             .answerBytes,
             max: Self.answerBytesMax,

@@ -24,13 +24,15 @@ struct Submitter: Sendable {
         to session: SessionAddress,
         dataProblem: ([Int]) -> Problem
     ) async throws -> Answer {
-        let result = try await store.submit(
-            submissions,
-            tenant: session.tenant,
-            client: session.client,
-            sessionIdentifier: session.identifier,
-            idempotency: key?.record(of: answer)
-        )
+        let result = try await RequestResources.storing(submissions.count) {
+            try await store.submit(
+                submissions,
+                tenant: session.tenant,
+                client: session.client,
+                sessionIdentifier: session.identifier,
+                idempotency: key?.record(of: answer)
+            )
+        }
         switch result {
         case .accepted:
             wake()

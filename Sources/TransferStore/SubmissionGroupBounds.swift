@@ -5,7 +5,10 @@ struct SubmissionGroupBounds: Sendable {
     /// Tasks and bytes in one group.
     var sizeMax = SubmissionSize(taskCount: 1000, byteCount: 8 << 20)
     /// A larger request goes alone: its commit costs it little.
-    var requestSizeMax = SubmissionSize(taskCount: 100, byteCount: 256 << 10)
+    var requestSizeMax = SubmissionSize(
+        taskCount: TransferStore.groupedTasksMax,
+        byteCount: 256 << 10
+    )
     /// Groups at once.
     var groupsMax = 2
     /// How long a request waits for others while a group is under way.

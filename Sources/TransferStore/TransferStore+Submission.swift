@@ -46,6 +46,9 @@ extension TransferStore {
             ? try await gatherer.submit(request, to: self) : try await submitAlone(request)
     }
 
+    /// A submission of more tasks has a transaction of its own.
+    package static let groupedTasksMax = 100
+
     /// Stores one request, waiting for whoever holds its session; tells why when it is refused.
     func submitAlone(_ request: SubmissionRequest) async throws(StoreError) -> SubmitResult {
         let tenant = request.session.tenant

@@ -1,0 +1,59 @@
+import Postgres
+import Testing
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferHTTP
+
+/// Submissions of so many tasks that each has a transaction of its own.
+@Suite(.postgresSchema, .timeLimit(.minutes(2))) struct LargeSubmissionTests {
+    private static let body =
+        "["
+        + Array(
+            repeating: #"{"url": "http://a.example/"}"#,
+            count: TransferStore.groupedTasksMax + 1
+        ).joined(separator: ",") + "]"
+
+    /// They would have every connection to the database, and four of them each.
+    @Test func theyLeaveConnectionsForOthers() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let other = try await server.session(as: server.second)
+            let locking = try await TestDatabase.current.connection()
+            let looking = try await TestDatabase.current.connection()
+            _ = try await locking.execute("BEGIN")
+            _ = try await locking.execute("LOCK TABLE task IN EXCLUSIVE MODE")
+            @Sendable func blocked() async throws -> Int64 {
+                try await looking.execute(
+                    """
+                    SELECT count(*) AS count FROM pg_locks
+                    WHERE relation = 'task'::regclass AND NOT granted
+                    """
+                )[0].decode("count")
+            }
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<40 {
+                    group.addTask {
+                        try await server.send("POST", "\(session)/tasks", Self.body).status
+                    }
+                }
+                try await eventually("two of a tenant are stored") { try await blocked() == 2 }
+                group.addTask {
+                    try await server.send(
+                        "POST",
+                        "\(other)/tasks",
+                        Self.body,
+                        as: server.second
+                    ).status
+                }
+                try await eventually("another tenant's is") { try await blocked() == 3 }
+                for _ in 0..<20 {
+                    #expect(try await server.send("GET", other, as: server.second).status == 200)
+                }
+                #expect(try await blocked() == 3)
+                _ = try await locking.execute("ROLLBACK")
+                for try await status in group { #expect(status == 202) }
+            }
+        }
+    }
+}
