@@ -9,22 +9,13 @@ import TransferTestSupport
         try await connection.execute("SELECT pg_backend_pid() AS pid")[0].decode("pid")
     }
 
-    /// Returns once a backend waits in `pg_sleep`.
-    private func waitUntilSleeping(_ pid: Int32, seenBy other: Connection) async throws {
-        while try await other.execute(
-            """
-            SELECT 1 AS one FROM pg_stat_activity
-            WHERE pid = \(pid) AND wait_event = 'PgSleep'
-            """
-        ).isEmpty {}
-    }
-
     @Test func terminatedBackendLosesEverySegmentInFlight() async throws {
         let connection = try await TestDatabase.current.connection()
         let other = try await TestDatabase.current.connection()
         let pid = try await processID(connection)
-        async let first = connection.execute("SELECT pg_sleep(20)::text AS slept")
-        try await waitUntilSleeping(pid, seenBy: other)
+        let held = try await HeldStatement()
+        async let first = connection.execute(held.query)
+        try await held.waitUntilReached()
         async let second = connection.execute("SELECT 1 AS one")
         _ = try await other.execute("SELECT pg_terminate_backend(\(pid))")
         var failures: [PostgresError] = []
@@ -53,9 +44,9 @@ import TransferTestSupport
         let connection = try await TestDatabase.current.connection {
             $0.queryDeadline = .milliseconds(100)
         }
-        // It sleeps longer than the test may last.
+        let held = try await HeldStatement()
         let failure = await #expect(throws: PostgresError.self) {
-            try await connection.execute("SELECT pg_sleep(1000)::text AS slept")
+            try await connection.execute(held.query)
         }
         #expect(failure?.code == .deadlineExceeded)
         let later = await #expect(throws: PostgresError.self) {
@@ -68,7 +59,8 @@ import TransferTestSupport
         let connection = try await TestDatabase.current.connection {
             $0.queryDeadline = .seconds(3)
         }
-        // Together longer than the deadline, each far from it however busy the machine is.
+        // Together longer than the deadline, each far from it however busy the machine is: time
+        // itself is looked at, for which there is no signal.
         for _ in 0..<3 {
             _ = try await connection.execute("SELECT pg_sleep(1.1)::text AS slept")
         }
@@ -78,8 +70,9 @@ import TransferTestSupport
         let connection = try await TestDatabase.current.connection {
             $0.statementTimeout = .milliseconds(50)
         }
+        let held = try await HeldStatement()
         let failure = await #expect(throws: PostgresError.self) {
-            try await connection.execute("SELECT pg_sleep(20)::text AS slept")
+            try await connection.execute(held.query)
         }
         #expect(failure?.sqlState == "57014")
         #expect(try await connection.execute("SELECT 1 AS one").count == 1)

@@ -49,6 +49,7 @@ enum RunDirectory {
                 == data
         else { return }
         kill(server, SIGQUIT)
+        // It is no child of this process, so that nothing tells of its end.
         for _ in 0..<2_000 where kill(server, 0) == 0 { usleep(1_000) }
     }
 }
