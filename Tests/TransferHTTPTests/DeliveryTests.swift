@@ -22,20 +22,26 @@ import TransferWire
             incarnation: try await server.store.registerWorker(name: "test")
         )
         for sequence in 1...Int64(max(count, 1)) where count > 0 {
-            let claim = try #require(
-                try await server.store.claimDeliveries(
-                    identity.reserve(1),
-                    limit: 1,
-                    lease: .seconds(60)
-                ).claims.first
-            )
             _ = try await server.store.recordDeliveryFailed(
-                claim,
+                claim(server, by: identity),
                 sequence: sequence,
                 DeliverySetback(attempt: .fixture, retryAfter: nil)
             )
         }
         return try #require(created.fields["location"])
+    }
+
+    private func claim(
+        _ server: APIServer,
+        by identity: WorkerIdentity
+    ) async throws -> DeliveryClaim {
+        try #require(
+            try await server.store.claimDeliveries(
+                identity.reserve(1),
+                limit: 1,
+                lease: .seconds(60)
+            ).claims.first
+        )
     }
 
     @Test func listsFromTheNewestInPages() async throws {
@@ -91,13 +97,7 @@ import TransferWire
             let identity = WorkerIdentity(
                 incarnation: try await server.store.registerWorker(name: "test")
             )
-            let claim = try #require(
-                try await server.store.claimDeliveries(
-                    identity.reserve(1),
-                    limit: 1,
-                    lease: .seconds(60)
-                ).claims.first
-            )
+            let claim = try await claim(server, by: identity)
             #expect(try await server.store.recordExpired(claim, lease: .seconds(60)) == 2)
             for query in ["", "?state=expired"] {
                 let page = try await server.send("GET", "\(location)/deliveries\(query)")
@@ -256,11 +256,7 @@ import TransferWire
             let identity = WorkerIdentity(
                 incarnation: try await server.store.registerWorker(name: "test")
             )
-            let claim = try await server.store.claimDeliveries(
-                identity.reserve(1),
-                limit: 1,
-                lease: .seconds(60)
-            ).claims[0]
+            let claim = try await claim(server, by: identity)
             let result = try await server.store.recordDeliveryFailed(
                 claim,
                 sequence: 1,

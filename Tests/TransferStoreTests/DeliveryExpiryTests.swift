@@ -36,19 +36,6 @@ import TransferTestSupport
         return events.compactMap(\.expiredEvents)
     }
 
-    private func expired(
-        _ id: SubscriptionID,
-        _ fixture: StoreFixture
-    ) async throws -> [LoggedDelivery] {
-        try await fixture.store.deliveries(
-            tenant: fixture.tenant,
-            subscription: id,
-            state: .expired,
-            before: nil,
-            limit: 100
-        ) ?? []
-    }
-
     private func makeIdle(_ fixture: StoreFixture) async throws {
         _ = try await fixture.aside.execute("UPDATE delivery SET due_at = NULL, fence = NULL")
     }
@@ -74,7 +61,7 @@ import TransferTestSupport
             sequences: 1...3
         )
         #expect(try await told(fixture) == [lost])
-        let listed = try await expired(id, fixture)
+        let listed = try await fixture.store.logged(id, .expired, of: fixture.tenant)
         #expect(listed.count == 1)
         #expect(listed.first?.firstExpired == 1)
         #expect(listed.first?.sequence == 3)
@@ -102,7 +89,11 @@ import TransferTestSupport
         try await expire(through: 5, fixture)
         #expect(try await record(claim, fixture) == 5)
         #expect(try await told(fixture).map(\.sequences) == [1...3, 4...5])
-        #expect(try await expired(id, fixture).map(\.sequence) == [5, 3])
+        #expect(
+            try await fixture.store.logged(id, .expired, of: fixture.tenant).map(\.sequence) == [
+                5, 3,
+            ]
+        )
         #expect(try await fixture.store.releaseDelivery(claim))
         let idle: Query = "SELECT count(*) AS count FROM delivery WHERE due_at IS NULL"
         #expect(try await fixture.count(idle) == 1)
@@ -161,8 +152,8 @@ import TransferTestSupport
             #expect(cursor == (claim.subscription == gone ? nil : 2))
         }
         #expect(try await told(fixture).map(\.subscription) == [picky])
-        #expect(try await expired(deaf, fixture).isEmpty)
-        #expect(try await expired(picky, fixture).count == 1)
+        #expect(try await fixture.store.logged(deaf, .expired, of: fixture.tenant).isEmpty)
+        #expect(try await fixture.store.logged(picky, .expired, of: fixture.tenant).count == 1)
         // And both hear of it.
         let due = try await fixture.claimDeliveries()
         #expect(Set(due.map(\.subscription)) == [deaf, picky])
@@ -215,7 +206,7 @@ import TransferTestSupport
         let told = try #require(try await fixture.claimDeliveries().first { $0.session == log })
         #expect(try await record(told, fixture) == 1)
         #expect(try await fixture.store.eventBounds(of: log).newest == 1)
-        let listed = try await expired(id, fixture)
+        let listed = try await fixture.store.logged(id, .expired, of: fixture.tenant)
         #expect(listed.map(\.sequence) == [1, 2])
         #expect(listed.map(\.sessionIdentifier) == [nil, StoreFixture.identifier])
     }
@@ -228,7 +219,7 @@ import TransferTestSupport
         _ = try await fixture.aside.execute("UPDATE delivery_log SET replay_due_at = now()")
         try await expire(through: 1, fixture)
         #expect(try await record(fixture.claimDeliveries()[0], fixture) == 1)
-        let listed = try await expired(id, fixture)
+        let listed = try await fixture.store.logged(id, .expired, of: fixture.tenant)
         #expect(listed.map(\.attempts.count) == [1])
         #expect(listed.first?.nextAttemptAt == nil)
         #expect(listed.first?.diedAt != nil)
@@ -245,7 +236,10 @@ import TransferTestSupport
             """
         )
         #expect(try await prune() == 0)
-        #expect(try await expired(id, fixture).map(\.attempts.count) == [1])
+        #expect(
+            try await fixture.store.logged(id, .expired, of: fixture.tenant).map(\.attempts.count)
+                == [1]
+        )
         _ = try await fixture.aside.execute(
             "UPDATE delivery_log SET died_at = died_at - interval '31 days'"
         )

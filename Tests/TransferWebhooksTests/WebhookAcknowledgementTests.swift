@@ -90,15 +90,9 @@ struct WebhookAcknowledgementTests {
         #expect(try messages.map { try $0.event().sequence } == [1, 2, 3, 3])
         #expect(messages[2].id == messages[3].id)
         #expect(messages[2].body == messages[3].body)
-        let dead = try await fixture.store.deliveries(
-            tenant: fixture.tenant,
-            subscription: id,
-            state: .dead,
-            before: nil,
-            limit: 10
-        )
-        #expect(dead?.first?.attempts.map(\.status) == [202, 202, nil])
-        #expect(dead?.first?.attempts.last?.reason == "not_acknowledged")
+        let dead = try await fixture.store.logged(id, .dead, of: fixture.tenant)
+        #expect(dead.first?.attempts.map(\.status) == [202, 202, nil])
+        #expect(dead.first?.attempts.last?.reason == "not_acknowledged")
         // It always answered, so that it is not failing.
         #expect(try await fixture.count("SELECT count(*) AS count FROM failure_streak") == 0)
     }

@@ -117,15 +117,9 @@ struct WebhookBatchTests {
         }
         let messages = try await fixture.withDispatcher(schedule: twoTries) { dispatcher in
             _ = try await fixture.receiver.messages(3)
-            let dead = try await fixture.store.deliveries(
-                tenant: fixture.tenant,
-                subscription: id,
-                state: .dead,
-                before: nil,
-                limit: 10
-            )
-            #expect(dead?.count == 1)
-            let delivery = try #require(dead?.first)
+            let dead = try await fixture.store.logged(id, .dead, of: fixture.tenant)
+            #expect(dead.count == 1)
+            let delivery = try #require(dead.first)
             let batch = try #require(delivery.batch)
             #expect([batch.first, batch.last, Int64(batch.count)] == [1, 3, 3])
             #expect(delivery.attempts.count == 2)
@@ -153,14 +147,7 @@ struct WebhookBatchTests {
         try await fixture.withDispatcher(schedule: twoTries) { dispatcher in
             _ = try await fixture.receiver.messages(4)
             _ = try await fixture.delivery { $0.wait == nil }
-            let dead =
-                try await fixture.store.deliveries(
-                    tenant: fixture.tenant,
-                    subscription: id,
-                    state: .dead,
-                    before: nil,
-                    limit: 10
-                ) ?? []
+            let dead = try await fixture.store.logged(id, .dead, of: fixture.tenant)
             #expect(dead.map(\.sequence) == [2, 1])
             try await fixture.execute("DELETE FROM event WHERE sequence = 1")
             try await fixture.execute(

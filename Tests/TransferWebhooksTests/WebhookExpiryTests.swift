@@ -93,15 +93,9 @@ struct WebhookExpiryTests {
         #expect(Set(told.map(\.subscriptionID)).contains(id.description))
         // Who names kinds and not this one is told by the list alone.
         #expect(try messages(fixture, at: "/asks").map(\.data.sequence) == [1, 4])
-        let listed = try await fixture.store.deliveries(
-            tenant: fixture.tenant,
-            subscription: id,
-            state: .expired,
-            before: nil,
-            limit: 10
-        )
-        #expect(listed?.map(\.firstExpired) == [1])
-        #expect(listed?.map(\.sequence) == [3])
+        let listed = try await fixture.store.logged(id, .expired, of: fixture.tenant)
+        #expect(listed.map(\.firstExpired) == [1])
+        #expect(listed.map(\.sequence) == [3])
     }
 
     @Test(arguments: [DeliveryForm.single, .batch])

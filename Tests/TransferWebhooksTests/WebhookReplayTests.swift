@@ -10,19 +10,6 @@ import TransferWebhooks
 struct WebhookReplayTests {
     private let threeTries = DeliverySchedule(waits: [.milliseconds(1), .milliseconds(1)])
 
-    private func dead(
-        _ fixture: DeliveryFixture,
-        _ subscription: SubscriptionID
-    ) async throws -> [LoggedDelivery] {
-        try await fixture.store.deliveries(
-            tenant: fixture.tenant,
-            subscription: subscription,
-            state: .dead,
-            before: nil,
-            limit: 10
-        ) ?? []
-    }
-
     @Test func whatIsGivenUpIsPassedOverAndReplayedAsItWas() async throws {
         let fixture = try await DeliveryFixture()
         let refusal = OriginScript.response(
@@ -35,7 +22,9 @@ struct WebhookReplayTests {
         try await fixture.happen(3)
         let messages = try await fixture.withDispatcher(schedule: threeTries) { dispatcher in
             _ = try await fixture.receiver.messages(5)
-            let delivery = try #require(try await dead(fixture, id).first)
+            let delivery = try #require(
+                try await fixture.store.logged(id, .dead, of: fixture.tenant).first
+            )
             #expect(delivery.attempts.count == 3)
             // What could steer a terminal is gone from the answer.
             #expect(
@@ -44,7 +33,9 @@ struct WebhookReplayTests {
             _ = try await fixture.store.replay(tenant: fixture.tenant, id: delivery.id)
             dispatcher.signal()
             let messages = try await fixture.receiver.messages(6)
-            try await eventually("nothing is dead") { try await dead(fixture, id).isEmpty }
+            try await eventually("nothing is dead") {
+                try await fixture.store.logged(id, .dead, of: fixture.tenant).isEmpty
+            }
             return messages
         }
         #expect(try messages.map { try $0.event().sequence } == [1, 1, 1, 2, 3, 1])
@@ -63,7 +54,9 @@ struct WebhookReplayTests {
         try await fixture.happen(3)
         try await fixture.withDispatcher(schedule: threeTries) { dispatcher in
             _ = try await fixture.receiver.messages(9)
-            try await eventually("three are dead") { try await dead(fixture, id).count == 3 }
+            try await eventually("three are dead") {
+                try await fixture.store.logged(id, .dead, of: fixture.tenant).count == 3
+            }
             let count = try await fixture.store.recover(
                 tenant: fixture.tenant,
                 subscription: id,
@@ -73,7 +66,7 @@ struct WebhookReplayTests {
             #expect(count == 3)
             dispatcher.signal()
             try await eventually("one got through and the others were left") {
-                let left = try await dead(fixture, id)
+                let left = try await fixture.store.logged(id, .dead, of: fixture.tenant)
                 return left.count == 2 && left.allSatisfy { $0.nextAttemptAt == nil }
             }
         }
@@ -135,6 +128,6 @@ struct WebhookReplayTests {
             #expect(body.contains(#""subscription_id":"\#(id)""#))
         }
         #expect(try await fixture.deliveries().isEmpty)
-        #expect(try await dead(fixture, id).isEmpty)
+        #expect(try await fixture.store.logged(id, .dead, of: fixture.tenant).isEmpty)
     }
 }
