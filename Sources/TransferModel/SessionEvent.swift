@@ -54,7 +54,7 @@ package struct SessionEvent: Sendable {
     ///
     /// One for a client or a session gets of what happened in no session only what is about itself.
     package func isInScope(of subscription: SubscriptionID, isScoped: Bool) -> Bool {
-        !isScoped || !kind.isOfTenant || expiredEvents?.subscription == subscription
+        !isScoped || client != nil || expiredEvents?.subscription == subscription
     }
 
     /// What happened; the raw value is the event's `type` in the API and in the database.
@@ -76,11 +76,6 @@ package struct SessionEvent: Sendable {
         case sessionInvalidated = "session.invalidated"
         case subscriptionDisabled = "subscription.disabled"
         case subscriptionEventsExpired = "subscription.events_expired"
-
-        /// Whether it happens in no session.
-        package var isOfTenant: Bool {
-            self == .subscriptionDisabled || self == .subscriptionEventsExpired
-        }
 
         /// Whether a subscription that names no kinds gets it: what comes every few seconds is
         /// sent only to those who want it.

@@ -77,14 +77,14 @@ extension TransferStore {
     static let tellOfExpired: Query = """
         expired_row AS (
             INSERT INTO delivery_log AS l (
-                id, subscription_id, session_id, sequence, batch_first, event_count, state, died_at)
-            SELECT \(newIdentifier), subscription_id, session_id, last, first,
-                least(last - first + 1, 2147483647), 'expired', clock_timestamp()
+                id, subscription_id, session_id, sequence, batch_first, state, died_at)
+            SELECT \(newIdentifier), subscription_id, session_id, last, first, 'expired',
+                clock_timestamp()
             FROM lost
             -- The last of them was being tried.
             ON CONFLICT (subscription_id, session_id, sequence) DO UPDATE SET
                 state = excluded.state, died_at = excluded.died_at, batch_id = NULL,
-                batch_first = excluded.batch_first, event_count = excluded.event_count,
+                batch_first = excluded.batch_first, event_count = DEFAULT,
                 replay_due_at = NULL, replay_fence = NULL
         ),
         told AS MATERIALIZED (
@@ -141,10 +141,10 @@ extension TransferStore {
         )
         """
 
-    /// A UUID of version 7 (RFC 9562 §5.7) for each row, by the database's clock.
+    /// A UUID of version 7 (RFC 9562 §5.7) for each row, by the database's clock; but for time and
+    /// version it is one of version 4.
     private static let newIdentifier: Query = """
-        (regexp_replace(
-            lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0'),
-            '(.{8})(.{4})', '\\1-\\2-7') || substr(gen_random_uuid()::text, 16))::uuid
+        (\(identifierTime(of: "clock_timestamp()")) || '7'
+            || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid
         """
 }

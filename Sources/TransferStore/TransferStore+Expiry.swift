@@ -243,8 +243,12 @@ extension TransferStore {
     /// Before the identifier of any task that was created from then on (RFC 9562, section 5.7).
     private static func firstTask(createdAt time: Query) -> Query {
         """
-        (lpad(to_hex((extract(epoch FROM \(time)) * 1000)::bigint), 12, '0')
-            || repeat('0', 20))::uuid
+        (\(identifierTime(of: time)) || repeat('0', 20))::uuid
         """
+    }
+
+    /// The hexadecimal digits that an identifier of version 7 begins with, as text.
+    static func identifierTime(of time: Query) -> Query {
+        "lpad(to_hex((extract(epoch FROM \(time)) * 1000)::bigint), 12, '0')"
     }
 }

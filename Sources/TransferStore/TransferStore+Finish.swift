@@ -57,15 +57,6 @@ extension TransferStore {
         SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation FROM counter c
         """
 
-    /// Whether a session `s` that is found by its key lives.
-    ///
-    /// Put so that the partial index of those that live cannot serve: by a plan made for few of them
-    /// all would be read for each.
-    static let isLivingByKey: Query = "num_nulls(s.invalidated_at) = 1"
-
-    /// The same of a subscription `b`.
-    static let isLivingSubscriptionByKey: Query = "num_nulls(b.deleted_at) = 1"
-
     /// Gives the identifiers of ended sessions free, and remembers what is left to do for them,
     /// should this instance die before it is done.
     ///

@@ -42,6 +42,15 @@ extension TransferStore {
         """
     }
 
+    /// Whether a session `s` that is found by its key lives.
+    ///
+    /// Put so that the partial index of those that live cannot serve: by a plan made for few of them
+    /// all would be read for each.
+    static let isLivingByKey: Query = "num_nulls(s.invalidated_at) = 1"
+
+    /// The same of a subscription `b`.
+    static let isLivingSubscriptionByKey: Query = "num_nulls(b.deleted_at) = 1"
+
     /// `columns` of the living subscriptions `b` to a session `s` of which `condition` is true.
     ///
     /// Three look-ups, however many subscriptions the tenant has for other sessions.

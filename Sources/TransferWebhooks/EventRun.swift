@@ -21,8 +21,6 @@ struct EventRun: Sendable {
     private(set) var position: Int64
     /// Whether more may be there.
     private(set) var hasMore = true
-    /// Whether what follows cannot be in the same message.
-    private var isEnded = false
 
     init(_ held: HeldClaim) {
         subscription = held.claim.subscription
@@ -34,7 +32,7 @@ struct EventRun: Sendable {
 
     /// Whether nothing more is to be read before messages are sent.
     var isFull: Bool {
-        guard hasMore, !isEnded else { return true }
+        guard hasMore else { return true }
         // A batch that is tried again is read to its end, for it was within bounds.
         if let batchThrough, position < batchThrough { return false }
         return form == .single || items.count >= MessageBatch.eventsMax
@@ -63,9 +61,6 @@ struct EventRun: Sendable {
             items.append(Item(event: event, bytes: size))
         }
     }
-
-    /// Takes note that what follows cannot be in the same message.
-    mutating func end() { isEnded = true }
 
     /// The messages to send, in order.
     var parcels: [Parcel] {

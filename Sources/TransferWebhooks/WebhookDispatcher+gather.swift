@@ -30,8 +30,8 @@ extension WebhookDispatcher {
                 wanted: held.wants,
                 size: { WebhookMessage($0, linkBase: linkBase)?.body.count ?? 0 }
             )
-            // What was read before them is delivered first; then they are met again.
-            if kept.count < page.count { run.end() }
+            // What was read before a gap is delivered first; then the gap is met again.
+            if kept.count < page.count { break }
         } while !run.isFull
         return run
     }
