@@ -59,21 +59,21 @@ struct EventStream: Sendable {
         to writer: inout any ResponseBodyWriter,
         on channel: any Channel
     ) async throws {
-        var cursor = begin
+        var last = begin
         var hasNews = false
         // Spread, so that those who lost one instance do not meet at the next.
         try await send("retry: \(Int.random(in: 1000...3000))\n\n", to: &writer, on: channel)
         while !Task.isShuttingDownGracefully {
             try Task.checkCancellation()
-            guard let events = try await page(after: cursor) else {
+            guard let events = try await page(after: last) else {
                 try await Task.sleep(for: Self.outagePause)
                 try await send(":\n\n", to: &writer, on: channel)
                 continue
             }
-            if let last = events.last {
+            if let newest = events.last {
                 try await send(events, to: &writer, on: channel)
                 share?.shrink(to: 0)
-                cursor = last.sequence
+                last = newest.sequence
                 hasNews = false
                 continue
             }
@@ -82,13 +82,13 @@ struct EventStream: Sendable {
             if hasNews { return }
             hasNews = await watch.hasEvents(
                 of: log.id,
-                after: cursor,
+                after: last,
                 within: bounds.heartbeatInterval
             )
             if hasNews { continue }
-            // With the position, which moves also over events that were not asked for.
-            let position = cursor > 0 ? "id: \(place(behind: cursor))\n\n" : ""
-            try await send(":\n\n\(position)", to: &writer, on: channel)
+            // With the cursor, which moves also over events that were not asked for.
+            let field = last > 0 ? "id: \(cursor(behind: last))\n\n" : ""
+            try await send(":\n\n\(field)", to: &writer, on: channel)
         }
     }
 
@@ -111,7 +111,7 @@ struct EventStream: Sendable {
         }
     }
 
-    private func place(behind sequence: Int64) -> EventCursor {
+    private func cursor(behind sequence: Int64) -> EventCursor {
         EventCursor(log: log.id, sequence: sequence)
     }
 
@@ -123,7 +123,7 @@ struct EventStream: Sendable {
         var frames = ByteBuffer()
         for event in events where query.wants(event) {
             frames.writeString(
-                "id: \(place(behind: event.sequence))\nevent: \(event.kind.rawValue)\ndata: "
+                "id: \(cursor(behind: event.sequence))\nevent: \(event.kind.rawValue)\ndata: "
             )
             // JSON has no line ends outside of strings, and escapes those within.
             frames.writeBytes(

@@ -108,7 +108,7 @@ struct Problem: Error, Sendable {
     /// Who has no key, or sends more than is taken, would have the rest read and thrown away.
     var closesConnection: Bool {
         switch sharedLimit {
-        case .connections, .tenantConnections, .wrongKeys: true
+        case .connections, .tenantConnections, .stagedBytes, .wrongKeys: true
         default: code == .unauthorized || code == .bodyTooLarge
         }
     }

@@ -2,11 +2,12 @@ import Synchronization
 import TransferModel
 import TransferWire
 
-/// How many requests may wait for events, and how streams of them behave.
+/// How many requests may wait for events or tasks, and how streams of events behave.
 package struct EventReaderBounds: Sendable {
-    /// Of one tenant in this instance; each holds a connection.
+    /// Of one tenant in this instance for events; each holds a connection.
     package var perTenantMax = 100
-    /// Of all; an eighth more is there so that some are free for whoever comes.
+    /// Of all for events, and as many for tasks; an eighth more is there so that some are free for
+    /// whoever comes.
     package var max = 1000
     /// After so long without an event a stream says that it is alive.
     package var heartbeatInterval: Duration = .seconds(15)

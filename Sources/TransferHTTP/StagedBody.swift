@@ -80,13 +80,11 @@ final class StagedBody: @unchecked Sendable {
         guard fstatvfs(descriptor, &status) == 0 else {
             throw StorageError(operation: "fstatvfs", errno: errno)
         }
-        let block = Int64(clamping: status.f_frsize)
-        return StagedBytes.Space(
-            free: Int64(clamping: status.f_bavail).multipliedReportingOverflow(by: block)
-                .partialValue,
-            total: Int64(clamping: status.f_blocks).multipliedReportingOverflow(by: block)
-                .partialValue
-        )
+        func bytes(_ blocks: UInt) -> Int64 {
+            let (bytes, isOver) = blocks.multipliedReportingOverflow(by: status.f_frsize)
+            return isOver ? .max : Int64(clamping: bytes)
+        }
+        return StagedBytes.Space(free: bytes(status.f_bavail), total: bytes(status.f_blocks))
     }
 
     /// Forgets what is there.

@@ -13,6 +13,9 @@ package struct SlotLedger<Holder: Hashable & Sendable>: Sendable {
         self.ownMax = ownMax
     }
 
+    /// How many nobody has.
+    package var freeCount: Int { shares.total - taken }
+
     /// How many one has.
     package func count(of holder: Holder) -> Int { counts[holder, default: 0] }
 

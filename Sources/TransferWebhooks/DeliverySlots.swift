@@ -5,9 +5,9 @@ import TransferModel
 /// A pair is one subscription's events of one session. A subscription gets few slots however many
 /// of its sessions are due, and its tenant no more than leaves some for others, nor do all receivers
 /// at one host; receivers that were slow share a part of them, and so do those of which nothing is
-/// known yet with them. What is
-/// claimed beyond that waits here for its turn; what waits too long is dropped, and returns with
-/// the next claim after its lease has run out. A pure value: time is an argument.
+/// known yet with them. What is claimed beyond that waits here for its turn; what waits too long is
+/// dropped, and returns with the next claim after its lease has run out. A pure value: time is an
+/// argument.
 struct DeliverySlots<Claim> {
     /// What becomes of a claimed pair.
     enum Admission: Equatable, Sendable {
@@ -58,19 +58,17 @@ struct DeliverySlots<Claim> {
     /// A part of the slots: tenants share it, and so do hosts; in what a tenant may have its
     /// subscriptions do.
     private struct Part {
-        /// And of hosts.
-        private let ofTenants: SlotShares
+        private let ofAll: SlotShares
         private let ofSubscriptions: SlotShares
 
         init(slots: Int) {
-            ofTenants = SlotShares(slots: max(1, slots))
+            ofAll = SlotShares(slots: max(1, slots))
             // With the eighth beside them as many as the tenant may have.
             ofSubscriptions = SlotShares(slots: max(1, (slots * 8 + 8) / 9))
         }
 
         func mayTake(own: Int, tenant: Int, host: Int, taken: Int) -> Bool {
-            ofTenants.mayTake(own: tenant, taken: taken)
-                && ofTenants.mayTake(own: host, taken: taken)
+            ofAll.mayTake(own: tenant, taken: taken) && ofAll.mayTake(own: host, taken: taken)
                 && ofSubscriptions.mayTake(own: own, taken: tenant)
         }
     }
@@ -80,15 +78,14 @@ struct DeliverySlots<Claim> {
     private let part: Part
     private let unprovenPart: Part
     private let slowPart: Part
-    private let waitingShares: SlotShares
     /// Of subscriptions that have anything running or waiting.
     private var lines: [SubscriptionID: Line] = [:]
     private var paces: [SubscriptionID: Pace] = [:]
     private var running = Tally()
     private var runningOfTenant: [TenantID: Tally] = [:]
     private var runningOfHost: [String: Tally] = [:]
-    private var waitingCount = 0
-    private var waitingOfTenant: [TenantID: Int] = [:]
+    /// Places of those that wait.
+    private var places: SlotLedger<TenantID>
     /// Of each tenant the subscriptions with something waiting, in the order of their turns.
     private var turns: [TenantID: [SubscriptionID]] = [:]
     /// The tenants of `turns`, in the order of theirs.
@@ -102,7 +99,7 @@ struct DeliverySlots<Claim> {
         part = Part(slots: bounds.pairsMax)
         unprovenPart = Part(slots: bounds.pairsMax * 3 / 4)
         slowPart = Part(slots: bounds.pairsMax / 4)
-        waitingShares = SlotShares(slots: bounds.waitingTotalMax)
+        places = SlotLedger(slots: bounds.waitingTotalMax)
     }
 
     /// Pairs being delivered.
@@ -111,7 +108,7 @@ struct DeliverySlots<Claim> {
     /// How many pairs more may be claimed.
     var freeCount: Int {
         guard !isDraining, running.all < shares.total else { return 0 }
-        return min(bounds.claimMax, max(0, waitingShares.total - waitingCount))
+        return min(bounds.claimMax, places.freeCount)
     }
 
     /// Finds a place for a pair that has been claimed.
@@ -140,17 +137,12 @@ struct DeliverySlots<Claim> {
             begin(subscription)
             return .start
         }
-        let others = waitingOfTenant[tenant, default: 0]
-        guard line.waiting.count < bounds.waitingMax,
-            waitingShares.mayTake(own: others, taken: waitingCount)
-        else {
+        guard line.waiting.count < bounds.waitingMax, places.take(for: tenant) else {
             forgetIfIdle(subscription)
             return .drop
         }
         if line.waiting.isEmpty { addTurn(of: subscription, tenant) }
         lines[subscription]?.waiting.append(Waiting(claim: claim, expiresAt: expiry))
-        waitingCount += 1
-        waitingOfTenant[tenant, default: 0] += 1
         return .wait
     }
 
@@ -203,7 +195,7 @@ struct DeliverySlots<Claim> {
         isDraining = true
         let claims = lines.values.flatMap { $0.waiting.map(\.claim) }
         for subscription in lines.keys { lines[subscription]?.waiting = [] }
-        (waitingCount, waitingOfTenant) = (0, [:])
+        places = SlotLedger(slots: bounds.waitingTotalMax)
         (turns, tenantTurns) = ([:], [])
         return claims
     }
@@ -269,9 +261,7 @@ struct DeliverySlots<Claim> {
         // At most `waitingMax` elements move, and as many subscriptions and tenants as wait.
         guard let line = lines[subscription], !line.waiting.isEmpty else { return nil }
         let next = lines[subscription]?.waiting.removeFirst()
-        waitingCount -= 1
-        let rest = waitingOfTenant[line.tenant, default: 0] - 1
-        waitingOfTenant[line.tenant] = rest > 0 ? rest : nil
+        places.giveBack(for: line.tenant)
         turns[line.tenant]?.removeAll { $0 == subscription }
         tenantTurns.removeAll { $0 == line.tenant }
         if turns[line.tenant]?.isEmpty ?? true {
