@@ -53,10 +53,13 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
     /// What waits is still done.
     deinit { for thread in state.withLock({ $0.threads }) { thread.stop() } }
 
-    /// How many threads there are, and how much waits for one.
-    package var load: (threads: Int, waiting: Int) {
+    /// How many threads there are, how many of them work, and how much waits for one.
+    package var load: (threads: Int, busy: Int, waiting: Int) {
         state.withLock { state in
-            (state.threads.count, state.waiting.values.reduce(0) { $0 + $1.count })
+            (
+                state.threads.count, state.busy.values.reduce(0, +),
+                state.waiting.values.reduce(0) { $0 + $1.count }
+            )
         }
     }
 
