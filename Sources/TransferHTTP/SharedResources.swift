@@ -1,4 +1,5 @@
 import Hummingbird
+import NIOCore
 import NIOPosix
 
 /// What the requests of an instance share, and how much of it one may have.
@@ -18,8 +19,10 @@ final class SharedResources: Sendable {
     let threads: NIOThreadPool
 
     static let threadCount = 2
-    static let storingsMax = 3
-    static let storingsPerTenantMax = 2
+    /// Half of the processors, as a database beside the service has as many: on two, a second one of
+    /// the same tenant takes from everybody what it gains.
+    static let storingsPerTenantMax = min(2, max(1, System.coreCount / 2))
+    static let storingsMax = storingsPerTenantMax + 1
     /// The memory of all that is decoded at once is some times as much.
     static let submissionBytesMax = Request.bodyBytesMax
     static let answerBytesMax = 24 * 1024 * 1024

@@ -75,19 +75,19 @@ struct TaskRoutes: Sendable {
         if let key, let answer = try await store.earlierAnswer(key, tenant: session.tenant) {
             return answer
         }
-        let request = try await RequestResources.decoding(body.count) {
-            try SubmitRequest(body: body)
+        let (isBatch, submissions, answer) = try await RequestResources.decoding(body.count) {
+            let request = try SubmitRequest(body: body)
+            let submissions = try request.submissions()
+            let answer = try Self.receipt(of: submissions, isBatch: request.isBatch, session)
+            return (request.isBatch, submissions, answer)
         }
-        let submissions = try request.submissions()
         return try await submitter.submit(
             submissions,
-            answer: receipt(of: submissions, isBatch: request.isBatch, session),
+            answer: answer,
             key: key,
             to: session
         ) { indices in
-            Problem(
-                indices.map { Submitter.dataFault(request.isBatch ? "/\($0)/kind" : "/kind") }
-            )
+            Problem(indices.map { Submitter.dataFault(isBatch ? "/\($0)/kind" : "/kind") })
         }
     }
 
@@ -224,7 +224,7 @@ struct TaskRoutes: Sendable {
     }
 
     /// The answer to a submission, fixed before it is stored so that a repetition gets the same.
-    private func receipt(
+    private static func receipt(
         of submissions: [TaskSubmission],
         isBatch: Bool,
         _ session: SessionAddress

@@ -112,10 +112,11 @@ struct TaskStream: Sendable {
         // The answer's body runs when the handler has returned, and needs to be told whose it is.
         return try await RequestResources.$current.withValue(resources) {
             try await RequestResources.submitting(byteCount) {
-                let submissions = try await RequestResources.decoding(byteCount) {
-                    try Self.submissions(in: part)
+                let (submissions, receipts) = try await RequestResources.decoding(byteCount) {
+                    let submissions = try Self.submissions(in: part)
+                    return (submissions, try receiptLines(of: submissions))
                 }
-                return try await submit(submissions, part, key)
+                return try await submit(submissions, receipts, part, key)
             }
         }
     }
@@ -135,19 +136,24 @@ struct TaskStream: Sendable {
         }
     }
 
+    private func receiptLines(of submissions: [TaskSubmission]) throws -> [UInt8] {
+        var lines: [UInt8] = []
+        for receipt in session.receipts(of: submissions) {
+            lines += try WireEncoder.encode(receipt)
+            lines.append(UInt8(ascii: "\n"))
+        }
+        return lines
+    }
+
     private func submit(
         _ submissions: [TaskSubmission],
+        _ receipts: [UInt8],
         _ part: [TaskLines.Line],
         _ key: IdempotencyKey?
     ) async throws -> Answer {
-        var body: [UInt8] = []
-        for receipt in session.receipts(of: submissions) {
-            body += try WireEncoder.encode(receipt)
-            body.append(UInt8(ascii: "\n"))
-        }
-        return try await submitter.submit(
+        try await submitter.submit(
             submissions,
-            answer: Answer(status: .accepted, body: body),
+            answer: Answer(status: .accepted, body: receipts),
             key: key,
             to: session
         ) { indices in

@@ -37,7 +37,9 @@ import TransferTestSupport
                         try await server.send("POST", "\(session)/tasks", Self.body).status
                     }
                 }
-                try await eventually("two of a tenant are stored") { try await blocked() == 2 }
+                try await eventually("a tenant's are stored") {
+                    try await blocked() == SharedResources.storingsPerTenantMax
+                }
                 group.addTask {
                     try await server.send(
                         "POST",
@@ -46,11 +48,13 @@ import TransferTestSupport
                         as: server.second
                     ).status
                 }
-                try await eventually("another tenant's is") { try await blocked() == 3 }
+                try await eventually("another tenant's is") {
+                    try await blocked() == SharedResources.storingsMax
+                }
                 for _ in 0..<20 {
                     #expect(try await server.send("GET", other, as: server.second).status == 200)
                 }
-                #expect(try await blocked() == 3)
+                #expect(try await blocked() == SharedResources.storingsMax)
                 _ = try await locking.execute("ROLLBACK")
                 for try await status in group { #expect(status == 202) }
             }
