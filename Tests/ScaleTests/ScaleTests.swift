@@ -27,7 +27,7 @@ import TransferTestSupport
             $0.statementTimeout = .zero
             $0.queryDeadline = $0.scriptDeadline
         }
-        let folder = "\(SourceFolder.root)/migrations"
+        let folder = Checkout.migrations
         let logger = Logger(label: "scale") { _ in SwiftLogNoOpLogHandler() }
         try await Migrator(folder: folder, logger: logger).migrate(connection)
         let meter = PageMeter()

@@ -5,7 +5,7 @@ import Testing
 @Suite struct StoreVerbTests {
     /// The package functions of the store, by the names in its sources.
     private static func functions() throws -> Set<String> {
-        let folder = "\(SourceFolder.root)/Sources/TransferStore"
+        let folder = "\(Checkout.root)/Sources/TransferStore"
         var names: Set<String> = []
         for file in try FileManager.default.contentsOfDirectory(atPath: folder)
         where file.hasPrefix("TransferStore") {

@@ -33,9 +33,9 @@ import Testing
             call: "print" + "(",
             folders: ["Sources"],
             exempt: [
-                "Sources/transferd/Announcement.swift", "Sources/transferd/Doctor.swift",
-                "Sources/transferd/Keys.swift", "Sources/transferd/Migrate.swift",
-                "Sources/transferd/Serve.swift", "Sources/TransferDemo/",
+                "Sources/transferd/Commands/Announcement.swift", "Sources/transferd/Commands/Doctor.swift",
+                "Sources/transferd/Commands/Keys.swift", "Sources/transferd/Commands/Migrate.swift",
+                "Sources/transferd/Commands/Serve.swift", "Sources/TransferDemo/",
             ],
             instead: "a Logger"
         ),

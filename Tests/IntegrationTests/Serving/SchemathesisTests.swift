@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+import TransferTestSupport
+
+/// Requests that a program makes from `openapi.yaml`, valid and not, and the answers to them.
+@Suite(.timeLimit(.minutes(10))) struct SchemathesisTests {
+    /// Where `.ci/setup --test` has put it.
+    private static var program: String {
+        let environment = ProcessInfo.processInfo.environment
+        let cache = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "")/.cache"
+        return "\(cache)/transferd-test/bin/st"
+    }
+
+    @Test func everyAnswerIsAsTheDocumentSays() async throws {
+        try #require(
+            FileManager.default.isExecutableFile(atPath: Self.program),
+            "`.ci/setup --test` installs what is missing"
+        )
+        let directory = try DataDirectory()
+        let service = try await ServiceProcess(in: directory)
+        let output = try directory.log()
+        let address = "http://127.0.0.1:\(service.announcement.port)"
+        let run = try ChildProcess(
+            "/bin/sh",
+            [
+                // Its cache of examples goes where it runs.
+                "-c", #"cd "$0" && exec "$@""#, directory.path, Self.program,
+                "--config-file", "\(Checkout.root)/.ci/schemathesis.toml",
+                "run", "\(Checkout.root)/openapi.yaml", "--url", address,
+                "--header", "Authorization: Bearer \(try directory.apiKey())",
+                "--phases", "examples,coverage,fuzzing", "--max-examples", "5",
+                "--request-timeout", "60", "--seed", "1", "--continue-on-failure",
+                "--warnings", "off", "--no-color",
+            ],
+            environment: Program.environment.merging(["PYTHONUNBUFFERED": "1"]) { $1 },
+            log: output
+        )
+        let text = Task {
+            var lines: [String] = []
+            while let line = await run.line() {
+                lines.append(String(decoding: line, as: UTF8.self))
+            }
+            return lines.joined()
+        }
+        let status = await run.status()
+        let printed = await text.value
+        #expect(status == 0, "\(printed.suffix(20_000))")
+        // Without a look at all of it nothing would have failed either.
+        let operations = try OpenAPIDocument(
+            yaml: String(contentsOfFile: "\(Checkout.root)/openapi.yaml", encoding: .utf8)
+        ).operations.count
+        #expect(printed.contains("Tested: \(operations)"))
+        #expect(await service.terminate() == 0)
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import Glibc
+import Testing
+import TransferTestSupport
+
+/// The program where it was installed, run from somewhere else.
+@Suite(.timeLimit(.minutes(5))) struct InstallationTests {
+    private static let foreign = "migrations/0001_foreign.up.sql"
+
+    /// Runs the program that is installed in `prefix` in another folder, and to its end.
+    ///
+    /// - Returns: its exit status and what it printed or logged.
+    private func run(
+        in folder: TestFolder,
+        _ prefix: TestFolder,
+        _ arguments: [String]
+    ) async throws -> (status: Int32, output: String) {
+        let program = "\(prefix.path)/bin/transferd"
+        let log = "\(prefix.path)/log"
+        if !FileManager.default.fileExists(atPath: program) {
+            // Not written by this process: a child of another test would have it open for writing,
+            // and what is being written cannot be run.
+            let install = try ChildProcess(
+                "/usr/bin/install",
+                ["-D", Program.path, program],
+                environment: Program.environment,
+                log: log
+            )
+            #expect(await install.status() == 0)
+        }
+        let process = try ChildProcess(
+            "/usr/bin/env",
+            ["-C", folder.path, program] + arguments,
+            environment: Program.environment,
+            log: log
+        )
+        let output = await process.line() ?? Data()
+        let status = await process.status()
+        let text = try String(contentsOfFile: log, encoding: .utf8)
+        return (status, String(decoding: output, as: UTF8.self) + text)
+    }
+
+    @Test func anInstalledProgramTakesItsOwnMigrations() async throws {
+        let directory = try DataDirectory()
+        let prefix = try TestFolder("integration")
+        let elsewhere = try TestFolder("integration")
+        try elsewhere.write("CREATE TABLE foreign_table ()", to: Self.foreign)
+        try elsewhere.write(
+            "DROP TABLE foreign_table",
+            to: Self.foreign.replacing(".up.", with: ".down.")
+        )
+        let migrate = ["migrate", "--data-directory", directory.path]
+        let refused = try await run(in: elsewhere, prefix, migrate)
+        #expect(refused.status != 0)
+        #expect(refused.output.contains("TRANSFERD_RESOURCES"))
+        #expect(!FileManager.default.fileExists(atPath: directory.path))
+        // Nor does a folder that has both take the place of what was installed.
+        try elsewhere.write("CREATE TABLE t ()", to: "migrations/0001_sessions_and_tasks.up.sql")
+        try elsewhere.write("", to: "openapi.yaml")
+        try prefix.write("", to: "share/log")
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(prefix.path)/share/transferd",
+            withDestinationPath: Checkout.root
+        )
+        let names = try FileManager.default.contentsOfDirectory(
+            atPath: Checkout.migrations
+        )
+        let count = names.count { $0.hasSuffix(".up.sql") }
+        let migrated = try await run(in: elsewhere, prefix, migrate)
+        #expect(migrated.status == 0)
+        #expect(migrated.output.hasPrefix("applied \(count)\n"))
+    }
+}

@@ -1,0 +1,310 @@
+import Curl
+import EventLoop
+import Foundation
+import Logging
+import Postgres
+import ServiceLifecycle
+import Testing
+import TransferContainer
+import TransferEngine
+import TransferModel
+import TransferSecrets
+import TransferStore
+import TransferTestSupport
+
+/// Engines on a real database, a real file system and a real origin.
+final class EngineFixture: Sendable {
+    static let identifier = "nightly"
+    /// An ephemeral session, once a test has put it.
+    static let ephemeral = "private"
+    private let folder: TestFolder
+    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    let origin: LoopbackOrigin
+    let store: TransferStore
+    let tenant: TenantID
+    /// The directory of all containers.
+    let directory: String
+    /// Signalled whenever an engine has ended tasks.
+    private let concluded = WakeSignal()
+
+    /// Migrates the test's schema and makes a tenant with a session.
+    ///
+    /// - Parameter folder: what the containers are in; a new one unless said.
+    /// - Throws: whatever the database, the origin or the file system refuses.
+    init(in folder: TestFolder? = nil) async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connection()
+        try await Migrator(folder: Checkout.migrations, logger: Self.logger).migrate(connection)
+        await connection.close()
+        origin = try LoopbackOrigin()
+        // Longer than in service: what is tested is not how busy this machine is.
+        store = TransferStore(pool: database.pool(waitTimeout: .seconds(60)))
+        tenant = try await store.createAPIKey(
+            id: "test",
+            tenantName: "test",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "test"
+        )
+        self.folder = try folder ?? TestFolder("engine")
+        directory = "\(self.folder.path)/containers"
+        database.expectsRelease(of: self)
+        try await putSession()
+    }
+
+    deinit {
+        origin.stop()
+        // It is made by the first who has a file for it.
+        guard FileManager.default.fileExists(atPath: directory) else { return }
+        do {
+            try FileManager.default.removeItem(atPath: directory)
+        } catch {
+            Issue.record("the directory of the test stays: \(error)")
+        }
+    }
+
+    func putSession(
+        _ configuration: SessionConfiguration = SessionConfiguration(),
+        named identifier: String = identifier
+    ) async throws {
+        _ = try await store.putSession(
+            tenant: tenant,
+            identifier: identifier,
+            configuration: configuration
+        )
+    }
+
+    /// Runs an engine while `body` runs, then shuts it down gracefully to its end; `prepare` may
+    /// act under the engine's identity before that.
+    func withEngine<Value: Sendable>(
+        secrets: SecretBox? = nil,
+        on store: TransferStore? = nil,
+        disk: BlockingPool<TenantID>? = nil,
+        _ change: (inout EngineConfiguration) -> Void = { _ in },
+        prepare: (WorkerIdentity) async throws -> Void = { _ in },
+        _ body: @Sendable (TransferEngine) async throws -> Value
+    ) async throws -> Value {
+        let store = store ?? self.store
+        var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
+        configuration.retryPolicy = RetryPolicy(
+            attemptsMax: 3,
+            delayBase: .milliseconds(1),
+            delayMax: .milliseconds(2)
+        )
+        change(&configuration)
+        let curl = try CurlLoop(name: "engine-test", connectionsMax: 2 * configuration.concurrency)
+        defer { curl.stop() }
+        let identity = WorkerIdentity(
+            incarnation: try await store.registerWorker(name: "test", leasesShards: true)
+        )
+        try await prepare(identity)
+        let engine = try TransferEngine(
+            store: store,
+            identity: identity,
+            container: Container(directory: directory),
+            curl: curl,
+            disk: disk,
+            secrets: secrets,
+            configuration: configuration,
+            logger: Self.logger,
+            onEvents: { [concluded] in concluded.signal() }
+        )
+        let keeper = LeaseKeeper(
+            store: store,
+            identity: identity,
+            configuration: configuration,
+            leasesShards: true,
+            logger: Self.logger,
+            onLost: { engine.dropAttempts() }
+        )
+        let group = ServiceGroup(services: [keeper, engine], logger: Self.logger)
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let result: Result<Value, any Error>
+            do { result = .success(try await body(engine)) } catch { result = .failure(error) }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return try result.get()
+        }
+    }
+
+    func putEphemeral() async throws {
+        _ = try await store.putSession(
+            tenant: tenant,
+            identifier: Self.ephemeral,
+            kind: .ephemeral,
+            configuration: SessionConfiguration()
+        )
+    }
+
+    /// Submits a download of `url`, as `change` leaves it.
+    func submit(
+        _ url: String,
+        to session: String = identifier,
+        of tenant: TenantID? = nil,
+        _ change: (inout TaskSubmission) -> Void = { _ in }
+    ) async throws -> TaskID {
+        let parsed = try CurlURL(url)
+        var submission = TaskSubmission(
+            id: TaskID(.version7()),
+            url: url,
+            lane: Lane(host: parsed.host, port: Int(parsed.port))
+        )
+        change(&submission)
+        let result = try await store.submit(
+            [submission],
+            tenant: tenant ?? self.tenant,
+            sessionIdentifier: session
+        )
+        guard case .accepted = result else { throw CancellationError() }
+        return submission.id
+    }
+
+    /// Makes another tenant with a session of the same name.
+    func anotherTenant(_ name: String = "other") async throws -> TenantID {
+        let tenant = try await store.createAPIKey(
+            id: name,
+            tenantName: name,
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: name
+        )
+        _ = try await store.putSession(
+            tenant: tenant,
+            identifier: Self.identifier,
+            configuration: SessionConfiguration()
+        )
+        return tenant
+    }
+
+    func task(_ id: TaskID) async throws -> TransferTask {
+        try #require(try await store.task(tenant: tenant, id: id))
+    }
+
+    func attempts(_ id: TaskID) async throws -> [AttemptRecord] {
+        try #require(try await store.attempts(tenant: tenant, task: id))
+    }
+
+    /// The task once it has ended; for one waiter at a time.
+    func ended(_ id: TaskID) async throws -> TransferTask {
+        while true {
+            let task = try await task(id)
+            if task.state.isTerminal { return task }
+            try Task.checkCancellation()
+            await concluded.wait()
+        }
+    }
+
+    /// The events of the session so far.
+    func events() async throws -> [SessionEvent] {
+        try #require(
+            try await store.events(
+                tenant: tenant,
+                sessionIdentifier: Self.identifier,
+                after: 0,
+                limit: 1000
+            )
+        )
+    }
+
+    /// Waits until the part of a running task has `count` bytes and the database knows.
+    func received(_ count: Int, of id: TaskID) async throws {
+        try await eventually("\(count) bytes have arrived") {
+            try await task(id).bytesReceived == Int64(count)
+        }
+    }
+
+    /// Waits until each of the tasks has ended, all of them completed.
+    func expectCompletion(
+        _ ids: [TaskID],
+        _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        for id in ids {
+            let task = try await ended(id)
+            #expect(task.state == .completed, sourceLocation: location)
+        }
+    }
+
+    /// Runs one download of `script` to its end with an engine of its own.
+    func download(
+        _ script: OriginScript,
+        retries: Bool = false,
+        _ change: (inout TaskSubmission) -> Void = { _ in },
+        configure: (inout EngineConfiguration) -> Void = { _ in }
+    ) async throws -> TransferTask {
+        origin.when("/file", script)
+        let id = try await submit(origin.url("/file"), change)
+        return try await withEngine { configuration in
+            if !retries { configuration.retryPolicy.attemptsMax = 1 }
+            configure(&configuration)
+        } _: { _ in
+            try await ended(id)
+        }
+    }
+}
+
+// Files.
+extension EngineFixture {
+    /// The container of the tenant.
+    var container: String { "\(directory)/\(tenant)" }
+
+    /// The bytes of a task's result.
+    func content(_ task: TransferTask) throws -> [UInt8] {
+        let path = ResultLocation.path(
+            of: task.id,
+            destination: task.destination,
+            part: task.part
+        )
+        return try content(path)
+    }
+
+    func content(_ path: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(filePath: "\(container)/\(path)")))
+    }
+
+    /// Puts a file into the tenant's container before a test.
+    func place(_ bytes: [UInt8], at path: String) throws {
+        let url = URL(filePath: "\(container)/\(path)")
+        try FileManager.default.createDirectory(
+            at: url.deletingLastPathComponent(),
+            withIntermediateDirectories: true
+        )
+        try Data(bytes).write(to: url)
+    }
+
+    /// All files beneath the tenant's container.
+    func files() -> [String] {
+        let found = FileManager.default.enumerator(atPath: container)
+        return (found?.allObjects as? [String] ?? []).filter { path in
+            var isDirectory: ObjCBool = false
+            return FileManager.default.fileExists(
+                atPath: "\(container)/\(path)",
+                isDirectory: &isDirectory
+            )
+                && !isDirectory.boolValue
+        }
+    }
+
+    /// The part files that are no results, by path.
+    func parts() async throws -> [String: Fence] {
+        let rows = try await TestDatabase.current.connection().execute(
+            "SELECT part_fence FROM outcome WHERE part_fence IS NOT NULL"
+        )
+        let results = Set(
+            try rows.map { row throws(PostgresError) in
+                Fence(rawValue: try row.decode("part_fence"))
+            }
+        )
+        var parts: [String: Fence] = [:]
+        for path in files() {
+            let fence =
+                ResultLocation.fence(ofPart: path) ?? ResultLocation.attempt(ofPart: path)?.fence
+            if let fence, !results.contains(fence) { parts[path] = fence }
+        }
+        return parts
+    }
+
+    /// Nothing half-made stays behind.
+    func expectNoParts(_ location: SourceLocation = #_sourceLocation) async throws {
+        #expect(try await parts().isEmpty, sourceLocation: location)
+    }
+}

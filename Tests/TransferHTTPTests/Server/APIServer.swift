@@ -1,0 +1,356 @@
+import Foundation
+import Hummingbird
+import Logging
+import NIOCore
+import Postgres
+import Testing
+import TransferContainer
+import TransferModel
+import TransferSecrets
+import TransferStore
+import TransferTestSupport
+import TransferWire
+
+@testable import TransferHTTP
+
+/// The whole API on a port of its own, over the schema of the running test, with two tenants.
+///
+/// Every answer that a test sees is held against `openapi.yaml`.
+struct APIServer: Sendable {
+    let store: TransferStore
+    let api: TransferAPI
+    let client: HTTPClient
+    private let folder: TestFolder
+    var containers: String { folder.path }
+    let first: Tenant
+    let second: Tenant
+    let wakes: WakeCounter
+
+    /// A tenant with a key.
+    struct Tenant: Sendable {
+        let id: TenantID
+        let key: APIKey
+    }
+
+    /// Where the repository is: tests run from their sources.
+    static func document() throws -> OpenAPIDocument {
+        try OpenAPIDocument(yaml: String(contentsOfFile: "\(Checkout.root)/openapi.yaml", encoding: .utf8))
+    }
+
+    /// Runs `body` with a server.
+    static func run(
+        readers: EventReaderBounds = EventReaderBounds(),
+        settings: StoreSettings = StoreSettings(),
+        bodyBytesMax: Int = TransferAPI.bodyBytesMaxDefault,
+        connections: ConnectionBounds = ConnectionBounds(),
+        store otherStore: TransferStore? = nil,
+        _ body: @Sendable (APIServer) async throws -> Void
+    ) async throws {
+        let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
+        // Migrations take one lock of the whole cluster, so tests that start together wait long.
+        let connection = try await TestDatabase.current.connection {
+            $0.queryDeadline = $0.scriptDeadline
+        }
+        try await Migrator(folder: Checkout.migrations, logger: logger).migrate(connection)
+        // Longer than in service: what is tested is not how busy this machine is.
+        let store =
+            otherStore
+            ?? TransferStore(
+                pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
+                settings: settings
+            )
+        let folder = try TestFolder("http")
+        defer { withExtendedLifetime(folder) {} }
+        let wakes = WakeCounter()
+        let api = TransferAPI(
+            store: store,
+            container: try Container(directory: folder.path),
+            secrets: SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) },
+            uploadBytesMax: 1_000_000,
+            bodyBytesMax: bodyBytesMax,
+            baseURL: nil,
+            egress: EgressPolicy(),
+            health: .fixture(),
+            watch: NewsWatch(store: store, logger: logger),
+            readers: readers,
+            connections: ConnectionRegistry(bounds: connections),
+            wake: { wakes.count() },
+            sendTest: { _, _ in .fixture },
+            openAPIDocument: Array("openapi: 3.1.0\n".utf8),
+            logger: logger
+        )
+        let first = try await tenant("first", store)
+        let second = try await tenant("second", store)
+        try await serving(api) { port in
+            try await body(
+                APIServer(
+                    store: store,
+                    api: api,
+                    client: HTTPClient(port: port),
+                    folder: folder,
+                    first: first,
+                    second: second,
+                    wakes: wakes
+                )
+            )
+        }
+    }
+
+    /// Runs `body` while `api` listens.
+    static func serving(
+        _ api: TransferAPI,
+        _ body: @Sendable (Int) async throws -> Void
+    ) async throws {
+        try await serving(
+            by: { api.application(host: "127.0.0.1", port: 0, onServerRunning: $0) },
+            body
+        )
+    }
+
+    /// Runs `body` while the server listens that `make` gives.
+    static func serving<Server: ApplicationProtocol>(
+        by make: (@escaping @Sendable (Int) async -> Void) -> Server,
+        _ body: @Sendable (Int) async throws -> Void
+    ) async throws {
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let application = make { port.yield($0) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await application.run() }
+            guard let port = await ports.first(where: { _ in true }) else { return }
+            try await body(port)
+            group.cancelAll()
+        }
+    }
+
+    private static func tenant(_ name: String, _ store: TransferStore) async throws -> Tenant {
+        let key = APIKey.generate()
+        let id = try await store.createAPIKey(
+            id: key.id,
+            tenantName: name,
+            secretSHA256: key.secretSHA256,
+            name: "test"
+        )
+        return Tenant(id: id, key: key)
+    }
+}
+
+extension APIServer {
+    /// Sends a request as `tenant`, the first unless said, and checks the answer's form.
+    @discardableResult
+    func send(
+        _ method: String,
+        _ path: String,
+        _ body: String? = nil,
+        as tenant: Tenant? = nil,
+        fields: [(String, String)] = [],
+        location: SourceLocation = #_sourceLocation
+    ) async throws -> HTTPClient.Answer {
+        try await send(
+            method,
+            path,
+            bytes: body.map { Array($0.utf8) },
+            as: tenant,
+            fields: fields,
+            location: location
+        )
+    }
+
+    /// The same with a body of any bytes.
+    @discardableResult
+    func send(
+        _ method: String,
+        _ path: String,
+        bytes: [UInt8]?,
+        as tenant: Tenant? = nil,
+        fields: [(String, String)] = [],
+        location: SourceLocation = #_sourceLocation
+    ) async throws -> HTTPClient.Answer {
+        var all = fields
+        all.append(("Authorization", "Bearer \((tenant ?? first).key.serialized)"))
+        if bytes != nil, !fields.contains(where: { $0.0 == "Content-Type" }) {
+            all.append(("Content-Type", "application/json"))
+        }
+        return try await sendPlain(method, path, bytes: bytes, fields: all, location: location)
+    }
+
+    /// The same without a key.
+    @discardableResult
+    func sendPlain(
+        _ method: String,
+        _ path: String,
+        bytes: [UInt8]? = nil,
+        fields: [(String, String)] = [],
+        location: SourceLocation = #_sourceLocation
+    ) async throws -> HTTPClient.Answer {
+        let answer = try await client.exchange(
+            HTTPClient.request(method, path, fields: fields, body: bytes)
+        )
+        let violations = try Self.contract.get().violations(
+            method: method,
+            path: path.components(separatedBy: "?")[0],
+            status: answer.status,
+            fields: answer.fields,
+            body: answer.body
+        )
+        #expect(
+            violations.isEmpty,
+            "\(method) \(path) \(answer.status): \(answer.text.prefix(500))",
+            sourceLocation: location
+        )
+        // What is not as the document says must not be done.
+        if (200..<300).contains(answer.status) {
+            let faults = try Self.contract.get().requestViolations(
+                method: method,
+                path: path,
+                fields: fields,
+                body: bytes ?? []
+            )
+            #expect(faults.isEmpty, "\(method) \(path) was answered", sourceLocation: location)
+        }
+        for name in ["x-request-id", "x-content-type-options"] {
+            #expect(answer.fields[name] != nil, sourceLocation: location)
+        }
+        return answer
+    }
+
+    private static let contract = Result { try document() }
+
+    /// Makes a session and gives back its path.
+    func session(_ identifier: String = "photos", as tenant: Tenant? = nil) async throws -> String {
+        try await send("PUT", "/v1/sessions/\(identifier)", as: tenant)
+        return "/v1/sessions/\(identifier)"
+    }
+
+    /// Where a reader of the session's events is behind the one with `sequence`.
+    func place(_ sequence: Int64, in session: String) async throws -> String {
+        "\(try await send("GET", session).json(SessionDocument.self).id):\(sequence)"
+    }
+
+    /// Submits one task and gives back its identifier.
+    func submit(
+        _ session: String,
+        _ body: String = #"{"url": "http://origin.example/a"}"#,
+        as tenant: Tenant? = nil
+    ) async throws -> TaskID {
+        let answer = try await send("POST", "\(session)/tasks", body, as: tenant)
+        let receipt = try answer.json(TaskReceipt.self)
+        return TaskID(try #require(UUID(uuidString: receipt.id)))
+    }
+
+    /// Gives all queued tasks to a worker.
+    func claimAll() async throws -> [TaskClaim] {
+        let identity = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
+        return try await store.claimAny(10, by: identity)
+    }
+
+    /// Gives the one queued task to a worker.
+    func claim() async throws -> TaskClaim {
+        let claims = try await claimAll()
+        #expect(claims.count == 1)
+        return try #require(claims.first)
+    }
+
+    /// Does to all queued tasks what a worker would: `bytes` become their files.
+    func complete(
+        _ bytes: [UInt8],
+        contentType: String? = "image/png",
+        suggestedFileName: String? = nil
+    ) async throws {
+        let claims = try await claimAll()
+        let result = TransferResult(
+            httpStatus: 200,
+            bytesReceived: Int64(bytes.count),
+            contentType: contentType,
+            etag: nil,
+            isLengthVerified: true,
+            suggestedFileName: suggestedFileName
+        )
+        for claim in claims {
+            let published = try await store.publish([
+                Publication(
+                    task: claim.task,
+                    fence: claim.fence,
+                    partFence: claim.fence,
+                    tenant: claim.tenant,
+                    session: claim.session,
+                    number: claim.number,
+                    destination: claim.destination,
+                    result: result
+                )
+            ])
+            #expect(published == [claim.task])
+            let path = file(of: claim.task, destination: claim.destination, tenant: claim.tenant)
+            try FileManager.default.createDirectory(
+                atPath: URL(filePath: path).deletingLastPathComponent().path(),
+                withIntermediateDirectories: true
+            )
+            try Data(bytes).write(to: URL(filePath: path))
+            _ = try await store.conclude([
+                Conclusion(task: claim.task, fence: claim.fence, verdict: .completed)
+            ])
+        }
+    }
+
+    /// Where a task's file belongs.
+    func file(of task: TaskID, destination: Destination? = nil, tenant: TenantID) -> String {
+        let container = "\(containers)/\(tenant.uuid.uuidString.lowercased())"
+        return "\(container)/\(ResultLocation.path(of: task, destination: destination))"
+    }
+}
+
+extension HTTPClient.Answer {
+    /// The body as a wire type.
+    func json<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(body))
+    }
+
+    /// The problem's code, when the answer is a problem.
+    var code: ProblemDetails.Code? { (try? json(ProblemDetails.self))?.code }
+
+    /// The problem's faults as `pointer code`.
+    var faults: [String] {
+        ((try? json(ProblemDetails.self))?.errors ?? [])
+            .map { "\($0.pointer ?? $0.parameter ?? "") \($0.code.rawValue)" }
+    }
+}
+
+extension HealthSource {
+    /// Answers at once.
+    static func fixture(
+        readiness: Readiness = .ready,
+        isDatabaseUp: Bool = true
+    ) -> HealthSource {
+        HealthSource(
+            readiness: { readiness },
+            report: {
+                HealthReport(
+                    version: "1.0.0",
+                    libcurl: HealthDocument.Library(
+                        version: "7.88.1",
+                        tls: "OpenSSL/3.0.19",
+                        features: ["HTTP2", "SSL"],
+                        isHTTP2Sound: false,
+                        http2For: ["message"]
+                    ),
+                    roles: [.api, .worker],
+                    isDatabaseUp: isDatabaseUp,
+                    signals: .heard,
+                    workers: isDatabaseUp ? 1 : nil,
+                    uptime: .seconds(3)
+                )
+            }
+        )
+    }
+}
+
+extension DeliveryAttempt {
+    /// What every test of a subscription comes to.
+    static let fixture = DeliveryAttempt(
+        at: Date(timeIntervalSince1970: 1_772_366_400),
+        duration: .milliseconds(12),
+        status: 500,
+        reason: "http_status",
+        answer: "no",
+        isReplay: false
+    )
+}

@@ -1,0 +1,273 @@
+import Foundation
+import Logging
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+/// A migrated schema with a tenant and a worker, and the shortcuts that tests need.
+struct StoreFixture: Sendable {
+    static let identifier = "nightly"
+    static let lane = Lane(host: "origin.test", port: 443)
+    static let failure = TransferFailure(.connectionLost, "The connection broke.")
+    static let result = TransferResult(
+        httpStatus: 200,
+        bytesReceived: 42,
+        contentType: "text/plain",
+        etag: "\"1\"",
+        isLengthVerified: true
+    )
+
+    let store: TransferStore
+    let tenant: TenantID
+    let worker: WorkerIdentity
+    /// Looks at the database beside the store.
+    let aside: Connection
+
+    init(connectionsMax: Int = 8) async throws {
+        let database = TestDatabase.current
+        aside = try await database.connection()
+        try await Self.migrator().migrate(aside)
+        store = TransferStore(pool: database.pool(connectionsMax: connectionsMax))
+        tenant = try await store.createAPIKey(
+            id: "test",
+            tenantName: "test",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "test"
+        )
+        worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
+        try await putSession()
+    }
+
+    static func migrator(folder: String = Checkout.migrations) throws -> Migrator {
+        try Migrator(
+            folder: folder,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+    }
+
+    @discardableResult
+    func putSession(
+        _ identifier: String = StoreFixture.identifier,
+        _ configuration: SessionConfiguration = SessionConfiguration(),
+        of client: ClientID = .default,
+        kind: Session.Kind? = nil
+    ) async throws -> Session {
+        let result = try await store.putSession(
+            tenant: tenant,
+            client: client,
+            identifier: identifier,
+            kind: kind,
+            configuration: configuration
+        )
+        return try #require(result.session)
+    }
+
+    func session(
+        _ identifier: String = StoreFixture.identifier,
+        of client: ClientID = .default
+    ) async throws -> Session {
+        let found = try await store.session(
+            tenant: tenant,
+            client: client,
+            identifier: identifier
+        )
+        return try #require(found)
+    }
+
+    /// Submits `count` tasks, each as `change` leaves it.
+    @discardableResult
+    func submit(
+        _ count: Int = 1,
+        to identifier: String = StoreFixture.identifier,
+        of client: ClientID = .default,
+        _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
+    ) async throws -> [TaskID] {
+        let submissions = Self.submissions(count, change)
+        let result = try await store.submit(
+            submissions,
+            tenant: tenant,
+            client: client,
+            sessionIdentifier: identifier
+        )
+        guard case .accepted = result else {
+            Issue.record("not accepted: \(result)")
+            return []
+        }
+        return submissions.map(\.id)
+    }
+
+    static func submissions(
+        _ count: Int,
+        _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
+    ) -> [TaskSubmission] {
+        // Sorted, as within one millisecond the identifiers are in no order.
+        let ids = (0..<count).map { _ in TaskID(.version7()) }.sorted { "\($0)" < "\($1)" }
+        return ids.enumerated().map { index, id in
+            var submission = TaskSubmission(id: id, url: "https://origin.test/a", lane: lane)
+            change(&submission, index)
+            return submission
+        }
+    }
+
+    /// Progress of an attempt with a part file that the next one may go on with.
+    static func progress(
+        of task: TaskID,
+        fence: Fence,
+        bytesReceived: Int64 = 600,
+        ranges: ByteRangeSet? = nil
+    ) -> AttemptProgress {
+        AttemptProgress(
+            task: task,
+            fence: fence,
+            bytesReceived: bytesReceived,
+            bytesExpected: 1000,
+            checkpoint: PartialDownload(
+                partFence: fence,
+                ranges: ranges,
+                bootID: bootID,
+                bytesDurable: 0,
+                bytesTotal: 1000,
+                validator: EntityValidator(stored: "\"1\"")
+            )
+        )
+    }
+
+    static let bootID = UUID()
+
+    func claim(
+        _ limit: Int = 100,
+        by identity: WorkerIdentity? = nil
+    ) async throws -> [TaskClaim] {
+        try await store.claimAny(limit, by: identity ?? worker)
+    }
+
+    /// Moves the attempts to publications.
+    @discardableResult
+    func publish(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
+        try await store.publish(claims.map { Publication(of: $0) })
+    }
+
+    @discardableResult
+    func conclude(
+        _ claims: [TaskClaim],
+        _ verdict: Conclusion.Verdict
+    ) async throws -> Set<TaskID> {
+        try await store.conclude(
+            claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: verdict) }
+        )
+    }
+
+    /// Completes, and publishes before what has a destination.
+    @discardableResult
+    func complete(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
+        let named = claims.filter { $0.destination != nil }
+        try await publish(named)
+        return try await fetch(claims.filter { $0.destination == nil })
+            .union(conclude(named, .completed))
+    }
+
+    /// Completes with the file of the attempt, or one that it has gone on with.
+    @discardableResult
+    func fetch(_ claims: [TaskClaim], part: Fence? = nil) async throws -> Set<TaskID> {
+        try await store.conclude(
+            claims.map {
+                Conclusion(
+                    task: $0.task,
+                    fence: $0.fence,
+                    verdict: .fetched(Self.result, part: part ?? $0.fence),
+                    bytesReceived: Self.result.bytesReceived
+                )
+            }
+        )
+    }
+
+    func task(_ id: TaskID) async throws -> TransferTask {
+        try #require(try await store.task(tenant: tenant, id: id))
+    }
+
+    func state(_ id: TaskID) async throws -> TransferState { try await task(id).state }
+
+    func states(_ ids: [TaskID]) async throws -> [TransferState] {
+        var states: [TransferState] = []
+        for id in ids { states.append(try await state(id)) }
+        return states
+    }
+
+    func events(
+        _ identifier: String = StoreFixture.identifier,
+        of client: ClientID = .default
+    ) async throws -> [SessionEvent] {
+        try #require(
+            try await store.events(
+                tenant: tenant,
+                client: client,
+                sessionIdentifier: identifier,
+                after: 0,
+                limit: 100_000
+            )
+        )
+    }
+
+    /// Another worker, registered and heard for a day.
+    func otherWorker() async throws -> WorkerIdentity {
+        let worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "other"))
+        try await age(worker)
+        return worker
+    }
+
+    /// Makes a worker look as if it had been heard for a day without a gap.
+    func age(_ identity: WorkerIdentity) async throws {
+        _ = try await aside.execute(
+            """
+            UPDATE worker SET alive_since = clock_timestamp() - interval '1 day',
+                heartbeat_at = clock_timestamp() WHERE incarnation = \(identity.incarnation)
+            """
+        )
+    }
+
+    /// Makes a worker look silent for an hour.
+    func silence(_ identity: WorkerIdentity) async throws {
+        _ = try await aside.execute(
+            """
+            UPDATE worker SET heartbeat_at = clock_timestamp() - interval '1 hour'
+            WHERE incarnation = \(identity.incarnation)
+            """
+        )
+    }
+
+    func count(_ query: Query) async throws -> Int64 {
+        try await aside.execute(query)[0].decode("count")
+    }
+}
+
+extension PutSessionResult {
+    /// The session, wherever there is one.
+    var session: Session? {
+        switch self {
+        case .created(let session), .updated(let session): session
+        case .unknownClient, .sharedContainerRequired: nil
+        }
+    }
+
+    var isCreated: Bool {
+        if case .created = self { true } else { false }
+    }
+}
+
+extension Publication {
+    /// What an attempt publishes whose part file is whole.
+    init(of claim: TaskClaim, fence: Fence? = nil) {
+        self.init(
+            task: claim.task,
+            fence: fence ?? claim.fence,
+            partFence: claim.fence,
+            tenant: claim.tenant,
+            session: claim.session,
+            number: claim.number,
+            destination: claim.destination,
+            result: StoreFixture.result
+        )
+    }
+}

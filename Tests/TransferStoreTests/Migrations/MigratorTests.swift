@@ -1,0 +1,310 @@
+import Foundation
+import Postgres
+import Testing
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@Suite(.postgresSchema) struct MigratorTests {
+    private static let files = FileManager.default
+
+    @Test func goesUpDownAndUpAgain() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let pending = try await migrator.pendingCount(connection)
+        #expect(pending > 0)
+        #expect(try await migrator.migrate(connection) == pending)
+        #expect(try await migrator.migrate(connection) == 0)
+        let schema = try await SchemaDump.take()
+        try await migrator.revert(pending, connection)
+        let tables = try await connection.execute(
+            """
+            SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE n.nspname = current_schema() AND c.relkind = 'r'
+                AND c.relname <> 'schema_migration'
+            """
+        )
+        #expect(tables.isEmpty)
+        #expect(try await migrator.migrate(connection) == pending)
+        #expect(try await SchemaDump.take() == schema)
+    }
+
+    @Test func makesTheSchemaThatIsCommitted() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await StoreFixture.migrator().migrate(connection)
+        let dump = try await SchemaDump.take()
+        if ProcessInfo.processInfo.environment["TRANSFERD_WRITE_SCHEMA"] != nil {
+            try dump.write(to: SchemaDump.committed, atomically: true, encoding: .utf8)
+        }
+        let committed = try String(contentsOf: SchemaDump.committed, encoding: .utf8)
+        #expect(
+            dump == committed,
+            "review the change, then run this test with TRANSFERD_WRITE_SCHEMA=1"
+        )
+    }
+
+    @Test func eventsComeIntoThePartitionsOfTheirWeeksAndBack() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let count = try await migrator.migrate(connection)
+        try await migrator.revert(count - 17, connection)
+        _ = try await connection.execute(
+            """
+            INSERT INTO event (session_id, sequence, kind, generation, occurred_at)
+            SELECT gen_random_uuid(), n, 'session.invalidated', 1, moment
+            FROM generate_series(1, 10) n, (VALUES
+                (timestamptz '2026-01-04 23:59:59.999999+00'), ('2026-01-05 00:00:00+00'),
+                ('2026-01-11 23:59:59+00'), ('2026-01-26 12:00:00+00')) m (moment)
+            """
+        )
+        try await migrator.migrate(connection)
+        let weeks = try await connection.execute(
+            """
+            SELECT tableoid::regclass::text AS name, count(*) AS count
+            FROM event GROUP BY 1 ORDER BY 1
+            """
+        )
+        #expect(
+            try weeks.map { try $0.decode("name", as: String.self) }
+                == ["event_20251229", "event_20260105", "event_20260126"]
+        )
+        #expect(try weeks.map { try $0.decode("count", as: Int64.self) } == [10, 20, 10])
+        try await migrator.revert(count - 17, connection)
+        let left = try await connection.execute("SELECT count(*) AS count FROM event")
+        #expect(try left[0].decode("count", as: Int64.self) == 40)
+        #expect(try await migrator.migrate(connection) == count - 17)
+    }
+
+    @Test func attemptsComeIntoThePartitionsOfTheirWeeksAndBack() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let count = try await migrator.migrate(connection)
+        try await migrator.revert(count - 29, connection)
+        _ = try await connection.execute(
+            """
+            INSERT INTO attempt_log (
+                task_id, fence, number, outcome, started_at, ended_at, bytes_received, connections)
+            SELECT gen_random_uuid(), n, 1, 'lost', moment, moment, n, 2
+            FROM generate_series(1, 10) n, (VALUES
+                (timestamptz '2026-01-04 23:59:59.999999+00'), ('2026-01-05 00:00:00+00')) m (moment)
+            """
+        )
+        let sum: Query = """
+            SELECT tableoid::regclass::text AS name, sum(bytes_received + connections)::bigint AS sum
+            FROM attempt_log GROUP BY 1 ORDER BY 1
+            """
+        try await migrator.migrate(connection)
+        let weeks = try await connection.execute(sum)
+        #expect(
+            try weeks.map { try $0.decode("name", as: String.self) }
+                == ["attempt_log_20251229", "attempt_log_20260105"]
+        )
+        #expect(try weeks.map { try $0.decode("sum", as: Int64.self) } == [75, 75])
+        try await migrator.revert(count - 29, connection)
+        let left = try await connection.execute(sum)
+        #expect(try left.map { try $0.decode("sum", as: Int64.self) } == [150])
+        #expect(try await migrator.migrate(connection) == count - 29)
+    }
+
+    @Test func theDatabaseHasTheWordsOfTheCode() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await StoreFixture.migrator().migrate(connection)
+        let rows = try await connection.execute(
+            "SELECT unnest(enum_range(NULL::task_state))::text AS word"
+        )
+        let words = try rows.map { try $0.decode("word", as: String.self) }
+        #expect(words == TransferState.allCases.map(\.rawValue))
+    }
+
+    @Test func refusesAMigrationWithAnotherContentThanTheAppliedOne() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await StoreFixture.migrator().migrate(connection)
+        try await Self.withFolder { folder in
+            let first = "\(folder)/0001_sessions_and_tasks.up.sql"
+            let changed = try String(contentsOfFile: first, encoding: .utf8) + "\n-- changed\n"
+            try changed.write(toFile: first, atomically: true, encoding: .utf8)
+            let migrator = try StoreFixture.migrator(folder: folder)
+            await #expect(
+                throws: MigratorError.diverged(number: 1, name: "0001_sessions_and_tasks")
+            ) { try await migrator.migrate(connection) }
+            await #expect(throws: MigratorError.self) { try await migrator.revert(1, connection) }
+        }
+    }
+
+    @Test func refusesADatabaseThatIsNewer() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let count = try await migrator.migrate(connection)
+        _ = try await connection.execute(
+            """
+            INSERT INTO schema_migration (number, name, checksum)
+            VALUES (\(Int32(count + 1)), 'later', \([UInt8](repeating: 1, count: 32)))
+            """
+        )
+        await #expect(
+            throws: MigratorError.databaseIsNewer(number: count + 1, name: "later")
+        ) { try await migrator.migrate(connection) }
+    }
+
+    @Test(arguments: [(0, true), (1, false)])
+    func acceptsANewerSchemaThatItMayRunBeside(above: Int, isAccepted: Bool) async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        let count = try await migrator.migrate(connection)
+        #expect(count == migrator.version)
+        _ = try await connection.execute(
+            """
+            INSERT INTO schema_migration (number, name, checksum, runs_beside)
+            VALUES (\(Int32(count + 1)), 'later', \([UInt8](repeating: 1, count: 32)),
+                \(Int32(count + above)))
+            """
+        )
+        if isAccepted {
+            #expect(try await migrator.pendingCount(connection) == 0)
+            #expect(try await migrator.migrate(connection) == 0)
+        } else {
+            let refusal = MigratorError.databaseIsNewer(number: count + 1, name: "later")
+            await #expect(throws: refusal) { try await migrator.pendingCount(connection) }
+            await #expect(throws: refusal) { try await migrator.migrate(connection) }
+        }
+        // What it does not know it cannot take back.
+        await #expect(throws: MigratorError.self) { try await migrator.revert(1, connection) }
+        // What is newer is judged by the highest floor, and so is a running instance.
+        var settings = StoreSettings()
+        settings.schemaVersion = count
+        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        #expect(try await store.vitals(silentFor: .seconds(60)).schemaFloor == count + above)
+    }
+
+    /// Workers of the version before, at it, and one that died.
+    @Test(arguments: [(-1, 0.0, false), (0, 0.0, true), (-1, 60.0, true)])
+    func changesNothingBeneathWorkersThatCannotRunBeside(
+        distance: Int,
+        silentFor seconds: Double,
+        isApplied: Bool
+    ) async throws {
+        let connection = try await TestDatabase.current.connection()
+        let count = try await StoreFixture.migrator().migrate(connection)
+        var settings = StoreSettings()
+        settings.schemaVersion = count + distance
+        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        let worker = try await store.registerWorker(name: "older:1")
+        _ = try await connection.execute(
+            """
+            UPDATE worker SET heartbeat_at = now() - \(seconds) * interval '1 s'
+            WHERE incarnation = \(worker)
+            """
+        )
+        try await Self.withFolder { folder in
+            func write(_ text: String, _ direction: String) throws {
+                let name = String(format: "%04d_change", count + 1)
+                let file = "\(folder)/\(name).\(direction).sql"
+                try text.write(toFile: file, atomically: true, encoding: .utf8)
+            }
+            let floor = String(format: "%04d", count)
+            try write("-- runs beside: \(floor)\nCREATE TABLE novelty ()", "up")
+            try write("DROP TABLE novelty", "down")
+            let migrator = try StoreFixture.migrator(folder: folder)
+            let name = String(format: "%04d_change", count + 1)
+            if isApplied {
+                #expect(try await migrator.migrate(connection) == 1)
+            } else {
+                let refusal = MigratorError.workersLive(name, ["older:1 (\(count - 1))"])
+                await #expect(throws: refusal) { try await migrator.migrate(connection) }
+                #expect(try await migrator.migrate(connection, isForced: true) == 1)
+            }
+        }
+    }
+
+    @Test func takesNothingFromBeneathAWorkerThatNeedsIt() async throws {
+        let connection = try await TestDatabase.current.connection()
+        let migrator = try StoreFixture.migrator()
+        var settings = StoreSettings()
+        settings.schemaVersion = try await migrator.migrate(connection)
+        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        let worker = try await store.registerWorker(name: "newer:1")
+        await #expect(throws: MigratorError.self) { try await migrator.revert(1, connection) }
+        try await store.retireWorker(incarnation: worker)
+        try await migrator.revert(1, connection)
+    }
+
+    @Test(arguments: ["nonsense", "", "0000", "9999"])
+    func refusesAMigrationThatNamesNoVersion(floor: String) async throws {
+        try await Self.withFolder { folder in
+            let file = "\(folder)/0002_subscriptions.up.sql"
+            try "-- runs beside: \(floor)\n".write(
+                toFile: file,
+                atomically: true,
+                encoding: .utf8
+            )
+            #expect(throws: MigratorError.floorUnreadable("0002_subscriptions.up.sql")) {
+                try StoreFixture.migrator(folder: folder)
+            }
+        }
+    }
+
+    @Test func ofTwoAtOnceOneMigrates() async throws {
+        let migrator = try StoreFixture.migrator()
+        let first = try await TestDatabase.current.connection()
+        let second = try await TestDatabase.current.connection()
+        let pending = try await migrator.pendingCount(first)
+        async let one = migrator.migrate(first)
+        async let other = migrator.migrate(second)
+        #expect(try await [one, other].sorted() == [0, pending])
+    }
+
+    @Test func aMigrationThatFailsChangesNothing() async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await Self.withFolder { folder in
+            let name = "\(folder)/0002_subscriptions.up.sql"
+            try "CREATE TABLE half (); SELECT 1 / 0".write(
+                toFile: name,
+                atomically: true,
+                encoding: .utf8
+            )
+            let migrator = try StoreFixture.migrator(folder: folder)
+            await #expect(throws: PostgresError.self) { try await migrator.migrate(connection) }
+            let rows = try await connection.execute(
+                """
+                SELECT to_regclass('half') IS NULL AS is_gone,
+                    (SELECT count(*) FROM schema_migration) AS applied
+                """
+            )
+            #expect(try rows[0].decode("is_gone", as: Bool.self))
+            #expect(try rows[0].decode("applied", as: Int64.self) == 1)
+        }
+    }
+
+    @Test func refusesAFolderThatIsNoSequenceOfPairs() async throws {
+        #expect(throws: MigratorError.folderUnreadable("/nowhere")) {
+            try StoreFixture.migrator(folder: "/nowhere")
+        }
+        try await Self.withFolder { folder in
+            try Self.files.removeItem(atPath: "\(folder)/0002_subscriptions.down.sql")
+            #expect(throws: MigratorError.sequenceBroken("0002_subscriptions.up.sql")) {
+                try StoreFixture.migrator(folder: folder)
+            }
+        }
+        try await Self.withFolder { folder in
+            try Self.files.removeItem(atPath: "\(folder)/0001_sessions_and_tasks.up.sql")
+            #expect(throws: MigratorError.sequenceBroken("0002_subscriptions.up.sql")) {
+                try StoreFixture.migrator(folder: folder)
+            }
+        }
+    }
+
+    /// A copy of the migrations for a test to spoil.
+    private static func withFolder(_ body: (String) async throws -> Void) async throws {
+        let folder = files.temporaryDirectory.appending(path: "migrations-\(UUID())").path
+        try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        // Content by content: a copied link would lead the test back to the real files.
+        for name in try files.contentsOfDirectory(atPath: Checkout.migrations) {
+            let original = URL(filePath: "\(Checkout.migrations)/\(name)")
+            try Data(contentsOf: original).write(to: URL(filePath: "\(folder)/\(name)"))
+        }
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body(folder)) } catch { outcome = .failure(error) }
+        try files.removeItem(atPath: folder)
+        try outcome.get()
+    }
+}

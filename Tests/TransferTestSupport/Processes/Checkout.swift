@@ -1,0 +1,8 @@
+package import Foundation
+
+/// The sources that the tests were built from.
+package enum Checkout {
+    package static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(components: "..", "..", "..").standardized.path
+    package static let migrations = "\(root)/migrations"
+}

@@ -1,0 +1,304 @@
+import Curl
+import Foundation
+import Logging
+import Postgres
+import ServiceLifecycle
+import Synchronization
+import TransferModel
+import TransferStore
+import TransferTestSupport
+import TransferWebhooks
+
+/// A store with a tenant, a subscriber, and dispatchers between them.
+final class DeliveryFixture: Sendable {
+    let receiver: WebhookReceiver
+    let store: TransferStore
+    let tenant: TenantID
+    let secret = SigningSecret.random()
+    let worker: WorkerIdentity
+    private let curl: CurlLoop
+    let log = RecordingLog()
+
+    init() async throws {
+        let database = TestDatabase.current
+        let migrator = try Migrator(folder: Checkout.migrations, logger: log.logger)
+        let connection = try await database.connection()
+        try await migrator.migrate(connection)
+        await connection.close()
+        receiver = try WebhookReceiver()
+        store = TransferStore(pool: database.pool())
+        curl = try CurlLoop(name: "webhooks-test", connectionsMax: 512)
+        tenant = try await store.createAPIKey(
+            id: "test",
+            tenantName: "test",
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "test"
+        )
+        worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
+    }
+
+    deinit { curl.stop() }
+
+    /// Makes another tenant.
+    func anotherTenant() async throws -> TenantID {
+        try await store.createAPIKey(
+            id: "other",
+            tenantName: "other",
+            secretSHA256: Array(repeating: 1, count: 32),
+            name: "other"
+        )
+    }
+
+    /// Subscribes a path of the receiver.
+    @discardableResult
+    func subscribe(
+        _ path: String = "/hook",
+        answers: [WebhookReceiver.Answer] = [],
+        session: String? = nil,
+        tenant: TenantID? = nil,
+        _ change: (inout SubscriptionSettings) -> Void = { _ in }
+    ) async throws -> SubscriptionID {
+        try await subscribe(
+            url: receiver.open(path, answers: answers),
+            session: session,
+            tenant: tenant,
+            change
+        )
+    }
+
+    @discardableResult
+    func subscribe(
+        url: String,
+        session: String? = nil,
+        tenant: TenantID? = nil,
+        _ change: (inout SubscriptionSettings) -> Void = { _ in }
+    ) async throws -> SubscriptionID {
+        var settings = SubscriptionSettings(url: url)
+        change(&settings)
+        let subscription = Subscription(
+            id: SubscriptionID(.version7()),
+            tenant: tenant ?? self.tenant,
+            sessionIdentifier: session,
+            settings: settings,
+            createdAt: Date()
+        )
+        _ = try await store.createSubscription(subscription, secret: secret)
+        return subscription.id
+    }
+
+    /// Enables or disables a subscription.
+    func enable(_ id: SubscriptionID, _ isEnabled: Bool = true) async throws {
+        var change = SubscriptionChange()
+        change.isEnabled = isEnabled
+        _ = try await store.changeSubscription(tenant: tenant, id: id, change)
+    }
+
+    /// Writes `count` events of a session, which is made when there is none.
+    @discardableResult
+    func happen(
+        _ count: Int,
+        in session: String = "nightly",
+        of client: ClientID = .default,
+        tenant: TenantID? = nil
+    ) async throws -> [TaskID] {
+        let tenant = tenant ?? self.tenant
+        _ = try await store.putSession(
+            tenant: tenant,
+            client: client,
+            identifier: session,
+            configuration: SessionConfiguration()
+        )
+        let submissions = (0..<count).map { _ in
+            TaskSubmission(
+                id: TaskID(.version7()),
+                url: "http://origin.test/",
+                lane: Lane(host: "origin.test", port: 80)
+            )
+        }
+        _ = try await store.submit(
+            submissions,
+            tenant: tenant,
+            client: client,
+            sessionIdentifier: session
+        )
+        return submissions.map(\.id)
+    }
+
+    /// Runs a dispatcher while `body` runs, and then shuts it down gracefully to its end;
+    /// `whileStopping` runs once the shutdown has begun.
+    func withDispatcher<Value: Sendable>(
+        schedule: DeliverySchedule = DeliverySchedule(
+            waits: Array(repeating: .milliseconds(10), count: 100)
+        ),
+        health: DeliveryHealth = .unfailing,
+        egress: EgressGuard = EgressGuard { _ in true },
+        _ change: (inout DeliveryBounds) -> Void = { _ in },
+        whileStopping: @Sendable () -> Void = {},
+        body: @Sendable (WebhookDispatcher) async throws -> Value
+    ) async throws -> Value {
+        var bounds = DeliveryBounds()
+        bounds.pollInterval = .milliseconds(20)
+        change(&bounds)
+        let dispatcher = WebhookDispatcher(
+            store: store,
+            worker: worker,
+            curl: curl,
+            egress: egress,
+            schedule: schedule,
+            health: health,
+            bounds: bounds,
+            linkBase: "https://transfer.test",
+            version: "1.2.3",
+            now: Self.tickingClock(),
+            logger: log.logger
+        )
+        let group = ServiceGroup(services: [dispatcher], logger: log.logger)
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let result = await Result(catching: { try await body(dispatcher) })
+            await group.triggerGracefulShutdown()
+            whileStopping()
+            try await tasks.waitForAll()
+            return try result.get()
+        }
+    }
+
+    /// Runs a dispatcher under a registration of its own until `body` is done, and ends it so that
+    /// nothing it still says counts: its registration is gone before.
+    func withKilledDispatcher(body: @Sendable () async throws -> Void) async throws {
+        let worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "killed"))
+        var bounds = DeliveryBounds()
+        bounds.pollInterval = .milliseconds(20)
+        bounds.shutdownGrace = .zero
+        let dispatcher = WebhookDispatcher(
+            store: store,
+            worker: worker,
+            curl: curl,
+            egress: EgressGuard { _ in true },
+            schedule: DeliverySchedule(waits: Array(repeating: .milliseconds(10), count: 100)),
+            health: .unfailing,
+            bounds: bounds,
+            linkBase: "https://transfer.test",
+            version: "1.2.3",
+            now: Self.tickingClock(),
+            logger: log.logger
+        )
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { await dispatcher.run() }
+            try await body()
+            try await execute("DELETE FROM worker WHERE incarnation = \(worker.incarnation)")
+            _ = try await store.takeOver(silentFor: .seconds(3600), identity: self.worker)
+            tasks.cancelAll()
+        }
+    }
+
+    /// What the database says of the only delivery.
+    func delivery() async throws -> StoredDelivery { try await deliveries()[0] }
+
+    /// What the database says of all deliveries, in any order.
+    func deliveries() async throws -> [StoredDelivery] {
+        let connection = try await TestDatabase.current.connection()
+        let rows = try await connection.execute(
+            """
+            SELECT acknowledged_sequence, attempt, attempted_at IS NOT NULL AS is_tried, last_status, last_error, fence,
+                due_at <= clock_timestamp() AS is_due,
+                extract(epoch FROM due_at - clock_timestamp())::double precision AS wait
+            FROM delivery
+            """
+        )
+        await connection.close()
+        return try rows.map { try StoredDelivery($0) }
+    }
+
+    /// What the database says of the only delivery once that is as `condition` wants.
+    func delivery(
+        when condition: (StoredDelivery) -> Bool
+    ) async throws -> StoredDelivery {
+        while true {
+            try Task.checkCancellation()
+            let delivery = try await delivery()
+            if condition(delivery) { return delivery }
+        }
+    }
+
+    /// What the database says of the only delivery once it was tried and nobody holds it.
+    func settledDelivery() async throws -> StoredDelivery {
+        try await delivery { $0.fence == nil && $0.isTried }
+    }
+
+    /// What a statement that counts has counted.
+    func count(_ query: Query) async throws -> Int64 {
+        let connection = try await TestDatabase.current.connection()
+        let rows = try await connection.execute(query)
+        await connection.close()
+        return try rows[0].decode("count")
+    }
+
+    /// Runs a statement beside the store.
+    func execute(_ query: Query) async throws {
+        let connection = try await TestDatabase.current.connection { $0.applicationName = "aside" }
+        _ = try await connection.execute(query)
+        await connection.close()
+    }
+
+    /// A time of day that is a second later at each look, so that no test waits for one.
+    private static func tickingClock() -> @Sendable () -> Date {
+        let clock = Clock(start: Date())
+        return { clock.now }
+    }
+
+    private final class Clock: Sendable {
+        let start: Date
+        let looks = Atomic<Int>(0)
+
+        init(start: Date) { self.start = start }
+
+        var now: Date {
+            start.addingTimeInterval(Double(looks.add(1, ordering: .relaxed).newValue))
+        }
+    }
+}
+
+extension DeliveryHealth {
+    /// Spares no receiver, for tests of something else.
+    static var unfailing: DeliveryHealth {
+        var health = DeliveryHealth()
+        health.failuresMax = 1_000_000
+        health.throttleDefault = .zero
+        return health
+    }
+}
+
+/// A row of the table of deliveries.
+struct StoredDelivery {
+    let acknowledgedSequence: Int64
+    let attempt: Int16
+    let lastStatus: Int16?
+    let lastError: String?
+    let fence: Int64?
+    let isTried: Bool
+    let isDue: Bool
+    /// Seconds until it is due; nil while it is idle.
+    let wait: Double?
+
+    init(_ row: Row) throws {
+        acknowledgedSequence = try row.decode("acknowledged_sequence")
+        attempt = try row.decode("attempt")
+        lastStatus = try row.decodeIfPresent("last_status")
+        lastError = try row.decodeIfPresent("last_error")
+        fence = try row.decodeIfPresent("fence")
+        isTried = try row.decode("is_tried")
+        isDue = try row.decodeIfPresent("is_due") ?? false
+        wait = try row.decodeIfPresent("wait")
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(catching body: () async throws -> Success) async {
+        do {
+            self = .success(try await body())
+        } catch {
+            self = .failure(error)
+        }
+    }
+}
