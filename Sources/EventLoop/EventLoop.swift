@@ -361,13 +361,3 @@ private func exchange<Value>(_ place: inout Value, with value: Value) -> Value {
     place = value
     return old
 }
-
-/// A system call that an event loop cannot do without has failed.
-package struct EventLoopError: Error, CustomStringConvertible {
-    /// The system call.
-    package let operation: String
-    /// Its `errno`.
-    package let errno: Int32
-
-    package var description: String { "\(operation): \(String(cString: strerror(errno)))" }
-}

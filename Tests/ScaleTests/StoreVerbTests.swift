@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferTestSupport
 
 /// What is measured is all that there is.
 @Suite struct StoreVerbTests {
@@ -7,8 +8,9 @@ import Testing
     private static func functions() throws -> Set<String> {
         let folder = "\(Checkout.root)/Sources/TransferStore"
         var names: Set<String> = []
-        for file in try FileManager.default.contentsOfDirectory(atPath: folder)
-        where file.hasPrefix("TransferStore") {
+        let files =
+            FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+        for file in files where file.contains("/TransferStore") {
             let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
             for match in text.matches(of: #/\n    package func (\w+)/#) {
                 names.insert(String(match.1))

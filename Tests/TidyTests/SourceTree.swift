@@ -7,6 +7,8 @@ enum SourceTree {
         let path: String
         let text: String
 
+        var name: Substring { path.split(separator: "/").last ?? "" }
+        var folder: Substring { path.dropLast(name.count + 1) }
         /// The lines with their numbers from 1.
         var lines: [(number: Int, text: Substring)] {
             text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()

@@ -1,15 +1,5 @@
 import Synchronization
 
-/// A response whose body is small enough to be kept in memory.
-package struct BufferedResponse: Sendable {
-    /// The final response's head.
-    package let head: ResponseHead
-    /// The body; with ``CurlLoop/BodyOverflow/truncate`` the front of a longer one.
-    package let body: [UInt8]
-    /// What was moved.
-    package let summary: CurlSummary
-}
-
 extension CurlLoop {
     /// What happens to a body that is longer than the bound of a fetch.
     package enum BodyOverflow: Sendable {

@@ -1,20 +1,5 @@
 import CCurl
 
-/// The transfers of a loop that owe a pause; confined to the loop's thread.
-final class Debtors {
-    private var transfers: [ActiveTransfer] = []
-
-    /// Enters a transfer, from within libcurl's callbacks, where it cannot be paused.
-    func add(_ transfer: ActiveTransfer) { transfers.append(transfer) }
-
-    /// Returns the transfers entered since the last call.
-    func take() -> [ActiveTransfer] {
-        guard !transfers.isEmpty else { return [] }
-        defer { transfers.removeAll(keepingCapacity: true) }
-        return transfers
-    }
-}
-
 /// Both directions' pacers of one transfer, and what is paused.
 ///
 /// Receiving is paused by refusing a piece of the body, which libcurl then keeps: one call of it may

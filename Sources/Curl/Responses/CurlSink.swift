@@ -1,11 +1,3 @@
-/// Whether a transfer goes on.
-package enum SinkVerdict: Sendable {
-    /// Go on.
-    case proceed
-    /// End the transfer; `finish` follows with `aborted`.
-    case abort
-}
-
 /// Where a response goes.
 ///
 /// Called on the loop's thread, in order: the head at most once, pieces of the body, the end

@@ -12,20 +12,6 @@ package protocol PostgresEncodable: Sendable {
     func encode(into bytes: inout [UInt8]) throws(PostgresError)
 }
 
-/// A value that can be read from a column of a ``Row`` in PostgreSQL's binary format.
-package protocol PostgresDecodable: Sendable {
-    /// Reads one value that is not NULL.
-    ///
-    /// - Throws: an error with code ``PostgresError/Code/decoding`` when `type` is another one or
-    ///   the bytes are malformed.
-    static func decode(_ bytes: RawSpan, type: PostgresType) throws(PostgresError) -> Self
-}
-
-/// A single value, which can also be an element of an array.
-///
-/// An enum whose raw value is a scalar conforms by naming this protocol and nothing more.
-package protocol PostgresScalar: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
-
 extension PostgresEncodable {
     package var isPostgresNull: Bool { false }
 }
@@ -37,30 +23,5 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
 
     package func encode(into bytes: inout [UInt8]) throws(PostgresError) {
         if let self { try self.encode(into: &bytes) }
-    }
-}
-
-extension PostgresScalar where Self: RawRepresentable, RawValue: PostgresScalar {
-    package static var postgresType: PostgresType { RawValue.postgresType }
-
-    package static var postgresArrayType: PostgresType { RawValue.postgresArrayType }
-
-    package func encode(into bytes: inout [UInt8]) throws(PostgresError) {
-        try rawValue.encode(into: &bytes)
-    }
-
-    package static func decode(
-        _ bytes: RawSpan,
-        type: PostgresType
-    ) throws(PostgresError) -> Self {
-        let rawValue = try RawValue.decode(bytes, type: type)
-        guard let value = Self(rawValue: rawValue) else {
-            throw PostgresError(
-                .decoding,
-                "unknown case of \(Self.self)",
-                details: String(describing: rawValue)
-            )
-        }
-        return value
     }
 }

@@ -17,36 +17,3 @@ package struct Rows: RandomAccessCollection, Sendable {
         return Row(table: table, index: position)
     }
 }
-
-/// A result and where its columns are, shared by its rows.
-final class ResultTable: Sendable {
-    let result: ResultHandle
-    /// Position and type of each column; the first one when a name occurs twice, as in libpq.
-    private let columns: [String: Column]
-
-    struct Column {
-        let index: Int
-        let type: PostgresType
-    }
-
-    init(_ result: ResultHandle) {
-        self.result = result
-        var columns: [String: Column] = [:]
-        // Without rows nobody asks for a column: the usual case of INSERT, UPDATE and DELETE.
-        if result.rowCount > 0 {
-            columns.reserveCapacity(result.columnCount)
-            for index in (0..<result.columnCount).reversed() {
-                let column = Column(index: index, type: result.columnType(index))
-                columns[result.columnName(index)] = column
-            }
-        }
-        self.columns = columns
-    }
-
-    func column(_ name: String) throws(PostgresError) -> Column {
-        guard let column = columns[name] else {
-            throw PostgresError(.decoding, "the result has no column \(name)")
-        }
-        return column
-    }
-}

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// What the database's clock shows as far as this machine's can tell: notices when it was set, and
 /// until then lets nothing be due earlier than the time that has really passed; decides only.
@@ -64,11 +63,4 @@ struct DatabaseClock {
         }
         return nil
     }
-}
-
-/// The clock that the engine reads, and that its health tells of.
-final class SharedDatabaseClock: Sendable {
-    let clock: Mutex<DatabaseClock>
-
-    init(patience: Duration) { clock = Mutex(DatabaseClock(patience: patience)) }
 }

@@ -1,8 +1,8 @@
+import TransferWire
 import Crypto
 import HTTPTypes
 import Hummingbird
 import TransferStore
-import TransferWire
 
 /// A request's `Idempotency-Key` with the fingerprint of what it is asked for.
 ///
@@ -25,12 +25,12 @@ struct IdempotencyKey: Sendable {
         requestSHA256 = Array(hash.finalize())
     }
 
-    fileprivate init(key: [UInt8], requestSHA256: [UInt8]) {
+    init(key: [UInt8], requestSHA256: [UInt8]) {
         self.key = key
         self.requestSHA256 = requestSHA256
     }
 
-    fileprivate static func key(of request: Request) throws(Problem) -> [UInt8]? {
+    static func key(of request: Request) throws(Problem) -> [UInt8]? {
         guard let field = request.headers[.idempotencyKey] else { return nil }
         guard let key = parse(Array(field.utf8)) else {
             throw Problem(
@@ -42,7 +42,7 @@ struct IdempotencyKey: Sendable {
     }
 
     /// What comes before the body in a fingerprint.
-    fileprivate static func hash(of request: Request) -> SHA256 {
+    static func hash(of request: Request) -> SHA256 {
         var hash = SHA256()
         // The query names the client whose session is meant.
         let query = request.uri.query.map { "?\($0)" } ?? ""
@@ -89,39 +89,5 @@ struct IdempotencyKey: Sendable {
             (0x21...0x7E).contains(byte) && !"\",;\\".utf8.contains(byte)
         }
         return isToken ? field : nil
-    }
-}
-
-/// The `Idempotency-Key` of a request whose body is stored in parts, each under a key of its own.
-///
-/// The first part has the request's key, so that it is refused for any other request. Those of the
-/// others begin with NUL, which no client can send.
-struct PartIdempotency: Sendable {
-    private let key: [UInt8]
-    private let head: SHA256
-
-    /// - Returns: nil when the request has no key.
-    /// - Throws: ``Problem`` for a key of any other form.
-    init?(_ request: Request) throws(Problem) {
-        guard let key = try IdempotencyKey.key(of: request) else { return nil }
-        self.key = key
-        var hash = IdempotencyKey.hash(of: request)
-        // A JSON body may have the same bytes, and is answered otherwise.
-        hash.update(data: Array("\(TaskStream.mediaType)\0".utf8))
-        head = hash
-    }
-
-    /// The key of the part with this number, from 0, and these lines.
-    func key(ofPart number: Int, lines: [TaskLines.Line]) -> IdempotencyKey {
-        var hash = head
-        for line in lines {
-            hash.update(data: line.bytes)
-            hash.update(data: [UInt8(ascii: "\n")])
-        }
-        var partKey = key
-        if number > 0 {
-            partKey = [0] + SHA256.hash(data: key + Array("\0\(number)".utf8))
-        }
-        return IdempotencyKey(key: partKey, requestSHA256: Array(hash.finalize()))
     }
 }

@@ -1,34 +1,7 @@
+import TransferWire
 import Foundation
 import Hummingbird
 import TransferModel
-import TransferWire
-
-/// The rule for names of sessions, which is the same in paths, bodies and cursors.
-enum SessionIdentifier {
-    /// In bytes: PostgreSQL's `text` takes anything in UTF-8 but NUL.
-    static func isValid(_ identifier: String) -> Bool {
-        (1...Session.identifierBytesMax).contains(identifier.utf8.count)
-            && !identifier.utf8.contains(0)
-    }
-
-    static let rule = "Must have 1 to \(Session.identifierBytesMax) bytes of UTF-8 and no NUL."
-}
-
-/// The rule for names of clients.
-enum ClientRule {
-    static let name =
-        "Must have 1 to \(ClientID.bytesMax) letters, digits, dots, hyphens and underscores."
-}
-
-/// A session as a request names it: by its path, the query's `client` and the key's tenant.
-struct SessionAddress: Sendable {
-    let tenant: TenantID
-    let client: ClientID
-    let identifier: String
-
-    /// The path of the session.
-    var path: String { APIPath.session(identifier, of: client.nameInLinks) }
-}
 
 extension QueryParameters {
     /// Whose session is meant.

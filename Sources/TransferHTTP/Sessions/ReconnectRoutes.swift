@@ -1,4 +1,3 @@
-import Foundation
 import Hummingbird
 import TransferModel
 import TransferStore
@@ -106,22 +105,6 @@ struct ReconnectRoutes: Sendable {
             throw Problem(.unknownLease)
         }
         return Answer(status: .noContent)
-    }
-}
-
-/// What a client wants taken over, and how.
-struct ReconnectSettings: Sendable {
-    var owner: String?
-    var time = LeaseTime.seconds(LeaseTime.secondsDefault)
-    var limit = Reconnection.limitDefault
-    var after: TaskID?
-    var format: PersistedFormat?
-    var adoption: Adoption?
-
-    /// Whose session it is, and as what it was created.
-    struct Adoption: Sendable {
-        let client: ClientID
-        let container: String
     }
 }
 

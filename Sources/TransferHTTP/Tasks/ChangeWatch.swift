@@ -141,11 +141,3 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
         pause.withLock { $0.sleep = nil }
     }
 }
-
-/// The bounds of every ``ChangeWatch``.
-enum ChangeWatchBounds {
-    static let pauseMin: Duration = .milliseconds(10)
-
-    /// The time between two looks, different each time so that instances do not look in step.
-    static func pause() -> Duration { .milliseconds(Int.random(in: 70...110)) }
-}

@@ -1,27 +1,3 @@
-/// How a checksum is computed; named as in RFC 9530's registry and in the API.
-///
-/// Ordered from the weakest to the strongest. MD5 and CRC-32C tell damage, not malice (RFC 9530,
-/// section 5).
-package enum ChecksumAlgorithm: String, CaseIterable, Comparable, Sendable {
-    case crc32c
-    case md5
-    case sha256 = "sha-256"
-    case sha512 = "sha-512"
-
-    /// The length of its checksums in bytes.
-    package var byteCount: Int {
-        switch self {
-        case .crc32c: 4
-        case .md5: 16
-        case .sha256: 32
-        case .sha512: 64
-        }
-    }
-
-    /// Whether `right` is the stronger.
-    package static func < (left: Self, right: Self) -> Bool { left.byteCount < right.byteCount }
-}
-
 /// What an algorithm makes of a file's bytes.
 package struct Checksum: Hashable, Sendable, CustomStringConvertible {
     package let algorithm: ChecksumAlgorithm

@@ -28,12 +28,6 @@ package struct RateLimits: Equatable, Sendable {
     package var isShared: Bool { session != nil || tenant != nil }
 }
 
-/// Whose limit several attempts share.
-package enum RateOwner: Hashable, Sendable {
-    case session(SessionID)
-    case tenant(TenantID)
-}
-
 extension TaskClaim {
     /// With whom the attempt shares `limits`, and how much.
     package func shared(_ limits: RateLimits) -> [(owner: RateOwner, limit: Int64)] {

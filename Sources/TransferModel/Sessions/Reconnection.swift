@@ -1,24 +1,5 @@
 package import Foundation
 
-/// Names what one reconnection has taken; whoever knows it may renew or release that.
-package struct LeaseToken: Hashable, Sendable, CustomStringConvertible {
-    /// All random, for it is also the proof of having been told.
-    package let uuid: UUID
-    package init(_ uuid: UUID) { self.uuid = uuid }
-
-    package var description: String { uuid.text }
-}
-
-/// How long tasks that were taken are nobody else's.
-package enum LeaseTime: Sendable {
-    case seconds(Int64)
-    /// They are not given out again.
-    case forGood
-
-    package static let secondsDefault: Int64 = 60
-    package static let secondsRange: ClosedRange<Int64> = 1...86_400
-}
-
 /// A part of the tasks that a client has taken over.
 package struct Reconnection: Sendable {
     /// Tasks taken at once.

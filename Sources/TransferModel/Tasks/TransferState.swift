@@ -55,24 +55,6 @@ package enum TransferState: String, CaseIterable, Sendable {
     }
 }
 
-/// What moves a task from one state to another.
-package enum TransferEvent: CaseIterable, Sendable {
-    case suspended
-    case resumed
-    case scheduled
-    case promoted
-    case askedToBegin
-    case askedForCredential
-    case answered
-    case claimed
-    case released
-    case retryScheduled
-    case connectivityLost
-    case completed
-    case failed
-    case cancelled
-}
-
 extension TransferState {
     /// The state after `event`, or nil where the event cannot happen.
     ///

@@ -2,14 +2,6 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// What a client wants shown to an origin.
-package enum CredentialAnswer: Sendable {
-    /// A credential that has a name.
-    case named(CredentialID)
-    /// One for this session and origin alone; its secret is sealed.
-    case given(Credential.Form, secret: [UInt8])
-}
-
 extension TransferStore {
     /// Takes a client's credential for the origin that a task waits for: the task goes on with it,
     /// and so do all others of its session that wait for that origin or will come to it.

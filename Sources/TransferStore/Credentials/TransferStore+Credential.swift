@@ -2,28 +2,6 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// A credential with what it takes to show it.
-package struct StoredCredential: Sendable {
-    package let credential: Credential
-    /// Counts every change.
-    package let version: Int64
-    /// Sealed.
-    package let secret: [UInt8]
-    /// Sealed; nil while none was obtained.
-    package let accessToken: [UInt8]?
-}
-
-/// What a claim asks of the credentials.
-package struct CredentialQuery: Sendable {
-    package let claim: TaskClaim
-    package let origin: Origin
-
-    package init(claim: TaskClaim, origin: Origin) {
-        self.claim = claim
-        self.origin = origin
-    }
-}
-
 extension TransferStore {
     /// Stores a credential under its name, in place of an older one, and lets the tasks go on that
     /// have waited for that.
@@ -247,7 +225,7 @@ extension TransferStore {
 }
 
 extension Credential {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    init(_ row: Row) throws(PostgresError) {
         self.init(
             id: CredentialID(try row.decode("id")),
             tenant: try row.tenant("tenant_id"),
@@ -261,17 +239,6 @@ extension Credential {
             updatedAt: try row.decode("updated_at"),
             accessExpiresAt: try row.decodeIfPresent("access_expires_at"),
             failure: try row.decodeIfPresent("failure")
-        )
-    }
-}
-
-extension StoredCredential {
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        self.init(
-            credential: try Credential(row),
-            version: try row.decode("version"),
-            secret: try row.decode("secret"),
-            accessToken: try row.decodeIfPresent("access_token")
         )
     }
 }

@@ -2,15 +2,6 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// What became of a request to create a subscription.
-package enum SubscriptionResult: Sendable {
-    case created
-    /// The request was answered before; nothing was done now.
-    case replay(IdempotencyRecord.Response)
-    /// The idempotency key belongs to another request.
-    case idempotencyMismatch
-}
-
 extension TransferStore {
     /// Stores a subscription: it gets the events written from now on.
     package func createSubscription(

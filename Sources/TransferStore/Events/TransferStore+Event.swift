@@ -2,13 +2,6 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// How far a log of events has come.
-package struct EventPosition: Sendable {
-    package let lastSequence: Int64
-    /// Whether nothing can happen any more: the session is invalidated and its tasks have ended.
-    package let isFinal: Bool
-}
-
 extension TransferStore {
     /// How far logs have come, all of them in one look; those that are not there are left out.
     package func eventPositions(

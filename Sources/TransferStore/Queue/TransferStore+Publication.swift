@@ -2,13 +2,6 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// The session of a task.
-package struct TaskSession: Sendable {
-    package let id: SessionID
-    /// Whether somebody else is changing its counters.
-    package let isHeld: Bool
-}
-
 extension TransferStore {
     /// Moves attempts whose part file is whole and durable past the point of no return, and ends
     /// others of other tasks, in one transaction.

@@ -1,28 +1,5 @@
 import Postgres
 
-/// A table to which rows are only added, in partitions of a week each.
-package enum PartitionedLog: String, CaseIterable, Sendable {
-    case events = "event"
-    case attempts = "attempt_log"
-
-    /// What its partitions are ranges of.
-    var time: String {
-        switch self {
-        case .events: "occurred_at"
-        case .attempts: "ended_at"
-        }
-    }
-}
-
-/// The week of a partition, in the database's words.
-package struct LogPartition: Sendable {
-    package let log: PartitionedLog
-    /// The table's name and its Monday.
-    package let name: String
-    let begin: String
-    let end: String
-}
-
 extension TransferStore {
     /// Weeks made ahead of the running one; each costs every read of a log two buffers.
     private static let weeksAhead: Int32 = 2
@@ -162,16 +139,4 @@ extension TransferStore {
             \(retentionLockKey), hashtext(current_schema() || \(" " + work.rawValue))))
         """
     }
-}
-
-/// What is removed when it is too old, each by one instance at a time.
-enum RetentionWork: String {
-    case clientStrings
-    case defaultPartitions
-    case deliveryLog
-    case expiredTasks
-    case resumeData
-    case sessions
-    case subscriptions
-    case tasks
 }

@@ -2,43 +2,6 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// A completed download and where its file is to be.
-package struct StoredResult: Sendable {
-    package let task: TaskID
-    package let tenant: TenantID
-    /// Relative to the container of its tenant.
-    package let path: String
-    package let bytes: Int64
-    /// Whether nobody but the task can have written a file of that name.
-    package let isOwnFile: Bool
-    /// Whether it was found to be gone before.
-    package let isKnownGone: Bool
-}
-
-/// A number that is kept and is not what the tables hold.
-package struct CountDifference: Sendable {
-    /// What the number is of.
-    package enum Subject: Sendable {
-        case session(TenantID, client: ClientID, identifier: String)
-        case tenant(TenantID)
-    }
-
-    package let subject: Subject
-    /// A state of tasks, `outstanding`, `events`, or `nowhere` for tasks that no queue holds.
-    package let name: String
-    package let kept: Int64
-    package let actual: Int64
-    /// Whether ``TransferStore/unequalCounts(after:limit:isMending:)`` can put it right.
-    package let isMendable: Bool
-}
-
-/// What a page of sessions came to.
-package struct CountPage: Sendable {
-    /// The last session looked at; nil when there is none behind it.
-    package let position: SessionID?
-    package let differences: [CountDifference]
-}
-
 /// What `transferd verify` asks; each verb reads a page or one tenant, whatever there is in all.
 extension TransferStore {
     /// How long an instance is silent before it does not count as alive: three leases.
@@ -260,39 +223,4 @@ extension TransferStore {
             WHERE n.last <> p.last_sequence OR n.events <> n.last - n.first + 1
         )
         """
-}
-
-extension StoredResult {
-    fileprivate init(_ row: Row) throws(PostgresError) {
-        let part = try row.decodeIfPresent("part_fence", as: Int64.self).map(Fence.init(rawValue:))
-        let task = try row.task("task_id")
-        self.init(
-            task: task,
-            tenant: try row.tenant("tenant_id"),
-            path: ResultLocation.path(of: task, destination: try row.destination(), part: part),
-            bytes: try row.decode("bytes_received"),
-            isOwnFile: part != nil,
-            isKnownGone: try row.decode("is_known_gone")
-        )
-    }
-}
-
-extension CountDifference {
-    /// Nil in the row of a page without any.
-    fileprivate init?(session row: Row) throws(PostgresError) {
-        guard let tenant = try row.decodeIfPresent("tenant_id", as: UUID.self) else {
-            return nil
-        }
-        self.init(
-            subject: .session(
-                TenantID(tenant),
-                client: try row.client("client"),
-                identifier: try row.decode("identifier")
-            ),
-            name: try row.decode("name"),
-            kept: try row.decode("kept"),
-            actual: try row.decode("actual"),
-            isMendable: try row.decode("is_mendable")
-        )
-    }
 }

@@ -1,15 +1,6 @@
 import Postgres
 package import TransferModel
 
-/// What became of a request to finish a session.
-package enum FinishResult: Sendable {
-    /// It ends with the last of its outstanding tasks.
-    case finishing
-    /// Nothing was outstanding.
-    case ended
-    case unknownSession
-}
-
 extension TransferStore {
     /// Ends a session as soon as nothing of it is outstanding, which may be at once.
     ///

@@ -1,14 +1,6 @@
-package import Foundation
+import Foundation
 import Postgres
 package import TransferModel
-
-/// A lease as it is after a renewal.
-package struct RenewedLease: Sendable {
-    /// How many tasks it still holds.
-    package let tasks: Int
-    /// Nil when it does not end.
-    package let expiresAt: Date?
-}
 
 extension TransferStore {
     /// Pages that are looked through for one with a task that nobody holds, and tasks of a page.

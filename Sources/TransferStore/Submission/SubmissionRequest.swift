@@ -1,21 +1,4 @@
-import Foundation
 import TransferModel
-
-/// Names a living session of a tenant, as requests do.
-struct SessionKey: Hashable, Sendable {
-    let tenant: TenantID
-    let client: ClientID
-    /// Compared by their bytes, as in the database: Swift takes equivalent strings for equal.
-    private let identifierUTF8: [UInt8]
-
-    var identifier: String { String(decoding: identifierUTF8, as: UTF8.self) }
-
-    init(tenant: TenantID, client: ClientID, identifier: String) {
-        self.tenant = tenant
-        self.client = client
-        identifierUTF8 = Array(identifier.utf8)
-    }
-}
 
 /// What one client submits at once; stored as a whole or not at all.
 struct SubmissionRequest: Sendable {
@@ -34,14 +17,6 @@ struct SubmissionRequest: Sendable {
 
     /// Whether a task goes on with what another one left, which may be gone.
     var namesResumeData: Bool { submissions.contains { $0.resumeData != nil } }
-}
-
-/// Requests to one session that are stored together, as a whole or not at all.
-struct SubmissionLot: Sendable {
-    let session: SessionKey
-    var requests: [SubmissionRequest]
-
-    var submissions: [TaskSubmission] { requests.flatMap(\.submissions) }
 }
 
 extension TaskSubmission {

@@ -1,24 +1,6 @@
 import Postgres
 package import TransferModel
 
-/// What became of a request to suspend a task.
-package enum SuspendTaskResult: Sendable {
-    /// The task as it then is: suspended, unless it was in no state for it.
-    case answered(TransferTask)
-    /// It goes on, for its request is running and must not be sent twice.
-    case inFlight(TransferTask)
-    /// The tenant has no such task.
-    case unknownTask
-
-    /// The task as it then is; nil when the tenant has none.
-    package var task: TransferTask? {
-        switch self {
-        case .answered(let task), .inFlight(let task): task
-        case .unknownTask: nil
-        }
-    }
-}
-
 extension TransferStore {
     /// Tries of a change that keeps meeting the task on its way between two tables.
     private static let triesMax = 20

@@ -1,27 +1,6 @@
 import Postgres
 package import TransferModel
 
-/// What became of an answer to a question.
-package enum AnswerResult: Sendable {
-    case answered(TransferTask)
-    /// The task waits for no such answer.
-    case notAsked(TransferTask)
-    case unknownTask
-}
-
-/// The request that a client wants in place of the one that it had submitted.
-package struct NewRequest: Sendable {
-    package let url: String
-    package let lane: Lane
-    package let headers: [HTTPHeader]
-
-    package init(url: String, lane: Lane, headers: [HTTPHeader]) {
-        self.url = url
-        self.lane = lane
-        self.headers = headers
-    }
-}
-
 extension TransferStore {
     /// Tasks failed by one call for want of an answer.
     package static let unansweredMax = 1000

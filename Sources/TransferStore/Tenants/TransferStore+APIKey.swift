@@ -2,13 +2,6 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// What is kept of an API key.
-package struct StoredAPIKey: Sendable {
-    package let tenant: TenantID
-    package let secretSHA256: [UInt8]
-    package let isRevoked: Bool
-}
-
 extension TransferStore {
     /// The key with the public identifier `id`.
     package func apiKey(id: String) async throws(StoreError) -> StoredAPIKey? {

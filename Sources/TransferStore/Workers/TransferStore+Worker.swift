@@ -1,32 +1,6 @@
 import Postgres
 package import TransferModel
 
-/// What one worker took over from dead ones.
-package struct Takeover: Sendable {
-    /// How many workers were found dead.
-    package let workers: Int
-    /// Their attempts, now this worker's, to be run again or given up.
-    package let attempts: [TaskClaim]
-    /// How many workers in a row have died with each of their tasks.
-    package let deaths: [TaskID: DeathStreak]
-    /// Their publications, now this worker's, to be finished.
-    package let publications: [Publication]
-}
-
-/// What the database says that a worker is at work on.
-package struct Holdings: Sendable {
-    package let attempts: [(task: TaskID, fence: Fence)]
-    package let publications: [Publication]
-}
-
-/// How the database and those that share it are.
-package struct Vitals: Sendable {
-    /// Registered workers.
-    package let workers: Int
-    /// The oldest version that may run on the schema; nil for one that holds nothing new.
-    package let schemaFloor: Int?
-}
-
 extension TransferStore {
     /// Fences set aside for one takeover; more attempts than that wait for the next.
     private static let takeoverMax = 10_000

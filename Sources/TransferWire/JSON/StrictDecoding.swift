@@ -1,19 +1,3 @@
-/// A name in a JSON object, or an index in an array, whatever it is.
-package struct AnyKey: CodingKey {
-    package let stringValue: String
-    package let intValue: Int?
-
-    package init(stringValue: String) {
-        self.stringValue = stringValue
-        self.intValue = nil
-    }
-
-    package init(intValue: Int) {
-        self.stringValue = String(intValue)
-        self.intValue = intValue
-    }
-}
-
 extension Decoder {
     /// A keyed container of an object that has no other names than those of `keys` and `others`.
     ///
@@ -34,39 +18,6 @@ extension Decoder {
             )
         }
         return try container(keyedBy: keys)
-    }
-}
-
-/// A part of a body that is decoded as far as it is valid, so that all faults can be told at once.
-package struct Checked<Value: Decodable & Sendable>: Decodable, Sendable {
-    package let result: Result<Value, FieldError>
-
-    package init(from decoder: any Decoder) throws {
-        do {
-            result = .success(try Value(from: decoder))
-        } catch let error as FieldError {
-            result = .failure(error)
-        } catch let error as DecodingError {
-            result = .failure(FieldError(error))
-        } catch {
-            // Foundation throws an error of its own for numbers and escapes without a value, and
-            // does not say where they are.
-            let pointer = JSONPointer.rendering(decoder.codingPath)
-            result = .failure(
-                FieldError(pointer: pointer, .invalidValue, "Holds what cannot be represented.")
-            )
-        }
-    }
-
-    private init(_ result: Result<Value, FieldError>) { self.result = result }
-
-    /// The same, found at `pointer` in a larger body.
-    func moved(to pointer: String) -> Self {
-        Self(
-            result.mapError { error in
-                FieldError(pointer: pointer + (error.pointer ?? ""), error.code, error.detail)
-            }
-        )
     }
 }
 

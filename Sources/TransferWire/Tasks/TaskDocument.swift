@@ -193,32 +193,3 @@ package struct TaskDocument: Codable, Sendable {
         }
     }
 }
-
-/// What a submit answers for one task: enough to find it again.
-package struct TaskReceipt: Codable, Sendable {
-    package let id: String
-    package let sessionIdentifier: String
-    /// The state the task was created in.
-    package let state: String
-    /// The path of the task.
-    package let location: String
-
-    package init(id: String, sessionIdentifier: String, state: String, location: String) {
-        self.id = id
-        self.sessionIdentifier = sessionIdentifier
-        self.state = state
-        self.location = location
-    }
-
-    private enum CodingKeys: String, CodingKey {
-        case id, state, location
-        case sessionIdentifier = "session_identifier"
-    }
-}
-
-/// What a batch answers: one receipt for each task, in the order of the request.
-package struct BatchReceipt: Codable, Sendable {
-    package let items: [TaskReceipt]
-
-    package init(items: [TaskReceipt]) { self.items = items }
-}

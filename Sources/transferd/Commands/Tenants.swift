@@ -1,5 +1,4 @@
 import ArgumentParser
-import Logging
 import Postgres
 import TransferModel
 import TransferStore
@@ -79,16 +78,5 @@ struct Tenants: AsyncParsableCommand {
                 }
             }
         }
-    }
-}
-
-/// A limit as an operator writes it: a number, or `none`.
-struct LimitArgument<Number: FixedWidthInteger & Sendable>: ExpressibleByArgument {
-    /// Nil for no limit.
-    let number: Number?
-
-    init?(argument: String) {
-        number = Number(argument)
-        guard number != nil || argument == "none" else { return nil }
     }
 }

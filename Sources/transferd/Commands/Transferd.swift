@@ -18,8 +18,3 @@ struct Transferd: AsyncParsableCommand {
         defaultSubcommand: Serve.self
     )
 }
-
-/// What this program is called to others.
-enum Version {
-    static let current = "0.1.0"
-}

@@ -35,12 +35,3 @@ final class InstanceSignals: Sendable {
         for listener in state.withLock({ $0.listeners }) { listener(signals) }
     }
 }
-
-/// Keeps this instance connected to the others until all who tell them something have stopped.
-struct RelayService: Service {
-    let relay: SignalRelay
-
-    func run() async throws {
-        await cancelWhenGracefulShutdown { await relay.run() }
-    }
-}

@@ -35,11 +35,3 @@ struct SecretFile {
         SecretFileError(path: path, reason: "\(operation): \(String(cString: strerror(errno)))")
     }
 }
-
-/// A secret could not be stored.
-struct SecretFileError: Error, CustomStringConvertible {
-    let path: String
-    let reason: String
-
-    var description: String { "\(path): \(reason)" }
-}

@@ -34,7 +34,9 @@ struct APIServer: Sendable {
 
     /// Where the repository is: tests run from their sources.
     static func document() throws -> OpenAPIDocument {
-        try OpenAPIDocument(yaml: String(contentsOfFile: "\(Checkout.root)/openapi.yaml", encoding: .utf8))
+        try OpenAPIDocument(
+            yaml: String(contentsOfFile: "\(Checkout.root)/openapi.yaml", encoding: .utf8)
+        )
     }
 
     /// Runs `body` with a server.

@@ -1,0 +1,9 @@
+/// A response whose body is small enough to be kept in memory.
+package struct BufferedResponse: Sendable {
+    /// The final response's head.
+    package let head: ResponseHead
+    /// The body; with ``CurlLoop/BodyOverflow/truncate`` the front of a longer one.
+    package let body: [UInt8]
+    /// What was moved.
+    package let summary: CurlSummary
+}

@@ -1,0 +1,112 @@
+package import TransferModel
+
+/// Divides the limits of sessions and tenants among their running transfers.
+///
+/// Max–min fair: nobody gets more as long as somebody with less could have it. What one transfer
+/// does not use, by its own limit, its session's or its demand, the others of its tenant get.
+package enum RateAllocation {
+    /// A running transfer.
+    package struct Transfer: Sendable {
+        package var session: SessionID
+        package var tenant: TenantID
+        /// Its own limit; nil for none.
+        package var limit: Int64?
+        /// What it would use, as far as is known; nil for all it can get.
+        package var demand: Int64?
+
+        package init(
+            session: SessionID,
+            tenant: TenantID,
+            limit: Int64? = nil,
+            demand: Int64? = nil
+        ) {
+            self.session = session
+            self.tenant = tenant
+            self.limit = limit
+            self.demand = demand
+        }
+    }
+
+    /// The rate of each transfer, in the order given: bytes in a second, nil for any, 0 to wait.
+    ///
+    /// Demands decide who gets what is scarce. What is left then is spread without regard to them:
+    /// a transfer that wants more than it did may take it at once.
+    ///
+    /// - Complexity: O(n log n).
+    package static func rates(
+        of transfers: [Transfer],
+        limits: [RateOwner: Int64]
+    ) -> [Int64?] {
+        let groups = Groups(transfers, limits)
+        let rates = groups.filled(
+            transfers.map { min($0.limit ?? .max, $0.demand ?? .max) },
+            limits
+        )
+        var left = limits
+        for (owner, members) in groups.members {
+            for index in members { left[owner]? -= rates[index] }
+        }
+        let more = groups.filled(
+            transfers.indices.map { (transfers[$0].limit ?? .max) - rates[$0] },
+            left
+        )
+        return transfers.indices.map { index in
+            groups.areShared[index] ? rates[index] + more[index] : transfers[index].limit
+        }
+    }
+}
+
+/// Which transfers share what.
+private struct Groups {
+    private(set) var members: [RateOwner: [Int]] = [:]
+    private(set) var areShared: [Bool]
+
+    init(_ transfers: [RateAllocation.Transfer], _ limits: [RateOwner: Int64]) {
+        areShared = Array(repeating: false, count: transfers.count)
+        for (index, transfer) in transfers.enumerated() {
+            for owner in [.session(transfer.session), .tenant(transfer.tenant)] as [RateOwner]
+            where limits[owner] != nil {
+                members[owner, default: []].append(index)
+                areShared[index] = true
+            }
+        }
+    }
+
+    /// `caps`, each cut by the level of its session and then by that of its tenant.
+    ///
+    /// A session's level cuts only what is above it, so that what the tenant cuts afterwards is
+    /// what it would have cut of all of them at once.
+    func filled(_ caps: [Int64], _ limits: [RateOwner: Int64]) -> [Int64] {
+        var rates = caps
+        for (owner, members) in members {
+            if case .session = owner { Self.fill(&rates, members, upTo: limits[owner] ?? .max) }
+        }
+        for (owner, members) in members {
+            if case .tenant = owner { Self.fill(&rates, members, upTo: limits[owner] ?? .max) }
+        }
+        return rates
+    }
+
+    /// Cuts the rates of `members` at the level at which their sum is `limit`; bytes that do not
+    /// divide go to the first of them.
+    private static func fill(_ rates: inout [Int64], _ members: [Int], upTo limit: Int64) {
+        let ascending = members.sorted { rates[$0] < rates[$1] }
+        var left = limit
+        for (place, index) in ascending.enumerated() {
+            let sharers = Int64(ascending.count - place)
+            guard rates[index] > left / sharers else {
+                left -= rates[index]
+                continue
+            }
+            // This one and all above it are cut at one level.
+            let (level, rest) = left.quotientAndRemainder(dividingBy: sharers)
+            let cut = Set(ascending[place...])
+            var odd = rest
+            for member in members where cut.contains(member) {
+                rates[member] = level + (odd > 0 ? 1 : 0)
+                odd -= odd > 0 ? 1 : 0
+            }
+            return
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import TransferModel
+import TransferWire
+
+/// Which bytes of the whole a request brings.
+struct BodyRange: Equatable {
+    let start: Int64
+    /// Behind the last byte; nil when only the request's end tells.
+    let end: Int64?
+    let total: Int64?
+
+    static let mismatch = Problem(
+        .validationFailed,
+        "The body has another length than was announced.",
+        errors: [
+            FieldError(parameter: "Content-Range", .invalidValue, "Must be as long as the body.")
+        ]
+    )
+
+    init(_ fields: HTTPFields) throws(Problem) {
+        let length = fields[.contentLength].flatMap { Int64($0) }
+        guard let field = fields[.contentRange] else {
+            (start, end, total) = (0, length, length)
+            return
+        }
+        guard let range = ContentRange(field), let total = range.total else {
+            throw Problem([
+                FieldError(
+                    parameter: "Content-Range",
+                    .invalidValue,
+                    "Must be `bytes first-last/total`."
+                )
+            ])
+        }
+        guard length.map({ $0 == range.range.upperBound - range.range.lowerBound }) ?? true else {
+            throw Self.mismatch
+        }
+        (start, end, self.total) = (range.range.lowerBound, range.range.upperBound, total)
+    }
+
+    func isComplete(at size: Int64) -> Bool { total.map { $0 == size } ?? true }
+}

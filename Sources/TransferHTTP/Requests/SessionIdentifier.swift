@@ -1,0 +1,13 @@
+import Hummingbird
+import TransferModel
+
+/// The rule for names of sessions, which is the same in paths, bodies and cursors.
+enum SessionIdentifier {
+    /// In bytes: PostgreSQL's `text` takes anything in UTF-8 but NUL.
+    static func isValid(_ identifier: String) -> Bool {
+        (1...Session.identifierBytesMax).contains(identifier.utf8.count)
+            && !identifier.utf8.contains(0)
+    }
+
+    static let rule = "Must have 1 to \(Session.identifierBytesMax) bytes of UTF-8 and no NUL."
+}

@@ -1,0 +1,43 @@
+import Glibc
+import HummingbirdCore
+import Logging
+import NIOCore
+
+/// HTTP/1.1 on accepted connections.
+struct AcceptedHTTP1Channel: ServerChildChannel {
+    /// Bytes that the kernel takes for a connection before the client takes any: more would only lie
+    /// there, and count as memory of the service too.
+    private static let unsentBytesMax: SocketOptionValue = 64 * 1024
+
+    let http1: HTTP1Channel
+    let connections: ConnectionRegistry
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<AcceptedConnection> {
+        http1.setup(channel: channel, logger: logger).flatMapThrowing { connection in
+            let pipeline = channel.pipeline.syncOperations
+            let requests = try pipeline.handler(type: RequestGate.self)
+            try pipeline.addHandler(
+                ConnectionGate(registry: connections, requests: requests),
+                position: .first
+            )
+            if let options = channel.syncOptions {
+                try options.setOption(.maxMessagesPerRead, value: 1)
+                try options.setOption(
+                    .recvAllocator,
+                    value: AdaptiveRecvByteBufferAllocator(
+                        minimum: 1024,
+                        initial: 2048,
+                        maximum: ConnectionGate.readBytesMax
+                    )
+                )
+                try options.setOption(.unsentBytesMax, value: Self.unsentBytesMax)
+            }
+            return AcceptedConnection(connection)
+        }
+    }
+
+    func handle(value: AcceptedConnection, logger: Logger) async {
+        guard let connection = value.take() else { return }
+        await http1.handle(value: connection, logger: logger)
+    }
+}

@@ -1,0 +1,37 @@
+import Crypto
+import HTTPTypes
+import Hummingbird
+
+/// The `Idempotency-Key` of a request whose body is stored in parts, each under a key of its own.
+///
+/// The first part has the request's key, so that it is refused for any other request. Those of the
+/// others begin with NUL, which no client can send.
+struct PartIdempotency: Sendable {
+    private let key: [UInt8]
+    private let head: SHA256
+
+    /// - Returns: nil when the request has no key.
+    /// - Throws: ``Problem`` for a key of any other form.
+    init?(_ request: Request) throws(Problem) {
+        guard let key = try IdempotencyKey.key(of: request) else { return nil }
+        self.key = key
+        var hash = IdempotencyKey.hash(of: request)
+        // A JSON body may have the same bytes, and is answered otherwise.
+        hash.update(data: Array("\(TaskStream.mediaType)\0".utf8))
+        head = hash
+    }
+
+    /// The key of the part with this number, from 0, and these lines.
+    func key(ofPart number: Int, lines: [TaskLines.Line]) -> IdempotencyKey {
+        var hash = head
+        for line in lines {
+            hash.update(data: line.bytes)
+            hash.update(data: [UInt8(ascii: "\n")])
+        }
+        var partKey = key
+        if number > 0 {
+            partKey = [0] + SHA256.hash(data: key + Array("\0\(number)".utf8))
+        }
+        return IdempotencyKey(key: partKey, requestSHA256: Array(hash.finalize()))
+    }
+}

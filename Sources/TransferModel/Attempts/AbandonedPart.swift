@@ -1,0 +1,24 @@
+/// A part file that no living attempt will ever finish.
+package struct AbandonedPart: Sendable {
+    package let tenant: TenantID
+    package let task: TaskID
+    package let destination: Destination?
+    /// Names the part file.
+    package let fence: Fence
+    /// Where it lies in the tenant's container, when not at the task's own place.
+    package let sourcePath: String?
+
+    package init(
+        tenant: TenantID,
+        task: TaskID,
+        destination: Destination?,
+        fence: Fence,
+        sourcePath: String? = nil
+    ) {
+        self.tenant = tenant
+        self.task = task
+        self.destination = destination
+        self.fence = fence
+        self.sourcePath = sourcePath
+    }
+}

@@ -1,0 +1,45 @@
+/// A whole and durable part file that is to be given its destination as its name.
+package struct Publication: Sendable {
+    package let task: TaskID
+    /// Guards the transition; changes when another worker takes the publication over.
+    package let fence: Fence
+    /// Names the part file; stays what it was when the file was written.
+    package let partFence: Fence
+    package let tenant: TenantID
+    package let session: SessionID
+    package let number: Int
+    package let destination: Destination?
+    package let result: TransferResult
+    /// By which the file is known again under its destination; nil until it is durable.
+    package var file: FileIdentity?
+    /// Nil when the worker that transferred the file is gone.
+    package let metrics: AttemptMetrics?
+    /// Stored before the publication, unless it was already.
+    package let resumption: Resumption?
+
+    package init(
+        task: TaskID,
+        fence: Fence,
+        partFence: Fence,
+        tenant: TenantID,
+        session: SessionID,
+        number: Int,
+        destination: Destination?,
+        result: TransferResult,
+        file: FileIdentity? = nil,
+        metrics: AttemptMetrics? = nil,
+        resumption: Resumption? = nil
+    ) {
+        self.task = task
+        self.fence = fence
+        self.file = file
+        self.resumption = resumption
+        self.partFence = partFence
+        self.tenant = tenant
+        self.session = session
+        self.number = number
+        self.destination = destination
+        self.result = result
+        self.metrics = metrics
+    }
+}

@@ -1,0 +1,13 @@
+/// An attempt whose origin sends only the rest.
+package struct Resumption: Hashable, Sendable {
+    package let task: TaskID
+    package let fence: Fence
+    /// Bytes that need not be sent again.
+    package let offset: Int64
+
+    package init(task: TaskID, fence: Fence, offset: Int64) {
+        self.task = task
+        self.fence = fence
+        self.offset = offset
+    }
+}

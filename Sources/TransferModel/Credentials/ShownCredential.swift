@@ -1,0 +1,13 @@
+/// Which state of a credential a request shows.
+package struct ShownCredential: Equatable, Sendable {
+    package let id: CredentialID
+    package let version: Int64
+    /// Whether another access token may be had, because this one was not obtained just now.
+    package let isRenewable: Bool
+
+    package init(id: CredentialID, version: Int64, isRenewable: Bool) {
+        self.id = id
+        self.version = version
+        self.isRenewable = isRenewable
+    }
+}

@@ -1,0 +1,38 @@
+/// A logged delivery that this instance is to send once more.
+package struct ReplayClaim: Sendable {
+    package let delivery: DeliveryID
+    package let subscription: SubscriptionID
+    package let session: SessionID
+    /// The last that the message holds.
+    package let sequence: Int64
+    /// The first of a batch; nil for a message of one event.
+    package let batchFirst: Int64?
+    package let fence: Fence
+    package let endpoint: Endpoint
+    /// Nil for every kind.
+    package let filter: EventFilter?
+    /// Whether the subscription is for a client or a session, rather than for all of the tenant.
+    package let isScoped: Bool
+
+    package init(
+        delivery: DeliveryID,
+        subscription: SubscriptionID,
+        session: SessionID,
+        sequence: Int64,
+        batchFirst: Int64? = nil,
+        fence: Fence,
+        endpoint: Endpoint,
+        filter: EventFilter? = nil,
+        isScoped: Bool = false
+    ) {
+        self.delivery = delivery
+        self.subscription = subscription
+        self.session = session
+        self.sequence = sequence
+        self.batchFirst = batchFirst
+        self.fence = fence
+        self.endpoint = endpoint
+        self.filter = filter
+        self.isScoped = isScoped
+    }
+}

@@ -1,0 +1,10 @@
+/// One header field of a request; the validated form of what a client sent.
+package struct HTTPHeader: Hashable, Sendable {
+    package let name: String
+    package let value: String
+
+    package init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+}

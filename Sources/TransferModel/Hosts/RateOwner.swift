@@ -1,0 +1,5 @@
+/// Whose limit several attempts share.
+package enum RateOwner: Hashable, Sendable {
+    case session(SessionID)
+    case tenant(TenantID)
+}

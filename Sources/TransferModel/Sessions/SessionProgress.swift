@@ -1,0 +1,28 @@
+/// How far a session's current generation is.
+package struct SessionProgress: Equatable, Sendable {
+    /// Counts up when the first task arrives in a drained session; 0 before the first task.
+    package var generation: Int64
+    /// Tasks of the generation that are not terminal.
+    package var outstanding: Int64
+    package var completed: Int64
+    package var failed: Int64
+    package var cancelled: Int64
+    /// The number of the session's newest event; 0 before the first.
+    package var lastSequence: Int64
+
+    package init(
+        generation: Int64 = 0,
+        outstanding: Int64 = 0,
+        completed: Int64 = 0,
+        failed: Int64 = 0,
+        cancelled: Int64 = 0,
+        lastSequence: Int64 = 0
+    ) {
+        self.generation = generation
+        self.outstanding = outstanding
+        self.completed = completed
+        self.failed = failed
+        self.cancelled = cancelled
+        self.lastSequence = lastSequence
+    }
+}

@@ -1,0 +1,38 @@
+/// A file name in the tenant's container that a client chose for a result.
+package struct Destination: Hashable, Sendable {
+    /// Relative, `/`-separated, without empty, `.` or `..` components.
+    package let path: String
+    /// Whether an existing file is replaced.
+    package let overwrite: Bool
+
+    /// The longest path and component, in UTF-8 bytes; the component leaves room for the part
+    /// file's suffix within the 255 bytes of a Linux file name.
+    package static let pathBytesMax = 1024
+    package static let componentBytesMax = 200
+
+    /// - Returns: nil when `path` could name anything but a file of clients beneath the container.
+    package init?(path: String, overwrite: Bool) {
+        let bytes = Array(path.utf8)
+        guard !bytes.isEmpty, bytes.count <= Self.pathBytesMax else { return nil }
+        // Compared as bytes: a combining mark after a slash would hide it from `Character`.
+        for component in bytes.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        {
+            guard !component.isEmpty, component.count <= Self.componentBytesMax,
+                !component.elementsEqual(".".utf8), !component.elementsEqual("..".utf8),
+                component.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+            else { return nil }
+        }
+        let isReserved = bytes.split(separator: UInt8(ascii: "/"))[0]
+            .elementsEqual(ResultLocation.reservedFolder.utf8)
+        // A part file has such a name, and is removed when its attempt is gone.
+        guard !isReserved, ResultLocation.fence(ofPart: path) == nil else { return nil }
+        self.path = path
+        self.overwrite = overwrite
+    }
+
+    /// Takes back what the database holds.
+    package init(storedPath path: String, overwrite: Bool) {
+        self.path = path
+        self.overwrite = overwrite
+    }
+}

@@ -1,0 +1,47 @@
+package import Foundation
+
+/// What a client asks for: one transfer, validated.
+package struct TaskSubmission: Sendable {
+    package let id: TaskID
+    package var url: String
+    /// The host the task counts against.
+    package var lane: Lane
+    package var headers: [HTTPHeader]
+    package var clientString: ClientString?
+    package var earliestBeginAt: Date?
+    package var autostart: Bool
+    package var destination: Destination?
+    package var priority: TaskPriority
+    /// What a cancelled task left to go on with.
+    package var resumeData: ResumeDataID?
+    package var options: TransferOptions
+    package var request: TransferRequest
+
+    package init(
+        id: TaskID,
+        url: String,
+        lane: Lane,
+        headers: [HTTPHeader] = [],
+        clientString: ClientString? = nil,
+        earliestBeginAt: Date? = nil,
+        autostart: Bool = true,
+        destination: Destination? = nil,
+        priority: TaskPriority = .default,
+        resumeData: ResumeDataID? = nil,
+        options: TransferOptions = TransferOptions(),
+        request: TransferRequest = TransferRequest()
+    ) {
+        self.id = id
+        self.url = url
+        self.lane = lane
+        self.headers = headers
+        self.clientString = clientString
+        self.earliestBeginAt = earliestBeginAt
+        self.autostart = autostart
+        self.destination = destination
+        self.priority = priority
+        self.resumeData = resumeData
+        self.options = options
+        self.request = request
+    }
+}

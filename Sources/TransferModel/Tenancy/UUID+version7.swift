@@ -1,0 +1,47 @@
+package import Foundation
+
+extension UUID {
+    /// Lower-case hexadecimal with hyphens (RFC 9562 §4).
+    ///
+    /// Foundation's `uuidString` goes by printf(3), and this is in each name of a file and each
+    /// answer.
+    package var text: String {
+        String(unsafeUninitializedCapacity: 36) { text in
+            withUnsafeBytes(of: uuid) { bytes in
+                var end = 0
+                func append(_ digit: UInt8) {
+                    text[end] = digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+                    end += 1
+                }
+                for (index, byte) in bytes.enumerated() {
+                    if index == 4 || index == 6 || index == 8 || index == 10 {
+                        text[end] = UInt8(ascii: "-")
+                        end += 1
+                    }
+                    append(byte >> 4)
+                    append(byte & 15)
+                }
+                return end
+            }
+        }
+    }
+
+    /// A version 7 identifier: 48 bits of milliseconds since 1970, then random bits (RFC 9562 §5.7).
+    package static func version7(at date: Date = Date()) -> UUID {
+        let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
+        let random = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
+        let high = milliseconds << 16 | 0x7000 | random.0 & 0x0FFF
+        let low = random.1 & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+        func byte(_ value: UInt64, _ index: UInt64) -> UInt8 {
+            UInt8(truncatingIfNeeded: value >> (56 - 8 * index))
+        }
+        return UUID(
+            uuid: (
+                byte(high, 0), byte(high, 1), byte(high, 2), byte(high, 3),
+                byte(high, 4), byte(high, 5), byte(high, 6), byte(high, 7),
+                byte(low, 0), byte(low, 1), byte(low, 2), byte(low, 3),
+                byte(low, 4), byte(low, 5), byte(low, 6), byte(low, 7)
+            )
+        )
+    }
+}

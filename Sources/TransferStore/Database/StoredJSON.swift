@@ -1,0 +1,90 @@
+import Foundation
+import Postgres
+import TransferModel
+
+/// `jsonb` as the store keeps it in a few places where a column each would only be carried along.
+enum StoredJSON {
+    private struct Header: Codable {
+        let name: String
+        let value: String
+    }
+
+    private struct Challenge: Codable {
+        let scheme: String
+        let realm: String?
+    }
+
+    private struct Failure: Codable {
+        let code: String
+        let message: String
+        let http_status: Int?
+        let retry_after_s: Int64?
+        let response_body: Data?
+        let is_final: Bool?
+        let challenges: [Challenge]?
+    }
+
+    static func text(of headers: [HTTPHeader]) throws(StoreError) -> String {
+        guard !headers.isEmpty else { return "[]" }
+        return try encode(headers.map { Header(name: $0.name, value: $0.value) })
+    }
+
+    static func text(of failure: TransferFailure) throws(StoreError) -> String {
+        try encode(
+            Failure(
+                code: failure.code.rawValue,
+                message: failure.message,
+                http_status: failure.httpStatus,
+                retry_after_s: failure.retryAfter?.components.seconds,
+                response_body: failure.responseBody.map { Data($0) },
+                is_final: failure.isFinal ? true : nil,
+                challenges: failure.challenges.isEmpty
+                    ? nil
+                    : failure.challenges.map { Challenge(scheme: $0.scheme, realm: $0.realm) }
+            )
+        )
+    }
+
+    static func headers(_ text: String) throws(PostgresError) -> [HTTPHeader] {
+        guard text != "[]" else { return [] }
+        return try decode([Header].self, text).map { HTTPHeader(name: $0.name, value: $0.value) }
+    }
+
+    static func failure(_ text: String) throws(PostgresError) -> TransferFailure {
+        let stored = try decode(Failure.self, text)
+        guard let code = TransferFailure.Code(rawValue: stored.code) else {
+            throw PostgresError(decoding: "unknown failure code in a stored failure")
+        }
+        var failure = TransferFailure(
+            code,
+            stored.message,
+            httpStatus: stored.http_status,
+            retryAfter: stored.retry_after_s.map { .seconds($0) }
+        )
+        failure.isFinal = stored.is_final ?? false
+        failure.responseBody = stored.response_body.map { Array($0) }
+        failure.challenges = (stored.challenges ?? []).map {
+            AuthenticationChallenge(scheme: $0.scheme, realm: $0.realm)
+        }
+        return failure
+    }
+
+    static func encode(_ value: some Encodable) throws(StoreError) -> String {
+        do {
+            return String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+        } catch {
+            throw .defect(PostgresError(encoding: "a value does not encode as JSON"))
+        }
+    }
+
+    static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        _ text: String
+    ) throws(PostgresError) -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: Data(text.utf8))
+        } catch {
+            throw PostgresError(decoding: "stored JSON is not a \(type)")
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// Why a schema was not migrated; each says what to do.
+package enum MigratorError: Error, Equatable, CustomStringConvertible {
+    case folderUnreadable(String)
+    case sequenceBroken(String)
+    case diverged(number: Int, name: String)
+    case databaseIsNewer(number: Int, name: String)
+    case floorUnreadable(String)
+    /// With the name and version of each.
+    case workersLive(String, [String])
+
+    package var description: String {
+        switch self {
+        case .folderUnreadable(let folder):
+            """
+            no migrations in \(folder): name the directory above it with --resources or \
+            TRANSFERD_RESOURCES
+            """
+        case .sequenceBroken(let file):
+            """
+            migration \(file) does not follow its predecessor or lacks its .down.sql: restore the \
+            folder of migrations from the release
+            """
+        case .diverged(_, let name):
+            """
+            migration \(name) was applied to this database with another content: use the release \
+            that applied it, or restore the file as it was; nothing was changed
+            """
+        case .databaseIsNewer(_, let name):
+            """
+            the database has migration \(name), which this release does not know: start the newer \
+            release, or revert it there with `transferd migrate --revert`
+            """
+        case .floorUnreadable(let file):
+            """
+            migration \(file) does not name a version from 1 to its own after \
+            "\(Migrator.floorMark)": restore the folder of migrations from the release
+            """
+        case .workersLive(let name, let workers):
+            """
+            workers live that cannot run beside the change of migration \(name): \
+            \(workers.joined(separator: ", ")); stop them first, or run `transferd migrate` with \
+            --force
+            """
+        }
+    }
+}

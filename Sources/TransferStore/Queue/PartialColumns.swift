@@ -1,0 +1,23 @@
+import Foundation
+import TransferModel
+
+/// The part that a conclusion leaves; few have one, so these are a table of their own.
+struct PartialColumns {
+    let place: Int64
+    let partFence: Int64
+    let ranges: String?
+    let bootID: UUID
+    let bytesDurable: Int64
+    let bytesTotal: Int64
+    let validator: String
+
+    init(_ partial: PartialDownload, place: Int64) {
+        self.place = place
+        partFence = partial.partFence.rawValue
+        ranges = partial.ranges?.text
+        bootID = partial.bootID
+        bytesDurable = partial.bytesDurable
+        bytesTotal = partial.bytesTotal
+        validator = partial.validator.value
+    }
+}

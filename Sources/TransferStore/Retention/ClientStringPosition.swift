@@ -1,0 +1,7 @@
+import TransferModel
+
+/// A row of `client_string_change`.
+package struct ClientStringPosition: Sendable {
+    let task: TaskID
+    let sequence: Int64
+}

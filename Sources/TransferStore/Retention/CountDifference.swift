@@ -1,0 +1,40 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// A number that is kept and is not what the tables hold.
+package struct CountDifference: Sendable {
+    /// What the number is of.
+    package enum Subject: Sendable {
+        case session(TenantID, client: ClientID, identifier: String)
+        case tenant(TenantID)
+    }
+
+    package let subject: Subject
+    /// A state of tasks, `outstanding`, `events`, or `nowhere` for tasks that no queue holds.
+    package let name: String
+    package let kept: Int64
+    package let actual: Int64
+    /// Whether ``TransferStore/unequalCounts(after:limit:isMending:)`` can put it right.
+    package let isMendable: Bool
+}
+
+extension CountDifference {
+    /// Nil in the row of a page without any.
+    init?(session row: Row) throws(PostgresError) {
+        guard let tenant = try row.decodeIfPresent("tenant_id", as: UUID.self) else {
+            return nil
+        }
+        self.init(
+            subject: .session(
+                TenantID(tenant),
+                client: try row.client("client"),
+                identifier: try row.decode("identifier")
+            ),
+            name: try row.decode("name"),
+            kept: try row.decode("kept"),
+            actual: try row.decode("actual"),
+            isMendable: try row.decode("is_mendable")
+        )
+    }
+}

@@ -1,0 +1,13 @@
+/// A table to which rows are only added, in partitions of a week each.
+package enum PartitionedLog: String, CaseIterable, Sendable {
+    case events = "event"
+    case attempts = "attempt_log"
+
+    /// What its partitions are ranges of.
+    var time: String {
+        switch self {
+        case .events: "occurred_at"
+        case .attempts: "ended_at"
+        }
+    }
+}

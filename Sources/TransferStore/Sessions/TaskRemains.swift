@@ -1,0 +1,24 @@
+import Postgres
+package import TransferModel
+
+/// What an ended task leaves in its tenant's container.
+package struct TaskRemains: Sendable {
+    package let task: TaskID
+    package let tenant: TenantID
+    /// Relative to the tenant's container; a file that a client gave a name is none of them.
+    package let paths: [String]
+}
+
+extension TaskRemains {
+    init(_ row: Row) throws(PostgresError) {
+        task = try row.task("id")
+        tenant = try row.tenant("tenant_id")
+        var paths: [String] = []
+        if try row.decode("has_result") {
+            let part = try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:))
+            paths.append(ResultLocation.path(of: task, destination: nil, part: part))
+        }
+        if try row.decode("upload_is_staged") { paths.append(ResultLocation.bodyPath(of: task)) }
+        self.paths = paths
+    }
+}

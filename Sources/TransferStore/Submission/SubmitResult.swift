@@ -1,0 +1,19 @@
+/// What became of a submission.
+package enum SubmitResult: Sendable {
+    case accepted(generation: Int64)
+    case unknownSession
+    /// The session ends with what is outstanding of it; nothing was stored.
+    case sessionFinishing
+    /// The session's client was force-quit and not launched since; nothing was stored.
+    case clientForceQuit
+    /// Some of the tasks are data tasks, and the session is none for them; nothing was stored.
+    case dataNeedsEphemeralSession
+    /// Some of the resume data named is not there, or no longer; nothing was stored.
+    case unknownResumeData
+    /// Too many tasks wait already, of all tenants together; nothing was stored.
+    case queueFull
+    /// The request was answered before; nothing was done now.
+    case replay(IdempotencyRecord.Response)
+    /// The idempotency key belongs to another request.
+    case idempotencyMismatch
+}

@@ -1,0 +1,6 @@
+/// What an origin wants; few conclusions ask, so these are a table of their own.
+struct QuestionColumns {
+    let place: Int64
+    let origin: String
+    let credential: String?
+}

@@ -1,0 +1,28 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// A part of a session's tasks.
+package struct TaskPage: Sendable {
+    /// In order of submission.
+    package let tasks: [TransferTask]
+    /// Behind which there may be more; nil when there is nothing more.
+    package let next: TaskID?
+
+    /// From one row more than `limit` when there is another page, or one without a task.
+    init(
+        _ rows: Rows,
+        limit: Int,
+        keptFor retention: Duration
+    ) throws(PostgresError) {
+        var tasks: [TransferTask] = []
+        for row in rows.prefix(limit) {
+            guard try row.decodeIfPresent("id", as: UUID.self) != nil else { break }
+            tasks.append(try TransferTask(row, keptFor: retention))
+        }
+        let end = try rows.first?.decodeIfPresent("looked_through", as: UUID.self)
+        self.tasks = tasks
+        let isFull = TransferStore.isFull(tasks)
+        next = rows.count > limit || isFull ? tasks.last?.id : end.map { TaskID($0) }
+    }
+}

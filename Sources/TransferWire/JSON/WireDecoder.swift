@@ -1,0 +1,64 @@
+import Foundation
+
+/// Decodes request bodies.
+package enum WireDecoder {
+    /// Why a body has no value.
+    package enum Failure: Error, Equatable, Sendable {
+        /// No JSON text: answered with 400.
+        case malformed(String)
+        /// JSON that is not what the operation takes: answered with 422.
+        case invalid(FieldError)
+    }
+
+    /// The value of a body.
+    package static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        from bytes: [UInt8]
+    ) throws(Failure) -> Value {
+        do {
+            try JSONText.check(bytes)
+        } catch {
+            throw .malformed(detail(of: error))
+        }
+        return try decode(type, checked: bytes[...])
+    }
+
+    /// Where the elements of a body are that is an array; nil when it is something else.
+    static func elements(of bytes: [UInt8]) throws(Failure) -> [Range<Int>]? {
+        do {
+            return try JSONText.elements(of: bytes)
+        } catch {
+            throw .malformed(detail(of: error))
+        }
+    }
+
+    /// The value of bytes that have been checked, or are a part of some that have.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type,
+        checked bytes: ArraySlice<UInt8>
+    ) throws(Failure) -> Value {
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes))
+        } catch let error as FieldError {
+            throw .invalid(error)
+        } catch DecodingError.dataCorrupted(let context) where context.codingPath.isEmpty {
+            throw .malformed("The body is not a JSON text (RFC 8259).")
+        } catch let error as DecodingError {
+            throw .invalid(FieldError(error))
+        } catch {
+            throw .malformed("The body is not a JSON text (RFC 8259).")
+        }
+    }
+
+    private static func detail(of fault: JSONText.Fault) -> String {
+        switch fault {
+        case .empty: "The body is empty."
+        case .notUTF8: "The body is not UTF-8."
+        case .byteOrderMark: "The body begins with a byte order mark."
+        case .misplacedElement: "The body is not a JSON text (RFC 8259)."
+        case .trailingComma: "The body has a comma before a closing bracket."
+        case .tooDeep: "The body is nested more than \(JSONText.depthMax) deep."
+        case .controlByte: "The body holds a control character that JSON wants escaped."
+        }
+    }
+}

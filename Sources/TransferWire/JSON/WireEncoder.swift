@@ -1,0 +1,13 @@
+import Foundation
+
+/// Encodes answers and messages.
+package enum WireEncoder {
+    /// The JSON of `value`, the same bytes whenever and wherever it is encoded.
+    ///
+    /// - Throws: never for the types of this target, whose numbers are all finite.
+    package static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return [UInt8](try encoder.encode(value))
+    }
+}

@@ -1,0 +1,29 @@
+/// A client as it sees itself.
+package struct ClientDocument: Codable, Sendable {
+    package let identifier: String
+    /// `app` or `extension`.
+    package let kind: String
+    package let lifecycle: String
+    package let lifecycleChangedAt: Timestamp
+    package let createdAt: Timestamp
+
+    package init(
+        identifier: String,
+        kind: String,
+        lifecycle: String,
+        lifecycleChangedAt: Timestamp,
+        createdAt: Timestamp
+    ) {
+        self.identifier = identifier
+        self.kind = kind
+        self.lifecycle = lifecycle
+        self.lifecycleChangedAt = lifecycleChangedAt
+        self.createdAt = createdAt
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case identifier, kind, lifecycle
+        case lifecycleChangedAt = "lifecycle_changed_at"
+        case createdAt = "created_at"
+    }
+}

@@ -1,0 +1,13 @@
+/// The body of `PUT /v1/clients/{client}`, which may be left out.
+package struct ClientRequest: Decodable, Sendable {
+    package let kind: String?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        kind = try container.decodeIfPresent(String.self, forKey: .kind)
+    }
+
+    private enum CodingKeys: CodingKey {
+        case kind
+    }
+}

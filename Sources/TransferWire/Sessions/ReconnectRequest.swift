@@ -1,0 +1,72 @@
+/// The body of `POST …/reconnect`, which may be left out.
+package struct ReconnectRequest: Decodable, Sendable {
+    package let owner: String?
+    /// A nil within is null: for good.
+    package let leaseSeconds: Int64??
+    package let limit: Int?
+    package let cursor: String?
+    package let persistedFormat: Format?
+    package let creationInfo: CreationInfo?
+
+    package init() {
+        owner = nil
+        leaseSeconds = nil
+        limit = nil
+        cursor = nil
+        persistedFormat = nil
+        creationInfo = nil
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        owner = try container.decodeIfPresent(String.self, forKey: .owner)
+        leaseSeconds = try container.decodeIfNamed(Int64.self, forKey: .leaseSeconds)
+        limit = try container.decodeIfPresent(Int.self, forKey: .limit)
+        cursor = try container.decodeIfPresent(String.self, forKey: .cursor)
+        persistedFormat = try container.decodeIfPresent(Format.self, forKey: .persistedFormat)
+        creationInfo = try container.decodeIfPresent(CreationInfo.self, forKey: .creationInfo)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case owner, limit, cursor
+        case leaseSeconds = "lease_seconds"
+        case persistedFormat = "persisted_format"
+        case creationInfo = "creation_info"
+    }
+
+    /// What the client expects in its client strings.
+    package struct Format: Decodable, Sendable {
+        package let version: Int
+        package let kinds: [String]
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+            version = try container.decode(Int.self, forKey: .version)
+            kinds = try container.decode([String].self, forKey: .kinds)
+        }
+
+        private enum CodingKeys: CodingKey {
+            case version, kinds
+        }
+    }
+
+    /// Which extension's session is adopted, as it was created.
+    package struct CreationInfo: Decodable, Sendable {
+        package let client: String
+        package let sharedContainerIdentifier: String
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+            client = try container.decode(String.self, forKey: .client)
+            sharedContainerIdentifier = try container.decode(
+                String.self,
+                forKey: .sharedContainerIdentifier
+            )
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case client
+            case sharedContainerIdentifier = "shared_container_identifier"
+        }
+    }
+}

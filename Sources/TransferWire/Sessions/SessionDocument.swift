@@ -1,0 +1,146 @@
+/// A session as clients see it.
+package struct SessionDocument: Codable, Sendable {
+    package let client: String
+    package let identifier: String
+    /// The session's own; a later session with this identifier has another one.
+    package let id: String
+    package let kind: String
+    package let configuration: Configuration
+    package let generation: Int64
+    package let outstanding: Int64
+    package let completed: Int64
+    package let failed: Int64
+    package let cancelled: Int64
+    /// Of all its tasks that are kept, by state.
+    package let taskCounts: [String: Int64]
+    /// Of its ended tasks that are kept.
+    package let bytesReceived: Int64
+    package let bytesSent: Int64
+    package let lastEventSequence: Int64
+    /// Whether it takes no further tasks and ends with its last one.
+    package let isFinishing: Bool
+    package let createdAt: Timestamp
+    /// What `?reconnect=true` has taken over.
+    package var reconnection: ReconnectionDocument?
+
+    package init(
+        client: String,
+        identifier: String,
+        id: String,
+        kind: String,
+        configuration: Configuration,
+        generation: Int64,
+        outstanding: Int64,
+        completed: Int64,
+        failed: Int64,
+        cancelled: Int64,
+        taskCounts: [String: Int64],
+        bytesReceived: Int64,
+        bytesSent: Int64,
+        lastEventSequence: Int64,
+        isFinishing: Bool,
+        createdAt: Timestamp
+    ) {
+        self.client = client
+        self.identifier = identifier
+        self.id = id
+        self.kind = kind
+        self.configuration = configuration
+        self.generation = generation
+        self.outstanding = outstanding
+        self.completed = completed
+        self.failed = failed
+        self.cancelled = cancelled
+        self.taskCounts = taskCounts
+        self.bytesReceived = bytesReceived
+        self.bytesSent = bytesSent
+        self.lastEventSequence = lastEventSequence
+        self.isFinishing = isFinishing
+        self.createdAt = createdAt
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case client, identifier, id, kind, configuration, generation, outstanding, completed
+        case failed, cancelled, reconnection
+        case taskCounts = "task_counts"
+        case bytesReceived = "bytes_received"
+        case bytesSent = "bytes_sent"
+        case lastEventSequence = "last_event_sequence"
+        case isFinishing = "is_finishing"
+        case createdAt = "created_at"
+    }
+
+    /// The configuration in force.
+    package struct Configuration: Codable, Sendable {
+        package let additionalHeaders: [String: String]
+        package let totalBytesPerSecondMax: Int64?
+        package let sharedContainerIdentifier: String?
+        /// In seconds; nil for as long as the service says.
+        package let resultRetention: Double?
+        /// Nil for as many as the host may have.
+        package let maxConnectionsPerHost: Int?
+        package let isDiscretionary: Bool
+        package let options: OptionsDocument
+
+        package init(
+            additionalHeaders: [String: String],
+            totalBytesPerSecondMax: Int64?,
+            sharedContainerIdentifier: String?,
+            resultRetention: Double?,
+            maxConnectionsPerHost: Int?,
+            isDiscretionary: Bool,
+            options: OptionsDocument
+        ) {
+            self.additionalHeaders = additionalHeaders
+            self.totalBytesPerSecondMax = totalBytesPerSecondMax
+            self.sharedContainerIdentifier = sharedContainerIdentifier
+            self.resultRetention = resultRetention
+            self.maxConnectionsPerHost = maxConnectionsPerHost
+            self.isDiscretionary = isDiscretionary
+            self.options = options
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: ConfigurationKey.self)
+            additionalHeaders = try container.decode(
+                [String: String].self,
+                forKey: .additionalHeaders
+            )
+            totalBytesPerSecondMax = try container.decodeIfPresent(
+                Int64.self,
+                forKey: .totalBytesPerSecondMax
+            )
+            sharedContainerIdentifier = try container.decodeIfPresent(
+                String.self,
+                forKey: .sharedContainerIdentifier
+            )
+            resultRetention = try container.decodeIfPresent(Double.self, forKey: .resultRetention)
+            maxConnectionsPerHost = try container.decodeIfPresent(
+                Int.self,
+                forKey: .maxConnectionsPerHost
+            )
+            isDiscretionary = try container.decode(Bool.self, forKey: .isDiscretionary)
+            options = try OptionsDocument(from: decoder)
+        }
+
+        package func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: ConfigurationKey.self)
+            try container.encode(additionalHeaders, forKey: .additionalHeaders)
+            try container.encodeIfPresent(
+                totalBytesPerSecondMax,
+                forKey: .totalBytesPerSecondMax
+            )
+            try container.encodeIfPresent(
+                sharedContainerIdentifier,
+                forKey: .sharedContainerIdentifier
+            )
+            try container.encodeIfPresent(resultRetention, forKey: .resultRetention)
+            try container.encodeIfPresent(
+                maxConnectionsPerHost,
+                forKey: .maxConnectionsPerHost
+            )
+            try container.encode(isDiscretionary, forKey: .isDiscretionary)
+            try options.encode(to: encoder)
+        }
+    }
+}

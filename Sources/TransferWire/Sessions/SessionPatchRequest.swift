@@ -1,0 +1,34 @@
+import Foundation
+
+/// The body of `PATCH /v1/sessions/{identifier}`: a JSON Merge Patch (RFC 7396).
+package struct SessionPatchRequest: Decodable, Sendable {
+    /// The whole configuration as it is to be.
+    package let configuration: SessionConfigurationRequest?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        configuration = try container.decodeIfPresent(
+            SessionConfigurationRequest.self,
+            forKey: .configuration
+        )
+    }
+
+    /// The request that changes `current` as `patch` does.
+    ///
+    /// - Throws: ``WireDecoder/Failure`` when there would be something wrong with it.
+    package init(changing current: SessionDocument.Configuration, by patch: JSONValue) throws {
+        let document = ["configuration": current]
+        let value = try JSONDecoder().decode(
+            JSONValue.self,
+            from: Data(try WireEncoder.encode(document))
+        )
+        self = try WireDecoder.decode(
+            SessionPatchRequest.self,
+            from: try WireEncoder.encode(value.merged(with: patch))
+        )
+    }
+
+    private enum CodingKeys: CodingKey {
+        case configuration
+    }
+}

@@ -1,0 +1,18 @@
+/// The body of `PUT /v1/sessions/{identifier}`; without one, the defaults hold.
+package struct SessionRequest: Decodable, Sendable {
+    package let kind: String?
+    package let configuration: SessionConfigurationRequest?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        kind = try container.decodeIfPresent(String.self, forKey: .kind)
+        configuration = try container.decodeIfPresent(
+            SessionConfigurationRequest.self,
+            forKey: .configuration
+        )
+    }
+
+    private enum CodingKeys: CodingKey {
+        case kind, configuration
+    }
+}

@@ -1,0 +1,20 @@
+/// What is asked of TLS, besides the verification that is always on.
+package struct TLSRequest: Decodable, Sendable {
+    package let minimumVersion: String?
+    /// In PEM.
+    package let certificateAuthorities: String?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        minimumVersion = try container.decodeIfPresent(String.self, forKey: .minimumVersion)
+        certificateAuthorities = try container.decodeIfPresent(
+            String.self,
+            forKey: .certificateAuthorities
+        )
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case minimumVersion = "minimum_version"
+        case certificateAuthorities = "certificate_authorities"
+    }
+}

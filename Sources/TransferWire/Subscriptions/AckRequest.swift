@@ -1,0 +1,13 @@
+/// The body of `POST …/events/ack`.
+package struct AckRequest: Decodable, Sendable {
+    package let ackToken: String
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        ackToken = try container.decode(String.self, forKey: .ackToken)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case ackToken = "ack_token"
+    }
+}

@@ -1,0 +1,38 @@
+/// One try to deliver a message; also the answer to `POST …/test`.
+package struct DeliveryAttemptDocument: Codable, Sendable {
+    package let attemptedAt: Timestamp
+    package let durationMS: Int64
+    /// Whether the receiver answered with 2xx.
+    package let delivered: Bool
+    /// Absent when there was no answer.
+    package let status: Int?
+    /// A stable word for why it was not delivered.
+    package let reason: String?
+    /// The begin of the answer's body.
+    package let answer: String?
+    /// Whether it was asked for, rather than made by the schedule; absent in the answer to a test.
+    package let replay: Bool?
+
+    package init(
+        attemptedAt: Timestamp,
+        durationMS: Int64,
+        status: Int?,
+        reason: String?,
+        answer: String?,
+        replay: Bool?
+    ) {
+        self.attemptedAt = attemptedAt
+        self.durationMS = durationMS
+        delivered = reason == nil
+        self.status = status
+        self.reason = reason
+        self.answer = answer
+        self.replay = replay
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case delivered, status, reason, answer, replay
+        case attemptedAt = "attempted_at"
+        case durationMS = "duration_ms"
+    }
+}

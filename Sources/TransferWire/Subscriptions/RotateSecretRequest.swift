@@ -1,0 +1,15 @@
+/// The body of `POST …/rotate-secret`, which may be left out.
+package struct RotateSecretRequest: Decodable, Sendable {
+    package let overlapSeconds: Int64?
+
+    package init() { overlapSeconds = nil }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        overlapSeconds = try container.decodeIfPresent(Int64.self, forKey: .overlapSeconds)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case overlapSeconds = "overlap_seconds"
+    }
+}

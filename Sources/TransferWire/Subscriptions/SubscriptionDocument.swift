@@ -1,0 +1,84 @@
+/// A subscription as clients see it.
+package struct SubscriptionDocument: Codable, Sendable {
+    package let id: String
+    package let url: String
+    /// Absent for the events of all clients.
+    package let client: String?
+    /// Absent for the events of all sessions.
+    package let sessionIdentifier: String?
+    /// Absent for events of every type.
+    package let eventTypes: [String]?
+    package let description: String?
+    package let enabled: Bool
+    package let disabled: Disablement?
+    /// The names of what is sent with each message; the values are never shown.
+    package let headerNames: [String]?
+    package let concurrency: Int?
+    package let rateLimit: Int?
+    package let ackTimeoutSeconds: Int64
+    /// `single` or `batch`.
+    package let deliveryForm: String
+    package let wakeUpThrottling: Bool
+    package let createdAt: Timestamp
+    /// `whsec_…`; only in the answer to its creation.
+    package let secret: String?
+
+    package init(
+        id: String,
+        url: String,
+        client: String?,
+        sessionIdentifier: String?,
+        eventTypes: [String]?,
+        description: String?,
+        disabled: Disablement?,
+        headerNames: [String]?,
+        concurrency: Int?,
+        rateLimit: Int?,
+        ackTimeoutSeconds: Int64,
+        deliveryForm: String,
+        wakeUpThrottling: Bool,
+        createdAt: Timestamp,
+        secret: String?
+    ) {
+        self.id = id
+        self.url = url
+        self.client = client
+        self.sessionIdentifier = sessionIdentifier
+        self.eventTypes = eventTypes
+        self.description = description
+        enabled = disabled == nil
+        self.disabled = disabled
+        self.headerNames = headerNames
+        self.concurrency = concurrency
+        self.rateLimit = rateLimit
+        self.ackTimeoutSeconds = ackTimeoutSeconds
+        self.deliveryForm = deliveryForm
+        self.wakeUpThrottling = wakeUpThrottling
+        self.createdAt = createdAt
+        self.secret = secret
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case id, url, client, description, enabled, disabled, concurrency, secret
+        case sessionIdentifier = "session_identifier"
+        case eventTypes = "event_types"
+        case headerNames = "header_names"
+        case rateLimit = "rate_limit"
+        case ackTimeoutSeconds = "ack_timeout_seconds"
+        case deliveryForm = "delivery_form"
+        case wakeUpThrottling = "wake_up_throttling"
+        case createdAt = "created_at"
+    }
+
+    /// Why nothing is sent, and since when.
+    package struct Disablement: Codable, Equatable, Sendable {
+        /// `client`, `gone` or `failing`.
+        package let reason: String
+        package let since: Timestamp
+
+        package init(reason: String, since: Timestamp) {
+            self.reason = reason
+            self.since = since
+        }
+    }
+}

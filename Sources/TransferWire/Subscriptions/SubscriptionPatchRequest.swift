@@ -1,0 +1,36 @@
+/// The body of `PATCH /v1/subscriptions/{id}`: what is absent stays, what is null is cleared.
+package struct SubscriptionPatchRequest: Decodable, Sendable {
+    package let url: String?
+    package let eventTypes: [String]??
+    package let description: String??
+    package let enabled: Bool?
+    package let headers: [String: String]??
+    package let concurrency: Int??
+    package let rateLimit: Int??
+    package let ackTimeoutSeconds: Int?
+    package let deliveryForm: String?
+    package let wakeUpThrottling: Bool?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        url = try container.decodeIfPresent(String.self, forKey: .url)
+        eventTypes = try container.decodeIfNamed([String].self, forKey: .eventTypes)
+        description = try container.decodeIfNamed(String.self, forKey: .description)
+        enabled = try container.decodeIfPresent(Bool.self, forKey: .enabled)
+        headers = try container.decodeIfNamed([String: String].self, forKey: .headers)
+        concurrency = try container.decodeIfNamed(Int.self, forKey: .concurrency)
+        rateLimit = try container.decodeIfNamed(Int.self, forKey: .rateLimit)
+        ackTimeoutSeconds = try container.decodeIfPresent(Int.self, forKey: .ackTimeoutSeconds)
+        deliveryForm = try container.decodeIfPresent(String.self, forKey: .deliveryForm)
+        wakeUpThrottling = try container.decodeIfPresent(Bool.self, forKey: .wakeUpThrottling)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case url, description, enabled, headers, concurrency
+        case eventTypes = "event_types"
+        case rateLimit = "rate_limit"
+        case ackTimeoutSeconds = "ack_timeout_seconds"
+        case deliveryForm = "delivery_form"
+        case wakeUpThrottling = "wake_up_throttling"
+    }
+}

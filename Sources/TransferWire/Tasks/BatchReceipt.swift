@@ -1,0 +1,6 @@
+/// What a batch answers: one receipt for each task, in the order of the request.
+package struct BatchReceipt: Codable, Sendable {
+    package let items: [TaskReceipt]
+
+    package init(items: [TaskReceipt]) { self.items = items }
+}

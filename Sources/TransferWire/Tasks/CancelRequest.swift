@@ -1,0 +1,13 @@
+/// The body of `POST …/cancel`, which may be left out.
+package struct CancelRequest: Decodable, Sendable {
+    package let produceResumeData: Bool?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        produceResumeData = try container.decodeIfPresent(Bool.self, forKey: .produceResumeData)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case produceResumeData = "produce_resume_data"
+    }
+}

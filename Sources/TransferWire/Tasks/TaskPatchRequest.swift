@@ -1,0 +1,27 @@
+/// The body of `PATCH /v1/tasks/{id}`: what is absent stays, what is null is cleared.
+package struct TaskPatchRequest: Decodable, Sendable {
+    package let clientPersistedString: String??
+    package let earliestBeginAt: Timestamp??
+    package let priority: Double?
+    package let credential: String??
+    package let bytesPerSecondMax: Int64??
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        clientPersistedString = try container.decodeIfNamed(
+            String.self,
+            forKey: .clientPersistedString
+        )
+        earliestBeginAt = try container.decodeIfNamed(Timestamp.self, forKey: .earliestBeginAt)
+        priority = try container.decodeIfPresent(Double.self, forKey: .priority)
+        credential = try container.decodeIfNamed(String.self, forKey: .credential)
+        bytesPerSecondMax = try container.decodeIfNamed(Int64.self, forKey: .bytesPerSecondMax)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case priority, credential
+        case bytesPerSecondMax = "bytes_per_second_max"
+        case clientPersistedString = "client_persisted_string"
+        case earliestBeginAt = "earliest_begin_at"
+    }
+}

@@ -1,0 +1,15 @@
+/// One name of a query with its value; without one, the name stands alone.
+package struct URLQueryItemRequest: Decodable, Sendable {
+    package let name: String
+    package let value: String?
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.strictContainer(keyedBy: CodingKeys.self)
+        name = try container.decode(String.self, forKey: .name)
+        value = try container.decodeIfPresent(String.self, forKey: .value)
+    }
+
+    private enum CodingKeys: CodingKey {
+        case name, value
+    }
+}

@@ -1,0 +1,35 @@
+/// A credential as clients see it: never with its secrets.
+package struct CredentialDocument: Codable, Sendable {
+    package let name: String
+    package let kind: String
+    package var username: String?
+    package var headerName: String?
+    package var tokenURL: String?
+    package var clientID: String?
+    package var scope: String?
+    /// Absent for anywhere.
+    package var origins: [String]?
+    package let createdAt: Timestamp
+    package let updatedAt: Timestamp
+    /// When the access token ends that was obtained with it.
+    package var accessTokenExpiresAt: Timestamp?
+    /// What the token endpoint last said against it.
+    package var failure: String?
+
+    package init(name: String, kind: String, createdAt: Timestamp, updatedAt: Timestamp) {
+        self.name = name
+        self.kind = kind
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, kind, username, scope, origins, failure
+        case headerName = "header_name"
+        case tokenURL = "token_url"
+        case clientID = "client_id"
+        case createdAt = "created_at"
+        case updatedAt = "updated_at"
+        case accessTokenExpiresAt = "access_token_expires_at"
+    }
+}

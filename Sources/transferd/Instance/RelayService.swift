@@ -1,0 +1,11 @@
+import ServiceLifecycle
+import TransferStore
+
+/// Keeps this instance connected to the others until all who tell them something have stopped.
+struct RelayService: Service {
+    let relay: SignalRelay
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown { await relay.run() }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Glibc
+import Postgres
+
+/// Where the database and the files are.
+struct DatabaseLocation: Sendable {
+    /// Nil for the private cluster in the data directory; may hold a password and is never logged.
+    let url: String?
+    let pooler: Pooler
+    let dataDirectory: String
+    let migrations: String
+    let openAPIDocument: String
+
+    /// The one file that says where the service keeps the key it made at its first start.
+    var apiKeyFile: String { "\(dataDirectory)/api-key" }
+    /// Where the key is that seals secrets, unless said otherwise.
+    var secretsKeyFile: String { "\(dataDirectory)/secrets-key" }
+    var containers: String { "\(dataDirectory)/containers" }
+
+    init(_ options: DatabaseOptions, _ reader: inout SettingsReader) {
+        url = reader.text(options.databaseURL, "DATABASE_URL")
+        // Not quoted: what is wrong with it may stand beside a password.
+        if let url, !ConnectionConfiguration(url: url).isReadable {
+            reader.refuse(
+                "DATABASE_URL: is neither a postgres:// URL nor keywords as libpq has them"
+            )
+        }
+        pooler = reader.word(options.pooler, "TRANSFERD_POOLER", default: .none)
+        if pooler != .none, url == nil {
+            reader.refuse("TRANSFERD_POOLER: the private cluster has none; it takes a DATABASE_URL")
+        }
+        let directory =
+            reader.text(options.dataDirectory, "TRANSFERD_DATA_DIRECTORY")
+            ?? Self.dataDirectoryDefault(reader.environment)
+        dataDirectory = URL(fileURLWithPath: directory).standardizedFileURL.path
+        let resources =
+            reader.text(options.resources, "TRANSFERD_RESOURCES") ?? Self.resourcesDefault(&reader)
+        migrations = "\(resources)/migrations"
+        openAPIDocument = "\(resources)/openapi.yaml"
+    }
+
+    private static func dataDirectoryDefault(_ environment: [String: String]) -> String {
+        if geteuid() == 0 { return "/var/lib/transferd" }
+        let home = environment["HOME"] ?? "/tmp"
+        return (environment["XDG_STATE_HOME"] ?? "\(home)/.local/state") + "/transferd"
+    }
+
+    /// Beside the installed program, else in the working directory: an installed one is run from
+    /// anywhere, also from where another program has its migrations.
+    private static func resourcesDefault(_ reader: inout SettingsReader) -> String {
+        let program = Bundle.main.executableURL?.deletingLastPathComponent()
+        let installed = program?.appendingPathComponent("../share/transferd").standardizedFileURL
+        let folders = [installed?.path, "."].compactMap(\.self)
+        if let folder = folders.first(where: hasResources) { return folder }
+        reader.refuse(
+            "TRANSFERD_RESOURCES: none of \(folders.joined(separator: ", ")) has the migrations and "
+                + "openapi.yaml of transferd"
+        )
+        return "."
+    }
+
+    private static func hasResources(_ folder: String) -> Bool {
+        ["migrations/0001_sessions_and_tasks.up.sql", "openapi.yaml"]
+            .allSatisfy { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import Foundation
+
+/// Options of every command that uses the database.
+struct DatabaseOptions: ParsableArguments {
+    @Option(
+        help: """
+            PostgreSQL as URL or keyword string; without it a private cluster in the data \
+            directory is used. [DATABASE_URL]
+            """
+    )
+    var databaseURL: String?
+
+    @Option(
+        help: """
+            What that URL leads to: none, PostgreSQL itself or as good as that, or transaction, a \
+            pooler that gives out sessions by the transaction, as pgbouncer does; none. \
+            [TRANSFERD_POOLER]
+            """
+    )
+    var pooler: String?
+
+    @Option(
+        help: """
+            Where the private cluster, the API key and the containers are; /var/lib/transferd for \
+            root, else ~/.local/state/transferd. [TRANSFERD_DATA_DIRECTORY]
+            """
+    )
+    var dataDirectory: String?
+
+    @Option(
+        help: """
+            The directory with migrations/ and openapi.yaml; by default ../share/transferd beside the \
+            program or else the working directory. [TRANSFERD_RESOURCES]
+            """
+    )
+    var resources: String?
+}

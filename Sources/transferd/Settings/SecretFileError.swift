@@ -1,0 +1,9 @@
+import Glibc
+
+/// A secret could not be stored.
+struct SecretFileError: Error, CustomStringConvertible {
+    let path: String
+    let reason: String
+
+    var description: String { "\(path): \(reason)" }
+}

@@ -1,0 +1,151 @@
+import ArgumentParser
+import Foundation
+
+/// Options of `transferd serve` beyond the database's.
+struct ServiceOptions: ParsableArguments {
+    @Option(
+        help: """
+            What this instance does, separated by commas: api answers clients, worker transfers, \
+            webhooks delivers events; all of it by default. [TRANSFERD_ROLES]
+            """
+    )
+    var roles: String?
+
+    @Option(
+        help: """
+            on, or off to find what other instances did by polls alone; on. [TRANSFERD_LISTEN]
+            """
+    )
+    var listen: String?
+
+    @Option(
+        name: .customLong("listen-database-url"),
+        help: """
+            Leads directly to PostgreSQL for LISTEN and for migrations, when the database's URL leads \
+            to a pooler that shares connections between transactions. \
+            [TRANSFERD_LISTEN_DATABASE_URL]
+            """
+    )
+    var listenDatabaseURL: String?
+
+    @Option(
+        help: """
+            Seconds between two looks for what nobody told of, 1 to 3,600; 1. \
+            [TRANSFERD_POLL_INTERVAL]
+            """
+    )
+    var pollInterval: Int64?
+
+    @Option(help: "The address to listen on; 127.0.0.1. [TRANSFERD_HOST]")
+    var host: String?
+
+    @Option(help: "The port to listen on, 0 for a free one; 8080. [TRANSFERD_PORT]")
+    var port: Int?
+
+    @Option(
+        name: .customLong("public-url"),
+        help:
+            "The service's address as clients know it, for links in webhooks. [TRANSFERD_PUBLIC_URL]"
+    )
+    var publicURL: String?
+
+    @Option(
+        help: """
+            Connections of clients at once, 64 to 65,536; 4,096. Those that are idle longest are \
+            closed for new ones. [TRANSFERD_CONNECTIONS_MAX]
+            """
+    )
+    var connectionsMax: Int?
+
+    @Option(
+        help: """
+            Of these, connections of one address; three quarters. The loopback address counts like \
+            any other; behind one proxy, give it all of them. [TRANSFERD_CONNECTIONS_PER_ADDRESS]
+            """
+    )
+    var connectionsPerAddress: Int?
+
+    @Option(help: "Transfers at once, 1 to 10,000; 256. [TRANSFERD_CONCURRENCY]")
+    var concurrency: Int?
+
+    @Option(
+        help: """
+            Connections at once to one host, of all instances together, 1 to 1,000; 6. All instances \
+            need the same. [TRANSFERD_CONNECTIONS_PER_HOST]
+            """
+    )
+    var connectionsPerHost: Int?
+
+    @Option(
+        help: """
+            When tasks of discretionary sessions count like others, in UTC: mon-fri 22:00-06:00, \
+            sat-sun. Else they wait until there is nothing else to do. \
+            [TRANSFERD_DISCRETIONARY_HOURS]
+            """
+    )
+    var discretionaryHours: String?
+
+    @Option(help: "The largest file, in bytes; 1 TiB. [TRANSFERD_FILE_BYTES_MAX]")
+    var fileBytesMax: Int64?
+
+    @Option(
+        help: """
+            How many days events are kept at least, 7 to 3,650; 30. They are removed by the week. \
+            [TRANSFERD_EVENTS_RETENTION]
+            """
+    )
+    var eventsRetention: Int?
+
+    @Option(
+        help: """
+            How many days ended attempts are kept at least, 7 to 3,650; 30. They are removed by the \
+            week, also of tasks that are kept longer. [TRANSFERD_ATTEMPTS_RETENTION]
+            """
+    )
+    var attemptsRetention: Int?
+
+    @Option(
+        help: """
+            How many days ended tasks and their results are kept where a session does not say, 1 to \
+            3,650; 7. All instances need the same. [TRANSFERD_RESULTS_RETENTION]
+            """
+    )
+    var resultsRetention: Int?
+
+    @Option(
+        help: """
+            How many days ended sessions and deleted subscriptions are kept at least, 1 to 3,650; \
+            30. A session stays for as long as a task or event of it does. \
+            [TRANSFERD_SESSIONS_RETENTION]
+            """
+    )
+    var sessionsRetention: Int?
+
+    @Option(
+        help: """
+            How many tasks of all tenants together may wait; 20,000,000. Beyond it submissions are \
+            answered 503. [TRANSFERD_QUEUE_MAX]
+            """
+    )
+    var queueMax: Int64?
+
+    @Option(
+        help: """
+            A network, such as 10.0.0.0/8, that may be reached although it is not public; may be \
+            repeated. [TRANSFERD_ALLOW_NETWORKS, separated by commas]
+            """
+    )
+    var allowNetwork: [String] = []
+
+    @Option(
+        help: """
+            A file with the key that seals credentials, 64 hexadecimal digits; older keys may \
+            follow, one a line. All instances need the same. By default secrets-key in the data \
+            directory, made there with a private cluster. [TRANSFERD_SECRETS_KEY_FILE]
+            """
+    )
+    var secretsKeyFile: String?
+
+    @Option(help: "trace, debug, info, notice, warning or error; info. [TRANSFERD_LOG_LEVEL]")
+    var logLevel: String?
+}

@@ -1,0 +1,43 @@
+import Testing
+
+/// Where a reader looks for a type.
+@Suite struct PlaceTests {
+    /// A folder with more files has rooms.
+    private static let filesMax = 20
+
+    /// A type that only one file knows may live beside its user.
+    @Test func aTypeIsInAFileOfItsName() throws {
+        for file in try SourceTree.files("Sources", "swift") {
+            let name = file.name.prefix { $0 != "." && $0 != "+" }
+            for line in file.lines {
+                guard let type = Self.type(line.text), type != name else { continue }
+                Issue.record("\(file.path):\(line.number): move \(type) to a file of its name")
+            }
+        }
+    }
+
+    @Test func aFolderFitsOnAScreen() throws {
+        var counts: [Substring: Int] = [:]
+        for folder in ["Sources", "Tests"] {
+            for file in try SourceTree.files(folder, "swift") {
+                counts[file.folder, default: 0] += 1
+            }
+        }
+        for (folder, count) in counts {
+            #expect(count <= Self.filesMax, "\(folder) has \(count) files: give it rooms")
+        }
+    }
+
+    /// The name of the type that a line at the left margin declares to more than its file.
+    private static func type(_ line: Substring) -> Substring? {
+        let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "protocol"]
+        let modifiers: Set<Substring> = ["package", "public", "final", "indirect"]
+        var words = line.split { $0 == " " || $0 == ":" || $0 == "<" }[...]
+        guard line.first != " " else { return nil }
+        while let word = words.first, word.hasPrefix("@") || modifiers.contains(word) {
+            words = words.dropFirst()
+        }
+        guard words.count > 1, let kind = words.first, kinds.contains(kind) else { return nil }
+        return words.dropFirst().first
+    }
+}
