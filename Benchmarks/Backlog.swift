@@ -33,7 +33,7 @@ struct Backlog {
     /// One backlog, and what was measured beside it.
     private struct Queue {
         let size: Int
-        let database: Database
+        let database: MeasuredDatabase
         let worker: WorkerIdentity
         let identifiers: [String]
         /// Where among the hosts the next claim begins.
@@ -47,15 +47,15 @@ struct Backlog {
     }
 
     func measure(into table: inout Table) async throws {
-        try await Database.with(program: program, folder: folder) { first in
-            try await Database.with(program: program, folder: folder) { second in
+        try await MeasuredDatabase.with(program: program, folder: folder) { first in
+            try await MeasuredDatabase.with(program: program, folder: folder) { second in
                 try await measure([first, second], &table)
             }
         }
     }
 
-    private func measure(_ databases: [Database], _ table: inout Table) async throws {
-        for spread in Database.Spread.allCases {
+    private func measure(_ databases: [MeasuredDatabase], _ table: inout Table) async throws {
+        for spread in MeasuredDatabase.Spread.allCases {
             var queues: [Queue] = []
             for (size, database) in zip([Self.small, size], databases) {
                 queues.append(try await queue(size, spread, database))
@@ -69,8 +69,8 @@ struct Backlog {
     /// Makes a backlog.
     private func queue(
         _ size: Int,
-        _ spread: Database.Spread,
-        _ database: Database
+        _ spread: MeasuredDatabase.Spread,
+        _ database: MeasuredDatabase
     ) async throws -> Queue {
         try await database.clear()
         let start = ContinuousClock.now
@@ -97,7 +97,7 @@ struct Backlog {
     /// Measures `queues` in turn, round by round, so that all share what else the machine does.
     private func measure(
         _ queues: inout [Queue],
-        _ spread: Database.Spread,
+        _ spread: MeasuredDatabase.Spread,
         _ view: View,
         _ table: inout Table
     ) async throws {
@@ -128,7 +128,7 @@ struct Backlog {
                 }
             }
             for (kind, what, rows) in [
-                (Database.Kind.claim, "claim", queue.claimed),
+                (MeasuredDatabase.Kind.claim, "claim", queue.claimed),
                 (.submit, "submit", queue.submitted),
             ] {
                 let cost = try await queue.database.cost(of: kind)
@@ -153,17 +153,17 @@ struct Backlog {
     private func work(
         _ queue: inout Queue,
         _ round: Int,
-        _ spread: Database.Spread,
+        _ spread: MeasuredDatabase.Spread,
         _ view: View
     ) async throws {
         let database = queue.database
-        let full = Database.Spread.fullLane
+        let full = MeasuredDatabase.Spread.fullLane
         let isSpread = spread == .many || view == .besideFull
         // For one host, where that is the first that is looked at.
         let first = spread == .many ? Lane(key: .min) : Lane(key: full.key - 1)
         let perLane = isSpread ? Self.perLane : Self.claimed
         let tasks = database.submissions(Submission.batchMax) { index in
-            isSpread ? Lane(key: Int64(index % Database.Spread.lanes)) : full
+            isSpread ? Lane(key: Int64(index % MeasuredDatabase.Spread.lanes)) : full
         }
         let identifier = queue.identifiers[round % queue.identifiers.count]
         queue.submits.append(

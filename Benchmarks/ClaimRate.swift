@@ -39,14 +39,14 @@ struct ClaimRate {
     }
 
     func measure(into table: inout Table) async throws {
-        try await Database.with(program: program, folder: folder) { database in
+        try await MeasuredDatabase.with(program: program, folder: folder) { database in
             for order in Order.allCases { try await measure(order, database, &table) }
         }
     }
 
     private func measure(
         _ order: Order,
-        _ database: Database,
+        _ database: MeasuredDatabase,
         _ table: inout Table
     ) async throws {
         let peer = "dequeue and complete, \(order.callers) at once, pgqueuer"
@@ -81,7 +81,7 @@ struct ClaimRate {
 
     /// Claims and ends tasks until there are none.
     private func drainInTurn(
-        _ database: Database,
+        _ database: MeasuredDatabase,
         _ worker: WorkerIdentity,
         _ path: Path
     ) async throws -> Int {
@@ -101,7 +101,7 @@ struct ClaimRate {
 
     /// The same with two calls at once, each for other tasks.
     private func drain(
-        _ database: Database,
+        _ database: MeasuredDatabase,
         _ worker: WorkerIdentity,
         _ path: Path
     ) async throws -> Int {
@@ -123,7 +123,9 @@ struct ClaimRate {
         return count
     }
 
-    private func claim(_ database: Database, _ worker: WorkerIdentity) async throws -> [TaskClaim] {
+    private func claim(_ database: MeasuredDatabase, _ worker: WorkerIdentity) async throws
+        -> [TaskClaim]
+    {
         var claims: [TaskClaim] = []
         for _ in 0..<Self.claimsAtOnce {
             claims += try await database.claim(Self.batch, by: worker)

@@ -14,7 +14,7 @@ struct DelayedTasks {
     static let name = "delayed"
 
     func measure(into table: inout Table) async throws {
-        try await Database.with(program: program, folder: folder) { database in
+        try await MeasuredDatabase.with(program: program, folder: folder) { database in
             let service = try await Service(
                 program: program,
                 database: database,

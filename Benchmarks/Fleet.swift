@@ -21,7 +21,7 @@ struct Fleet {
     func measure(into table: inout Table) async throws {
         let counts = Set([1, max(1, workersMax / 2), workersMax]).sorted()
         for count in counts {
-            try await Database.with(program: program, folder: folder) { database in
+            try await MeasuredDatabase.with(program: program, folder: folder) { database in
                 try await measure(count, database, &table)
             }
         }
@@ -29,7 +29,7 @@ struct Fleet {
 
     private func measure(
         _ count: Int,
-        _ database: Database,
+        _ database: MeasuredDatabase,
         _ table: inout Table
     ) async throws {
         func name(_ count: Int) -> String { "\(files) x 16 KiB, workers: \(count)" }
@@ -98,7 +98,7 @@ struct Fleet {
 
     private func withWorkers<Result>(
         _ count: Int,
-        _ database: Database,
+        _ database: MeasuredDatabase,
         perHost: Int,
         _ body: () async throws -> Result
     ) async throws -> Result {

@@ -22,7 +22,7 @@ struct HeldSnapshot {
     private static let rounds = 3
 
     func measure(into table: inout Table) async throws {
-        try await Database.with(program: program, folder: folder) { database in
+        try await MeasuredDatabase.with(program: program, folder: folder) { database in
             let service = try await Service(
                 program: program,
                 database: database,
@@ -35,7 +35,7 @@ struct HeldSnapshot {
 
     private func measure(
         _ service: Service,
-        _ database: Database,
+        _ database: MeasuredDatabase,
         _ table: inout Table
     ) async throws {
         var without: [Round] = []
@@ -74,7 +74,7 @@ struct HeldSnapshot {
         table.compare(buffers(end), to: buffers(alone))
     }
 
-    private func round(_ service: Service, _ database: Database) async throws -> Round {
+    private func round(_ service: Service, _ database: MeasuredDatabase) async throws -> Round {
         try await database.forgetCosts()
         let seconds = try await service.download(origin.smallURLs(count: files))
         let cost = try await database.cost(of: .claim)

@@ -5,13 +5,14 @@ struct Pgbench {
     private static let inserts = 3000
 
     /// - Returns: inserts a second.
-    static func rate(_ database: Database, folder: Folder) throws -> Double {
-        let script = try folder.write(Database.pgbenchInsert, to: "insert.sql")
+    static func rate(_ database: MeasuredDatabase, folder: Folder) throws -> Double {
+        let script = try folder.write(MeasuredDatabase.pgbenchInsert, to: "insert.sql")
         let address = ["--host", database.host, "--username", database.user]
         _ = try Program.output(
             "psql",
             address + [
-                "--no-psqlrc", "--quiet", "--command", Database.pgbenchTable, Database.peers,
+                "--no-psqlrc", "--quiet", "--command", MeasuredDatabase.pgbenchTable,
+                MeasuredDatabase.peers,
             ]
         )
         let text = try Program.output(
@@ -19,7 +20,7 @@ struct Pgbench {
             address + [
                 "--no-vacuum", "--client", "\(clients)", "--jobs", "2",
                 "--transactions", "\(inserts)", "--protocol", "prepared", "--file", script,
-                Database.peers,
+                MeasuredDatabase.peers,
             ]
         )
         let line = text.split(separator: "\n").first { $0.hasPrefix("tps = ") } ?? ""

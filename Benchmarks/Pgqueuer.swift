@@ -25,12 +25,12 @@ struct Pgqueuer {
 
     /// Measures it, in the database of peers, with as many connections as `callers`, each with one
     /// call at a time.
-    func rates(_ database: Database, callers: Int) throws -> Rates {
+    func rates(_ database: MeasuredDatabase, callers: Int) throws -> Rates {
         let text = try Program.output(
             python,
             [
                 Self.script, "--host", database.host, "--user", database.user,
-                "--database", Database.peers, "--jobs", "\(Self.jobs)",
+                "--database", MeasuredDatabase.peers, "--jobs", "\(Self.jobs)",
                 "--enqueue-batch", "\(Self.enqueueBatch)", "--complete-batch",
                 "\(Self.completeBatch)",
                 "--callers", "\(callers)",

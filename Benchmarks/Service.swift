@@ -46,7 +46,7 @@ struct Service {
     /// nil for as many.
     init(
         program: String,
-        database: Database,
+        database: MeasuredDatabase,
         roles: String? = nil,
         parallel: Int,
         perHost: Int? = nil

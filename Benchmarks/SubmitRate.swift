@@ -17,7 +17,7 @@ struct SubmitRate {
     private static let callers = [1, 4]
 
     func measure(into table: inout Table) async throws {
-        try await Database.with(program: program, folder: folder) { database in
+        try await MeasuredDatabase.with(program: program, folder: folder) { database in
             let service = try await Service(
                 program: program,
                 database: database,
@@ -32,7 +32,7 @@ struct SubmitRate {
 
     private func measureSingles(
         _ service: Service,
-        _ database: Database,
+        _ database: MeasuredDatabase,
         _ table: inout Table
     ) async throws {
         let inserts = "inserts of one row, 32 clients, pgbench"
@@ -60,7 +60,7 @@ struct SubmitRate {
 
     private func measureBatches(
         _ service: Service,
-        _ database: Database,
+        _ database: MeasuredDatabase,
         _ table: inout Table
     ) async throws {
         for callers in Self.callers {

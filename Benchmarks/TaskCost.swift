@@ -15,7 +15,7 @@ struct TaskCost {
     private static let settling: Duration = .seconds(11)
 
     func measure(into table: inout Table) async throws {
-        try await Database.with(program: program, folder: folder) { database in
+        try await MeasuredDatabase.with(program: program, folder: folder) { database in
             let service = try await Service(
                 program: program,
                 database: database,

@@ -31,21 +31,23 @@ import TransferTestSupport
         let logger = Logger(label: "scale") { _ in SwiftLogNoOpLogHandler() }
         try await Migrator(folder: folder, logger: logger).migrate(connection)
         let meter = PageMeter()
-        let store = TransferStore(pool: TestDatabase.current.pool())
-        let tenant = try await store.createAPIKey(
+        let stores = Stores(Database(pool: TestDatabase.current.pool()))
+        let tenant = try await stores.tenants.createAPIKey(
             id: "scale",
             tenantName: "scale",
             secretSHA256: Array(repeating: 0, count: 32),
             name: "scale"
         )
-        let worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "scale"))
+        let worker = WorkerIdentity(
+            incarnation: try await stores.workers.registerWorker(name: "scale")
+        )
         try await meter.holdStatistics()
         if !isAnalyzed {
             let world = try await ScaleWorld(
                 tasks: Self.tasksWhenPlanned,
                 of: tenant,
                 worker: worker,
-                in: store,
+                in: stores,
                 by: connection
             )
             for verb in StoreVerb.all { _ = try await measure(verb, meter, world) }
@@ -54,7 +56,7 @@ import TransferTestSupport
             tasks: Self.tasks,
             of: tenant,
             worker: worker,
-            in: store,
+            in: stores,
             by: connection
         )
         if isAnalyzed { try await connection.executeScript("ANALYZE") }
@@ -86,9 +88,9 @@ import TransferTestSupport
     ) async throws -> Use {
         var items = 0
         var time = Duration.zero
-        let pages = try await meter.pagesOfRelations { store in
+        let pages = try await meter.pagesOfRelations { stores in
             time = try await ContinuousClock().measure {
-                items = try await verb.perform(store, world)
+                items = try await verb.perform(stores, world)
             }
         }
         let use = Use(items: items, pagesOfRelations: pages, time: time)

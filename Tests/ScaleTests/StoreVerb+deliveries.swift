@@ -5,11 +5,11 @@ import TransferTestSupport
 
 extension StoreVerb {
     private static func claimed(
-        _ store: TransferStore,
+        _ stores: Stores,
         _ world: ScaleWorld,
         _ limit: Int = 1
     ) async throws -> [DeliveryClaim] {
-        try await store.claimDeliveries(
+        try await stores.deliveries.claimDeliveries(
             world.worker.reserve(limit),
             limit: limit,
             lease: .seconds(60)
@@ -30,18 +30,18 @@ extension StoreVerb {
     private static func delivery(
         _ name: String,
         pages: Int64 = 400,
-        _ body: @escaping @Sendable (TransferStore, DeliveryClaim) async throws -> Void
+        _ body: @escaping @Sendable (Stores, DeliveryClaim) async throws -> Void
     ) -> StoreVerb {
-        StoreVerb(name, pages: pages) { store, world in
-            guard let claim = try await claimed(store, world).first else { return 0 }
-            try await body(store, claim)
+        StoreVerb(name, pages: pages) { stores, world in
+            guard let claim = try await claimed(stores, world).first else { return 0 }
+            try await body(stores, claim)
             return 2
         }
     }
 
     private static func logged(_ state: LoggedDelivery.State?) -> StoreVerb {
-        StoreVerb("deliveries(\(state?.rawValue ?? "all"))", pages: 1000) { store, world in
-            try await store.deliveries(
+        StoreVerb("deliveries(\(state?.rawValue ?? "all"))", pages: 1000) { stores, world in
+            try await stores.deliveryLog.deliveries(
                 tenant: world.tenant,
                 subscription: world.subscription(1),
                 state: state,
@@ -52,43 +52,48 @@ extension StoreVerb {
     }
 
     static let deliveries: [StoreVerb] = [
-        StoreVerb("claimDeliveries") { store, world in
-            try await claimed(store, world, page).count
+        StoreVerb("claimDeliveries") { stores, world in
+            try await claimed(stores, world, page).count
         },
         delivery("recordDelivered") {
-            _ = try await $0.recordDelivered($1, through: 1, status: 200, lease: .seconds(60))
+            _ = try await $0.deliveries.recordDelivered(
+                $1,
+                through: 1,
+                status: 200,
+                lease: .seconds(60)
+            )
         },
         delivery("recordExpired") {
-            _ = try await $0.recordExpired($1, lease: .seconds(60))
+            _ = try await $0.deliveries.recordExpired($1, lease: .seconds(60))
         },
-        delivery("releaseDelivery") { _ = try await $0.releaseDelivery($1) },
+        delivery("releaseDelivery") { _ = try await $0.deliveries.releaseDelivery($1) },
         delivery("recordDeliveryFailed") {
-            _ = try await $0.recordDeliveryFailed(
+            _ = try await $0.deliveries.recordDeliveryFailed(
                 $1,
                 sequence: $1.acknowledgedSequence + 1,
                 DeliverySetback(attempt: attempt(500), retryAfter: .seconds(7))
             )
         },
         delivery("recordAwaitingAck") {
-            _ = try await $0.recordAwaitingAck(
+            _ = try await $0.wakeUps.recordAwaitingAck(
                 $1,
                 sequence: $1.acknowledgedSequence + 1,
                 attempt: attempt(202),
                 timeout: .seconds(60)
             )
         },
-        delivery("admitWakeUp") { store, claim in
-            let events = try await store.events(of: claim.session, after: 0, limit: 1)
+        delivery("admitWakeUp") { stores, claim in
+            let events = try await stores.events.events(of: claim.session, after: 0, limit: 1)
             guard let event = events.first else { return }
-            _ = try await store.admitWakeUp(claim, event)
+            _ = try await stores.wakeUps.admitWakeUp(claim, event)
         },
-        StoreVerb("acknowledge") { store, world in
+        StoreVerb("acknowledge") { stores, world in
             let token = AckToken(
                 session: world.session(1),
                 sequence: Int64(2 * world.generation + 1),
                 proof: Array(repeating: 0, count: AckToken.proofBytes)
             )
-            _ = try await store.acknowledge(
+            _ = try await stores.wakeUps.acknowledge(
                 token,
                 tenant: world.tenant,
                 sessionIdentifier: ScaleWorld.kept
@@ -96,12 +101,12 @@ extension StoreVerb {
             return 1
         },
         logged(nil), logged(.delivered), logged(.dead), logged(.waiting), logged(.expired),
-        StoreVerb("delivery") { store, world in
-            _ = try await store.delivery(tenant: world.tenant, id: world.delivery(7))
+        StoreVerb("delivery") { stores, world in
+            _ = try await stores.deliveryLog.delivery(tenant: world.tenant, id: world.delivery(7))
             return 1
         },
-        StoreVerb("deadLetterCount") { store, world in
-            _ = try await store.deadLetterCount(
+        StoreVerb("deadLetterCount") { stores, world in
+            _ = try await stores.wakeUps.deadLetterCount(
                 of: world.subscription(7),
                 session: world.session(7),
                 generation: 1,
@@ -109,44 +114,44 @@ extension StoreVerb {
             )
             return 1
         },
-        StoreVerb("replay") { store, world in
-            _ = try await store.replay(tenant: world.tenant, id: world.delivery(0))
+        StoreVerb("replay") { stores, world in
+            _ = try await stores.deliveryLog.replay(tenant: world.tenant, id: world.delivery(0))
             return 2
         },
         // The dead of a subscription are looked through for those of a time.
-        StoreVerb("recover", pages: 1000) { store, world in
-            try await store.recover(
+        StoreVerb("recover", pages: 1000) { stores, world in
+            try await stores.deliveryLog.recover(
                 tenant: world.tenant,
                 subscription: world.subscription(1),
                 since: .distantPast,
                 until: nil
             ) ?? 0
         },
-        StoreVerb("claimReplays") { store, world in
-            _ = try await store.replay(tenant: world.tenant, id: world.delivery(0))
-            return try await store.claimReplays(
+        StoreVerb("claimReplays") { stores, world in
+            _ = try await stores.deliveryLog.replay(tenant: world.tenant, id: world.delivery(0))
+            return try await stores.deliveryLog.claimReplays(
                 world.worker.reserve(page),
                 limit: page,
                 lease: .seconds(60)
             ).count * 3
         },
-        StoreVerb("recordReplayed") { store, world in
-            _ = try await store.replay(tenant: world.tenant, id: world.delivery(0))
-            let claims = try await store.claimReplays(
+        StoreVerb("recordReplayed") { stores, world in
+            _ = try await stores.deliveryLog.replay(tenant: world.tenant, id: world.delivery(0))
+            let claims = try await stores.deliveryLog.claimReplays(
                 world.worker.reserve(1),
                 limit: 1,
                 lease: .seconds(60)
             )
             guard let claim = claims.first else { return 0 }
-            _ = try await store.recordReplayed(claim, attempt(200))
+            _ = try await stores.deliveryLog.recordReplayed(claim, attempt(200))
             return 4
         },
-        StoreVerb("cancelReplays") { store, world in
-            try await store.cancelReplays(of: world.subscription(1))
+        StoreVerb("cancelReplays") { stores, world in
+            try await stores.deliveryLog.cancelReplays(of: world.subscription(1))
             return 1
         },
         // What a tenant has is counted up to its quota.
-        StoreVerb("createSubscription", pages: 60_000) { store, world in
+        StoreVerb("createSubscription", pages: 60_000) { stores, world in
             let subscription = Subscription(
                 id: SubscriptionID(.version7()),
                 tenant: world.tenant,
@@ -154,25 +159,28 @@ extension StoreVerb {
                 settings: SubscriptionSettings(url: "https://hook.test/"),
                 createdAt: Date()
             )
-            _ = try await store.createSubscription(subscription, secret: .random())
+            _ = try await stores.subscriptions.createSubscription(subscription, secret: .random())
             return 1
         },
-        StoreVerb("changeSubscription") { store, world in
+        StoreVerb("changeSubscription") { stores, world in
             var change = SubscriptionChange()
             change.url = "https://other.test/"
-            _ = try await store.changeSubscription(
+            _ = try await stores.subscriptions.changeSubscription(
                 tenant: world.tenant,
                 id: world.subscription(7),
                 change
             )
             return 1
         },
-        StoreVerb("deleteSubscription") { store, world in
-            _ = try await store.deleteSubscription(tenant: world.tenant, id: world.subscription(7))
+        StoreVerb("deleteSubscription") { stores, world in
+            _ = try await stores.subscriptions.deleteSubscription(
+                tenant: world.tenant,
+                id: world.subscription(7)
+            )
             return 1
         },
-        StoreVerb("rotateSecret") { store, world in
-            _ = try await store.rotateSecret(
+        StoreVerb("rotateSecret") { stores, world in
+            _ = try await stores.subscriptions.rotateSecret(
                 tenant: world.tenant,
                 id: world.subscription(7),
                 to: .random(),

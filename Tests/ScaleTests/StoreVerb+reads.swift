@@ -9,8 +9,9 @@ extension StoreVerb {
         after: @escaping @Sendable (ScaleWorld) -> Int64,
         _ limit: Int
     ) -> StoreVerb {
-        StoreVerb("events(\(name))") { store, world in
-            try await store.events(of: world.session(1), after: after(world), limit: limit).count
+        StoreVerb("events(\(name))") { stores, world in
+            try await stores.events.events(of: world.session(1), after: after(world), limit: limit)
+                .count
         }
     }
 
@@ -24,114 +25,128 @@ extension StoreVerb {
         events("an end", after: generationEnd(9), 1),
         events("the last end", after: generationEnd(ScaleWorld.generations), 1),
         events("the end of what has expired", after: generationEnd(1), 1),
-        StoreVerb("events(by identifier)") { store, world in
-            try await store.events(
+        StoreVerb("events(by identifier)") { stores, world in
+            try await stores.events.events(
                 tenant: world.tenant,
                 sessionIdentifier: ScaleWorld.large,
                 after: 0,
                 limit: page
             )?.count ?? 0
         },
-        StoreVerb("eventPositions") { store, world in
-            try await store.eventPositions(
+        StoreVerb("eventPositions") { stores, world in
+            try await stores.events.eventPositions(
                 of: (0..<page).map { world.session($0 % world.sessions) }
             )
             .count
         },
-        StoreVerb("eventBounds") { store, world in
-            _ = try await store.eventBounds(of: world.session(1))
+        StoreVerb("eventBounds") { stores, world in
+            _ = try await stores.events.eventBounds(of: world.session(1))
             return 1
         },
-        StoreVerb("session") { store, world in
-            _ = try await store.session(tenant: world.tenant, identifier: ScaleWorld.large)
+        StoreVerb("session") { stores, world in
+            _ = try await stores.sessions.session(
+                tenant: world.tenant,
+                identifier: ScaleWorld.large
+            )
             return 1
         },
-        StoreVerb("sessions") { store, world in
-            try await store.sessions(tenant: world.tenant, after: nil, limit: page).count
+        StoreVerb("sessions") { stores, world in
+            try await stores.sessions.sessions(tenant: world.tenant, after: nil, limit: page).count
         },
-        StoreVerb("sessions(of a client)") { store, world in
-            try await store.sessions(
+        StoreVerb("sessions(of a client)") { stores, world in
+            try await stores.sessions.sessions(
                 tenant: world.tenant,
                 client: .default,
                 after: (.default, "s5"),
                 limit: page
             ).count
         },
-        StoreVerb("tenant") { store, world in
-            _ = try await store.tenant(world.tenant)
+        StoreVerb("tenant") { stores, world in
+            _ = try await stores.tenants.tenant(world.tenant)
             return 1
         },
-        StoreVerb("tenants") { store, world in
-            try await store.tenants(among: [world.tenant]).count
+        StoreVerb("tenants") { stores, world in
+            try await stores.verification.tenants(among: [world.tenant]).count
         },
-        StoreVerb("apiKey") { store, _ in
-            _ = try await store.apiKey(id: "scale")
+        StoreVerb("apiKey") { stores, _ in
+            _ = try await stores.tenants.apiKey(id: "scale")
             return 1
         },
-        StoreVerb("certificateAuthorities") { store, world in
-            _ = try await store.certificateAuthorities(tenant: world.tenant)
+        StoreVerb("certificateAuthorities") { stores, world in
+            _ = try await stores.tenants.certificateAuthorities(tenant: world.tenant)
             return 1
         },
-        StoreVerb("client") { store, world in
-            _ = try await store.client(tenant: world.tenant, id: .default)
+        StoreVerb("client") { stores, world in
+            _ = try await stores.clients.client(tenant: world.tenant, id: .default)
             return 1
         },
-        StoreVerb("clients") { store, world in
-            try await store.clients(tenant: world.tenant, after: nil, limit: page).count
+        StoreVerb("clients") { stores, world in
+            try await stores.clients.clients(tenant: world.tenant, after: nil, limit: page).count
         },
-        StoreVerb("credential") { store, world in
-            _ = try await store.credential(tenant: world.tenant, name: "c7")
+        StoreVerb("credential") { stores, world in
+            _ = try await stores.credentials.credential(tenant: world.tenant, name: "c7")
             return 1
         },
-        StoreVerb("credentials") { store, world in
-            try await store.credentials(tenant: world.tenant, after: nil, limit: page).count
+        StoreVerb("credentials") { stores, world in
+            try await stores.credentials.credentials(tenant: world.tenant, after: nil, limit: page)
+                .count
         },
-        StoreVerb("storedCredential") { store, _ in
-            _ = try await store.storedCredential(CredentialID(UUID()))
+        StoreVerb("storedCredential") { stores, _ in
+            _ = try await stores.credentials.storedCredential(CredentialID(UUID()))
             return 1
         },
         // By name, and that order has no index: the hosts of the tenant are sorted.
-        StoreVerb("hosts", pages: 50_000) { store, world in
-            try await store.hosts(tenant: world.tenant, limit: page).count
+        StoreVerb("hosts", pages: 50_000) { stores, world in
+            try await stores.hosts.hosts(tenant: world.tenant, limit: page).count
         },
-        StoreVerb("host") { store, world in
-            _ = try await store.host(Lane(key: 7), tenant: world.tenant)
+        StoreVerb("host") { stores, world in
+            _ = try await stores.hosts.host(Lane(key: 7), tenant: world.tenant)
             return 1
         },
-        StoreVerb("lookUp") { store, world in
-            _ = try await store.lookUp(
+        StoreVerb("lookUp") { stores, world in
+            _ = try await stores.idempotency.lookUp(
                 idempotencyKey: Array("key 7".utf8),
                 requestSHA256: [],
                 tenant: world.tenant
             )
             return 1
         },
-        StoreVerb("subscription") { store, world in
-            _ = try await store.subscription(tenant: world.tenant, id: world.subscription(7))
+        StoreVerb("subscription") { stores, world in
+            _ = try await stores.subscriptions.subscription(
+                tenant: world.tenant,
+                id: world.subscription(7)
+            )
             return 1
         },
-        StoreVerb("subscriptions") { store, world in
-            try await store.subscriptions(tenant: world.tenant, after: nil, limit: page).count
+        StoreVerb("subscriptions") { stores, world in
+            try await stores.subscriptions.subscriptions(
+                tenant: world.tenant,
+                after: nil,
+                limit: page
+            ).count
         },
-        StoreVerb("endpoint") { store, world in
-            _ = try await store.endpoint(tenant: world.tenant, subscription: world.subscription(7))
+        StoreVerb("endpoint") { stores, world in
+            _ = try await stores.deliveryLog.endpoint(
+                tenant: world.tenant,
+                subscription: world.subscription(7)
+            )
             return 1
         },
-        StoreVerb("vitals") { store, _ in
-            try await store.vitals(silentFor: .seconds(60)).workers
+        StoreVerb("vitals") { stores, _ in
+            try await stores.workers.vitals(silentFor: .seconds(60)).workers
         },
-        StoreVerb("idempotentTasks") { store, _ in
-            try await store.idempotentTasks(among: [TaskID(UUID())]).count
+        StoreVerb("idempotentTasks") { stores, _ in
+            try await stores.control.idempotentTasks(among: [TaskID(UUID())]).count
         },
-        StoreVerb("sessions(of:)") { store, _ in
-            try await store.sessions(of: [TaskID(UUID())]).count
+        StoreVerb("sessions(of:)") { stores, _ in
+            try await stores.completions.sessions(of: [TaskID(UUID())]).count
         },
-        StoreVerb("holdings") { store, world in
-            let holdings = try await store.holdings(incarnation: world.worker.incarnation)
+        StoreVerb("holdings") { stores, world in
+            let holdings = try await stores.workers.holdings(incarnation: world.worker.incarnation)
             return holdings.attempts.count + holdings.publications.count
         },
-        StoreVerb("waitingFlows") { store, _ in
-            try await store.waitingFlows(in: Set(Shard.all).lanes).count
+        StoreVerb("waitingFlows") { stores, _ in
+            try await stores.queue.waitingFlows(in: Set(Shard.all).lanes).count
         },
     ]
 }

@@ -6,61 +6,71 @@ extension StoreVerb {
     static let sessionChanges: [StoreVerb] =
         [
             // What a tenant has is counted up to its quota.
-            StoreVerb("putSession", pages: 60_000) { store, world in
-                _ = try await store.putSession(
+            StoreVerb("putSession", pages: 60_000) { stores, world in
+                _ = try await stores.sessions.putSession(
                     tenant: world.tenant,
                     identifier: "new",
                     configuration: SessionConfiguration()
                 )
                 return 1
             },
-            StoreVerb("putSession(again)") { store, world in
-                _ = try await store.putSession(
+            StoreVerb("putSession(again)") { stores, world in
+                _ = try await stores.sessions.putSession(
                     tenant: world.tenant,
                     identifier: ScaleWorld.large,
                     configuration: SessionConfiguration()
                 )
                 return 1
             },
-            StoreVerb("changeSession") { store, world in
-                let session = try await store.session(tenant: world.tenant, identifier: "s7")
+            StoreVerb("changeSession") { stores, world in
+                let session = try await stores.sessions.session(
+                    tenant: world.tenant,
+                    identifier: "s7"
+                )
                 guard let session else { return 0 }
-                _ = try await store.changeSession(session, to: SessionConfiguration())
+                _ = try await stores.sessions.changeSession(session, to: SessionConfiguration())
                 return 1
             },
-            StoreVerb("invalidateSession", pages: 3000) { store, world in
-                _ = try await store.invalidateSession(tenant: world.tenant, identifier: "s7")
+            StoreVerb("invalidateSession", pages: 3000) { stores, world in
+                _ = try await stores.sessions.invalidateSession(
+                    tenant: world.tenant,
+                    identifier: "s7"
+                )
                 return 1
             },
-            StoreVerb("finishSession") { store, world in
-                _ = try await store.finishSession(tenant: world.tenant, identifier: "s7")
+            StoreVerb("finishSession") { stores, world in
+                _ = try await stores.sessions.finishSession(tenant: world.tenant, identifier: "s7")
                 return 1
             },
-            StoreVerb("putClient") { store, world in
-                _ = try await store.putClient(tenant: world.tenant, id: .default, kind: .app)
+            StoreVerb("putClient") { stores, world in
+                _ = try await stores.clients.putClient(
+                    tenant: world.tenant,
+                    id: .default,
+                    kind: .app
+                )
                 return 1
             },
-            StoreVerb("enterBackground") { store, world in
-                _ = try await store.enterBackground(tenant: world.tenant, id: .default)
+            StoreVerb("enterBackground") { stores, world in
+                _ = try await stores.clients.enterBackground(tenant: world.tenant, id: .default)
                 return 1
             },
-            StoreVerb("forceQuit", pages: 60_000) { store, world in
-                try await quit(store, world)
+            StoreVerb("forceQuit", pages: 60_000) { stores, world in
+                try await quit(stores, world)
             },
-            StoreVerb("launch", pages: 60_000) { store, world in
-                let count = try await quit(store, world)
+            StoreVerb("launch", pages: 60_000) { stores, world in
+                let count = try await quit(stores, world)
                 guard let client = ClientID("tablet") else { return 0 }
-                _ = try await store.launch(tenant: world.tenant, id: client)
+                _ = try await stores.clients.launch(tenant: world.tenant, id: client)
                 return 2 * count
             },
             // Each of its sessions is looked at.
-            StoreVerb("launch(a client of many sessions)", pages: 1_000_000) { store, world in
-                _ = try await store.enterBackground(tenant: world.tenant, id: .default)
-                _ = try await store.launch(tenant: world.tenant, id: .default)
+            StoreVerb("launch(a client of many sessions)", pages: 1_000_000) { stores, world in
+                _ = try await stores.clients.enterBackground(tenant: world.tenant, id: .default)
+                _ = try await stores.clients.launch(tenant: world.tenant, id: .default)
                 return 1
             },
-            StoreVerb("createAPIKey") { store, _ in
-                _ = try await store.createAPIKey(
+            StoreVerb("createAPIKey") { stores, _ in
+                _ = try await stores.tenants.createAPIKey(
                     id: "other",
                     tenantName: "scale",
                     secretSHA256: Array(repeating: 0, count: 32),
@@ -68,19 +78,19 @@ extension StoreVerb {
                 )
                 return 1
             },
-            StoreVerb("limitTenant") { store, _ in
-                _ = try await store.limitTenant(
+            StoreVerb("limitTenant") { stores, _ in
+                _ = try await stores.tenants.limitTenant(
                     named: "scale",
                     changes: TenantLimitChanges(outstandingTasksMax: 7)
                 )
                 return 1
             },
-            StoreVerb("setCertificateAuthorities") { store, world in
-                try await store.setCertificateAuthorities(nil, tenant: world.tenant)
+            StoreVerb("setCertificateAuthorities") { stores, world in
+                try await stores.tenants.setCertificateAuthorities(nil, tenant: world.tenant)
                 return 1
             },
-            StoreVerb("putCredential", pages: 20_000) { store, world in
-                _ = try await store.putCredential(
+            StoreVerb("putCredential", pages: 20_000) { stores, world in
+                _ = try await stores.credentials.putCredential(
                     tenant: world.tenant,
                     name: "c7",
                     form: .bearer,
@@ -90,16 +100,16 @@ extension StoreVerb {
                 // Those of `large` that have waited for it.
                 return 1 + world.tasks / 20 / 1000 * 2
             },
-            StoreVerb("deleteCredential") { store, world in
-                _ = try await store.deleteCredential(tenant: world.tenant, name: "c7")
+            StoreVerb("deleteCredential") { stores, world in
+                _ = try await stores.credentials.deleteCredential(tenant: world.tenant, name: "c7")
                 return 1
             },
         ] + refreshes
 
-    private static func quit(_ store: TransferStore, _ world: ScaleWorld) async throws -> Int {
+    private static func quit(_ stores: Stores, _ world: ScaleWorld) async throws -> Int {
         guard let client = ClientID("tablet") else { return 0 }
-        _ = try await store.putClient(tenant: world.tenant, id: client, kind: .app)
-        _ = try await store.putSession(
+        _ = try await stores.clients.putClient(tenant: world.tenant, id: client, kind: .app)
+        _ = try await stores.sessions.putSession(
             tenant: world.tenant,
             client: client,
             identifier: "s",
@@ -112,37 +122,46 @@ extension StoreVerb {
                 lane: Lane(key: 7)
             )
         }
-        _ = try await store.submit(
+        _ = try await stores.submissions.submit(
             tasks,
             tenant: world.tenant,
             client: client,
             sessionIdentifier: "s"
         )
-        _ = try await store.forceQuit(tenant: world.tenant, id: client)
+        _ = try await stores.clients.forceQuit(tenant: world.tenant, id: client)
         return 3 * tasks.count
     }
 
     private static func refresh(
         _ name: String,
-        _ body: @escaping @Sendable (TransferStore, StoredCredential) async throws -> Void
+        _ body: @escaping @Sendable (Stores, StoredCredential) async throws -> Void
     ) -> StoreVerb {
-        StoreVerb(name) { store, world in
-            guard let credential = try await store.credential(tenant: world.tenant, name: "c7"),
-                let stored = try await store.storedCredential(credential.id)
+        StoreVerb(name) { stores, world in
+            guard
+                let credential = try await stores.credentials.credential(
+                    tenant: world.tenant,
+                    name: "c7"
+                ),
+                let stored = try await stores.credentials.storedCredential(credential.id)
             else { return 0 }
-            try await body(store, stored)
+            try await body(stores, stored)
             return 2
         }
     }
 
     private static let refreshes: [StoreVerb] = [
-        refresh("beginRefresh") { _ = try await $0.beginRefresh($1) },
+        refresh("beginRefresh") { _ = try await $0.credentials.beginRefresh($1) },
         refresh("finishRefresh") {
-            _ = try await $0.finishRefresh($1, accessToken: [1], expiresIn: nil, secret: nil)
+            _ = try await $0.credentials.finishRefresh(
+                $1,
+                accessToken: [1],
+                expiresIn: nil,
+                secret: nil
+            )
         },
-        refresh("failRefresh") { try await $0.failRefresh($1, because: "refused") },
+        refresh("failRefresh") { try await $0.credentials.failRefresh($1, because: "refused") },
         refresh("expireAccessToken") {
-            try await $0.expireAccessToken(
+            try await $0.credentials.expireAccessToken(
                 of: ShownCredential(
                     id: $1.credential.id,
                     version: $1.version,

@@ -11,8 +11,8 @@ extension StoreVerb {
         pages: Int64 = 400
     ) -> StoreVerb {
         let kind = state?.rawValue ?? (isFirst ? "all" : "from the middle on")
-        return StoreVerb("tasks(\(session), \(kind))", pages: pages) { store, world in
-            let found = try await store.tasks(
+        return StoreVerb("tasks(\(session), \(kind))", pages: pages) { stores, world in
+            let found = try await stores.tasks.tasks(
                 tenant: world.tenant,
                 sessionIdentifier: session,
                 state: state,
@@ -43,56 +43,66 @@ extension StoreVerb {
             tasks(nil, of: ScaleWorld.large, isFirst: false),
             tasks(nil, of: "s7"),
             tasks(.queued, of: "s7"),
-            StoreVerb("task") { store, world in
+            StoreVerb("task") { stores, world in
                 for task in [
                     world.large(.queued), world.large(.running), world.large(.waitingForRetry),
                     world.kept(1),
                 ] {
-                    _ = try await store.task(tenant: world.tenant, id: task)
+                    _ = try await stores.tasks.task(tenant: world.tenant, id: task)
                 }
                 return 4
             },
-            StoreVerb("states") { store, world in
-                try await store.states(of: (0..<page).map(world.large)).count
+            StoreVerb("states") { stores, world in
+                try await stores.tasks.states(of: (0..<page).map(world.large)).count
             },
-            StoreVerb("responseBody") { store, world in
-                _ = try await store.responseBody(tenant: world.tenant, task: world.kept(1))
+            StoreVerb("responseBody") { stores, world in
+                _ = try await stores.tasks.responseBody(tenant: world.tenant, task: world.kept(1))
                 return 1
             },
-            StoreVerb("attempts") { store, world in
-                try await store.attempts(tenant: world.tenant, task: world.kept(1))?.count ?? 0
+            StoreVerb("attempts") { stores, world in
+                try await stores.tasks.attempts(tenant: world.tenant, task: world.kept(1))?.count
+                    ?? 0
             },
-            StoreVerb("metrics") { store, world in
-                _ = try await store.metrics(tenant: world.tenant, task: world.large(.running))
+            StoreVerb("metrics") { stores, world in
+                _ = try await stores.tasks.metrics(
+                    tenant: world.tenant,
+                    task: world.large(.running)
+                )
                 return 1
             },
-            StoreVerb("isExpired") { store, world in
-                _ = try await store.isExpired(tenant: world.tenant, id: world.expired(1))
+            StoreVerb("isExpired") { stores, world in
+                _ = try await stores.tasks.isExpired(tenant: world.tenant, id: world.expired(1))
                 return 1
             },
-            StoreVerb("hasResumeData") { store, _ in
-                _ = try await store.hasResumeData(ResumeDataID(UUID()))
+            StoreVerb("hasResumeData") { stores, _ in
+                _ = try await stores.control.hasResumeData(ResumeDataID(UUID()))
                 return 0
             },
-            StoreVerb("tasks(among)") { store, world in
-                try await store.tasks(among: (0..<page).map(world.kept)).count
+            StoreVerb("tasks(among)") { stores, world in
+                try await stores.verification.tasks(among: (0..<page).map(world.kept)).count
             },
-            StoreVerb("outstandingTasks") { store, world in
-                _ = try await store.outstandingTasks(among: (0..<page).map(world.kept))
+            StoreVerb("outstandingTasks") { stores, world in
+                _ = try await stores.verification.outstandingTasks(
+                    among: (0..<page).map(world.kept)
+                )
                 return page
             },
-            StoreVerb("namedParts") { store, world in
+            StoreVerb("namedParts") { stores, world in
                 let fences = (0..<page).map { Fence(rawValue: 20_000_000_000 + Int64($0)) }
-                _ = try await store.namedParts(among: fences, of: (0..<page).map(world.kept))
+                _ = try await stores.verification.namedParts(
+                    among: fences,
+                    of: (0..<page).map(world.kept)
+                )
                 return page
             },
-            StoreVerb("keptParts") { store, world in
+            StoreVerb("keptParts") { stores, world in
                 let parts = (0..<page).map {
                     (task: world.kept($0), fence: Fence(rawValue: 20_000_000_000 + Int64($0)))
                 }
-                _ = try await store.keptParts(parts)
+                _ = try await stores.parts.keptParts(parts)
                 return page
             },
-            StoreVerb("abandonedParts") { store, _ in try await store.abandonedParts().count },
+            StoreVerb("abandonedParts") { stores, _ in try await stores.parts.abandonedParts().count
+            },
         ]
 }

@@ -14,12 +14,12 @@ extension StoreVerb {
     )
 
     private static func claim(
-        _ store: TransferStore,
+        _ stores: Stores,
         _ world: ScaleWorld,
         isBound: Bool = false
     ) async throws -> [TaskClaim] {
-        let flows = try await store.waitingFlows(in: Set(Shard.all).lanes, limit: 8)
-        return try await store.claim(
+        let flows = try await stores.queue.waitingFlows(in: Set(Shard.all).lanes, limit: 8)
+        return try await stores.queue.claim(
             flows.map { FlowGrant(flow: $0.flow, count: 10, from: $0.position) },
             boundTenants: isBound ? [world.tenant] : [],
             fences: world.worker.reserve(80)
@@ -30,9 +30,9 @@ extension StoreVerb {
         _ name: String,
         _ verdict: @escaping @Sendable (TaskClaim) -> Conclusion.Verdict
     ) -> StoreVerb {
-        StoreVerb("conclude(\(name))", pages: 1000) { store, world in
-            let claims = try await claim(store, world)
-            let concluded = try await store.conclude(
+        StoreVerb("conclude(\(name))", pages: 1000) { stores, world in
+            let claims = try await claim(stores, world)
+            let concluded = try await stores.completions.conclude(
                 claims.map {
                     Conclusion(
                         task: $0.task,
@@ -54,13 +54,13 @@ extension StoreVerb {
     }
 
     static let work: [StoreVerb] = [
-        StoreVerb("claim") { store, world in try await claim(store, world).count },
-        StoreVerb("claim(of a bound tenant)", pages: pagesOfFleet) { store, world in
-            _ = try await store.limitTenant(
+        StoreVerb("claim") { stores, world in try await claim(stores, world).count },
+        StoreVerb("claim(of a bound tenant)", pages: pagesOfFleet) { stores, world in
+            _ = try await stores.tenants.limitTenant(
                 named: "scale",
                 changes: TenantLimitChanges(runningTasksMax: 10_000)
             )
-            return try await claim(store, world, isBound: true).count
+            return try await claim(stores, world, isBound: true).count
         },
         conclude("fetched") { .fetched(result, part: $0.fence) },
         conclude("failed") { _ in .failed(TransferFailure(.connectionLost, "It broke.")) },
@@ -68,9 +68,9 @@ extension StoreVerb {
             .retry(TransferFailure(.connectionLost, "It broke."), after: .seconds(7))
         },
         conclude("released") { _ in .released },
-        StoreVerb("publish", pages: 1000) { store, world in
-            let claims = try await claim(store, world)
-            let published = try await store.publish(
+        StoreVerb("publish", pages: 1000) { stores, world in
+            let claims = try await claim(stores, world)
+            let published = try await stores.completions.publish(
                 claims.map {
                     Publication(
                         task: $0.task,
@@ -86,9 +86,9 @@ extension StoreVerb {
             )
             return claims.count + 2 * published.count
         },
-        StoreVerb("recordProgress", pages: pagesOfFleet) { store, world in
-            let claims = try await claim(store, world)
-            try await store.recordProgress(
+        StoreVerb("recordProgress", pages: pagesOfFleet) { stores, world in
+            let claims = try await claim(stores, world)
+            try await stores.parts.recordProgress(
                 claims.map {
                     AttemptProgress(
                         task: $0.task,
@@ -100,41 +100,43 @@ extension StoreVerb {
             )
             return 2 * claims.count
         },
-        StoreVerb("recordResumptions", pages: pagesOfFleet) { store, world in
-            let claims = try await claim(store, world)
-            let told = try await store.recordResumptions(
+        StoreVerb("recordResumptions", pages: pagesOfFleet) { stores, world in
+            let claims = try await claim(stores, world)
+            let told = try await stores.parts.recordResumptions(
                 claims.map { Resumption(task: $0.task, fence: $0.fence, offset: 7) }
             )
             return claims.count + told.count
         },
-        StoreVerb("recordDurable") { store, _ in
-            try await store.recordDurable(
+        StoreVerb("recordDurable") { stores, _ in
+            try await stores.parts.recordDurable(
                 (84..<88).map {
                     (partFence: Fence(rawValue: 20_000_000_000 + $0), bytes: 7, ranges: nil)
                 }
             )
             return 4
         },
-        StoreVerb("credentials(for)") { store, world in
-            let claims = try await claim(store, world)
+        StoreVerb("credentials(for)") { stores, world in
+            let claims = try await claim(stores, world)
             let origin = Origin(stored: "https://origin.test")
-            _ = try await store.credentials(
+            _ = try await stores.credentials.credentials(
                 for: claims.map { CredentialQuery(claim: $0, origin: origin) }
             )
             return 2 * claims.count
         },
-        StoreVerb("release") { store, world in
-            _ = try await store.release(lanes: [Lane(key: 7)])
+        StoreVerb("release") { stores, world in
+            _ = try await stores.queue.release(lanes: [Lane(key: 7)])
             // A twenty-fifth of `large` waits for one of fifty hosts.
             return world.tasks / 25 / 50 * 2
         },
-        StoreVerb("promoteDue", pages: 1000) { store, _ in
-            let promotion = try await store.promoteDue()
+        StoreVerb("promoteDue", pages: 1000) { stores, _ in
+            let promotion = try await stores.queue.promoteDue()
             return promotion.promoted + promotion.asked
         },
-        StoreVerb("failUnanswered", pages: 1000) { store, _ in try await store.failUnanswered() },
-        StoreVerb("controls", pages: pagesOfFleet) { store, world in
-            let controls = try await store.controls(
+        StoreVerb("failUnanswered", pages: 1000) { stores, _ in
+            try await stores.decisions.failUnanswered()
+        },
+        StoreVerb("controls", pages: pagesOfFleet) { stores, world in
+            let controls = try await stores.workers.controls(
                 incarnation: world.worker.incarnation,
                 RateQuestion(
                     version: -1,
@@ -143,56 +145,59 @@ extension StoreVerb {
             )
             return controls.limits.count
         },
-        StoreVerb("takeOver", pages: pagesOfFleet) { store, world in
-            let incarnation = try await store.registerWorker(name: "heir")
-            let takeover = try await store.takeOver(
+        StoreVerb("takeOver", pages: pagesOfFleet) { stores, world in
+            let incarnation = try await stores.workers.registerWorker(name: "heir")
+            let takeover = try await stores.workers.takeOver(
                 silentFor: .zero,
                 identity: WorkerIdentity(incarnation: incarnation)
             )
             return takeover.attempts.count + takeover.publications.count
         },
-        StoreVerb("makeClaimsDurable") { store, _ in
-            try await store.makeClaimsDurable()
+        StoreVerb("makeClaimsDurable") { stores, _ in
+            try await stores.queue.makeClaimsDurable()
             return 1
         },
-        StoreVerb("returnDeliveries") { store, world in
-            try await store.returnDeliveries(claimedUnder: world.worker.reserve(1), limit: 1)
+        StoreVerb("returnDeliveries") { stores, world in
+            try await stores.deliveries.returnDeliveries(
+                claimedUnder: world.worker.reserve(1),
+                limit: 1
+            )
             return 1
         },
-        StoreVerb("recordAbandoned") { store, world in
+        StoreVerb("recordAbandoned") { stores, world in
             let fences = world.worker.reserve(1)
-            try await store.recordAbandoned([(TaskID(UUID()), fences.first)])
+            try await stores.parts.recordAbandoned([(TaskID(UUID()), fences.first)])
             return 1
         },
-        StoreVerb("registerWorker") { store, _ in
-            _ = try await store.registerWorker(name: "other")
+        StoreVerb("registerWorker") { stores, _ in
+            _ = try await stores.workers.registerWorker(name: "other")
             return 1
         },
-        StoreVerb("heartbeat") { store, world in
-            _ = try await store.heartbeat(
+        StoreVerb("heartbeat") { stores, world in
+            _ = try await stores.workers.heartbeat(
                 incarnation: world.worker.incarnation,
                 lease: .seconds(10)
             )
             return 1
         },
-        StoreVerb("retireWorker") { store, world in
-            try await store.retireWorker(incarnation: world.worker.incarnation)
+        StoreVerb("retireWorker") { stores, world in
+            try await stores.workers.retireWorker(incarnation: world.worker.incarnation)
             return 1
         },
-        StoreVerb("leaseShards", pages: 60_000) { store, world in
-            try await store.leaseShards(incarnation: world.worker.incarnation).hosts.count
+        StoreVerb("leaseShards", pages: 60_000) { stores, world in
+            try await stores.workers.leaseShards(incarnation: world.worker.incarnation).hosts.count
         },
-        StoreVerb("foreignAttempts", pages: pagesOfFleet) { store, world in
-            try await store.foreignAttempts(inShardsOf: world.worker.incarnation + 1).count
+        StoreVerb("foreignAttempts", pages: pagesOfFleet) { stores, world in
+            try await stores.workers.foreignAttempts(inShardsOf: world.worker.incarnation + 1).count
         },
-        StoreVerb("releaseShards") { store, world in
-            try await store.releaseShards(
+        StoreVerb("releaseShards") { stores, world in
+            try await stores.workers.releaseShards(
                 Set(Shard.all),
                 incarnation: world.worker.incarnation
             )
             return Shard.count
         },
-        StoreVerb("record") { store, world in
+        StoreVerb("record") { stores, world in
             let change = HostChange(
                 lane: Lane(key: 7),
                 name: "h7.test:443",
@@ -206,19 +211,23 @@ extension StoreVerb {
                 isClosed: false,
                 tenants: [world.tenant]
             )
-            try await store.record([change])
+            try await stores.hosts.record([change])
             return 1
         },
-        StoreVerb("limitHost") { store, _ in
-            _ = try await store.limitHost(Lane(key: 7), name: "h7.test:443", maxConnections: 7)
+        StoreVerb("limitHost") { stores, _ in
+            _ = try await stores.hosts.limitHost(
+                Lane(key: 7),
+                name: "h7.test:443",
+                maxConnections: 7
+            )
             return 1
         },
-        StoreVerb("removeRevocations") { store, _ in
-            try await store.removeRevocations((0..<100).map { Fence(rawValue: $0) })
+        StoreVerb("removeRevocations") { stores, _ in
+            try await stores.workers.removeRevocations((0..<100).map { Fence(rawValue: $0) })
             return 100
         },
-        StoreVerb("forgetAbandonedParts") { store, _ in
-            try await store.forgetAbandonedParts(
+        StoreVerb("forgetAbandonedParts") { stores, _ in
+            try await stores.parts.forgetAbandonedParts(
                 (0..<100).map { Fence(rawValue: 50_000_000_000 + $0) }
             )
             return 100

@@ -8,7 +8,7 @@ struct StoreVerb: Sendable {
     /// What it may read beside what it returns.
     let pages: Int64
     /// Does it, and tells how many rows it returned or moved.
-    let perform: @Sendable (TransferStore, ScaleWorld) async throws -> Int
+    let perform: @Sendable (Stores, ScaleWorld) async throws -> Int
 
     /// Of each row that is returned or moved.
     static let pagesOfItem: Int64 = 40
@@ -16,7 +16,7 @@ struct StoreVerb: Sendable {
     init(
         _ name: String,
         pages: Int64 = 400,
-        _ perform: @escaping @Sendable (TransferStore, ScaleWorld) async throws -> Int
+        _ perform: @escaping @Sendable (Stores, ScaleWorld) async throws -> Int
     ) {
         self.name = name
         self.pages = pages

@@ -4,13 +4,16 @@ import TransferTestSupport
 
 /// What is measured is all that there is.
 @Suite struct StoreVerbTests {
-    /// The package functions of the store, by the names in its sources.
+    /// The package functions of the stores and of their database, by the names in the sources.
     private static func functions() throws -> Set<String> {
         let folder = "\(Checkout.root)/Sources/TransferStore"
         var names: Set<String> = []
         let files =
             FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
-        for file in files where file.contains("/TransferStore") {
+        for file in files
+        where file.contains("Store.swift") || file.contains("Store+")
+            || file.hasSuffix("/Database.swift")
+        {
             let text = try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)
             for match in text.matches(of: #/\n    package func (\w+)/#) {
                 names.insert(String(match.1))

@@ -31,12 +31,12 @@ package struct Inspection: Sendable {
     /// Sessions whose tasks are counted by one statement.
     private static let sessionsMax = 100
 
-    private let store: TransferStore
+    private let stores: EngineStores
     private let files: ContainerSweeper
 
     /// - Throws: when there is no thread for the files.
-    package init(store: TransferStore, container: Container, logger: Logger) throws {
-        self.store = store
+    package init(stores: EngineStores, container: Container, logger: Logger) throws {
+        self.stores = stores
         files = try ContainerSweeper(container, logger: logger)
     }
 
@@ -66,7 +66,7 @@ package struct Inspection: Sendable {
         var differences: [CountDifference]
         var position: SessionID?
         repeat {
-            let page = try await store.unequalCounts(
+            let page = try await stores.verification.unequalCounts(
                 after: position,
                 limit: Self.sessionsMax,
                 isMending: isMending
@@ -75,7 +75,9 @@ package struct Inspection: Sendable {
             differences = page.differences
             if position == nil {
                 // Behind the last session, whose counts are right by now if they could be mended.
-                differences += try await store.unequalTenantCounts(isMending: isMending)
+                differences += try await stores.verification.unequalTenantCounts(
+                    isMending: isMending
+                )
             }
             for difference in differences {
                 summary.found += 1
@@ -92,7 +94,7 @@ package struct Inspection: Sendable {
     ) async throws {
         var position: TaskID?
         while true {
-            let page = try await store.results(after: position, limit: Self.pageMax)
+            let page = try await stores.verification.results(after: position, limit: Self.pageMax)
             guard let last = page.last else { return }
             position = last.task
             summary.results += page.count
@@ -108,7 +110,10 @@ package struct Inspection: Sendable {
                 try report(isThere ? .contentFound(result) : .contentGone(result))
             }
             if isMending, !gone.isEmpty || !found.isEmpty {
-                summary.mended += try await store.markResults(gone: gone, found: found)
+                summary.mended += try await stores.verification.markResults(
+                    gone: gone,
+                    found: found
+                )
             }
         }
     }
@@ -119,13 +124,13 @@ package struct Inspection: Sendable {
         _ summary: inout Summary,
         _ report: (Finding) throws -> Void
     ) async throws {
-        let isAlive = try await store.isAnyWorkerAlive()
+        let isAlive = try await stores.verification.isAnyWorkerAlive()
         let age = isAlive ? ContainerSweeper.ageMin : .zero
         let folders = try await files.tenants()
-        for tenant in try await store.tenants(among: folders) {
+        for tenant in try await stores.verification.tenants(among: folders) {
             try await files.begin(tenant)
             while let batch = await files.next(of: tenant, isThorough: true, ageMin: age) {
-                let places = try await batch.placesOfNobody(store)
+                let places = try await batch.placesOfNobody(stores)
                 for place in places {
                     let path = place.path.dropFirst(tenant.description.count + 1)
                     try report(.fileOfNobody(tenant, path: String(path)))

@@ -38,7 +38,7 @@ extension Claimer {
     /// Once for all of a claim; nothing is sent before, for the next claim would send it again.
     private func makeDurable(_ waits: [AttemptWait]) async {
         do throws(StoreError) {
-            try await store.makeClaimsDurable()
+            try await stores.queue.makeClaimsDurable()
         } catch {
             logger.debug("claims not durable", metadata: ["error": "\(error)"])
             for wait in waits { settle(wait, .release) }
@@ -54,7 +54,7 @@ extension Claimer {
         }
         let wanted = queries.compactMap(\.self)
         do throws(StoreError) {
-            let found = wanted.isEmpty ? [:] : try await store.credentials(for: wanted)
+            let found = wanted.isEmpty ? [:] : try await stores.credentials.credentials(for: wanted)
             // Each on its own: a token endpoint that is slow holds up nobody else.
             await withDiscardingTaskGroup { group in
                 for (wait, query) in zip(waits, queries) {
@@ -141,7 +141,7 @@ extension Claimer {
         publisher.expect()
         Task {
             do throws(StoreError) {
-                try await store.expireAccessToken(of: shown)
+                try await stores.credentials.expireAccessToken(of: shown)
             } catch {
                 // Then the next attempt is refused like this one.
                 logger.debug("token not given up", metadata: ["error": "\(error)"])

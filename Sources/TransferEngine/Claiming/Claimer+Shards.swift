@@ -14,12 +14,12 @@ extension Claimer {
             queue.incarnation = nil
             scheduler.with { $0.own([], foreign: [:]) }
         }
-        let lease = try await store.leaseShards(incarnation: incarnation)
+        let lease = try await stores.workers.leaseShards(incarnation: incarnation)
         let isCounting = scheduler.with { schedule in
             !schedule.foreign.isEmpty || !lease.shards.isSubset(of: schedule.shards)
         }
         let foreign =
-            isCounting ? try await store.foreignAttempts(inShardsOf: incarnation) : [:]
+            isCounting ? try await stores.workers.foreignAttempts(inShardsOf: incarnation) : [:]
         let (leaving, isMore) = scheduler.with { schedule in
             let leaving = schedule.surplus(of: lease.shards, beyond: lease.share)
             let mine = lease.shards.subtracting(leaving)
@@ -32,7 +32,7 @@ extension Claimer {
         queue.shardsDueAt = now + EngineConfiguration.shardsInterval
         // A further connection of a running attempt is in no row, so it is closed before.
         if !leaving.isEmpty, active.withdraw(from: leaving) {
-            try await store.releaseShards(leaving, incarnation: incarnation)
+            try await stores.workers.releaseShards(leaving, incarnation: incarnation)
         }
     }
 }

@@ -8,7 +8,7 @@ import TransferStore
 
 /// Fills free slots with tasks from the queue and hands ended attempts to the publisher.
 struct Claimer {
-    let store: TransferStore
+    let stores: EngineStores
     let identity: WorkerIdentity
     let container: Container
     let disk: BlockingPool<TenantID>
@@ -40,7 +40,7 @@ struct Claimer {
     private static let backlogPause: Duration = .milliseconds(10)
 
     init(
-        store: TransferStore,
+        stores: EngineStores,
         identity: WorkerIdentity,
         container: Container,
         disk: BlockingPool<TenantID>,
@@ -57,7 +57,7 @@ struct Claimer {
         signal: QueueSignal,
         onCheckpoint: @escaping @Sendable () -> Void
     ) {
-        self.store = store
+        self.stores = stores
         self.identity = identity
         self.container = container
         self.disk = disk
@@ -142,7 +142,7 @@ struct Claimer {
                 // Another registration than the one that has the shards claims nothing.
                 claims =
                     fences.incarnation == queue.incarnation
-                    ? try await store.claim(grants, boundTenants: bound, fences: fences) : []
+                    ? try await stores.queue.claim(grants, boundTenants: bound, fences: fences) : []
             } catch {
                 unanswered.note(fences, count: count)
                 scheduler.with { $0.took([], of: grants) }
@@ -189,12 +189,12 @@ struct Claimer {
         let lanes = scheduler.with { $0.shards.lanes }
         let begin = ContinuousClock.now
         guard !lanes.isEmpty, queue.mayLook(at: begin) else { return false }
-        let flows = try await store.waitingFlows(in: lanes, after: queue.position)
+        let flows = try await stores.queue.waitingFlows(in: lanes, after: queue.position)
         let isComplete = scheduler.with { $0.note(flows.filter(\.mayBegin)) }
         queue.looked(
             from: begin,
             to: .now,
-            foundUpTo: flows.count < TransferStore.flowsMax ? nil : flows.last?.flow
+            foundUpTo: flows.count < QueueStore.flowsMax ? nil : flows.last?.flow
         )
         // What had no place is looked for again.
         if !isComplete { queue.isStale = true }

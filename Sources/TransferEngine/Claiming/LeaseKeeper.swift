@@ -10,7 +10,7 @@ package import TransferStore
 /// for so long that it may have been declared dead, or it was. That the database does not answer is
 /// none, for then nobody can take over.
 package struct LeaseKeeper: Service {
-    private let store: TransferStore
+    private let workers: WorkerStore
     private let identity: WorkerIdentity
     private let configuration: EngineConfiguration
     private let leasesShards: Bool
@@ -24,7 +24,7 @@ package struct LeaseKeeper: Service {
     ///
     /// `onLost` closes what was begun before; what it forgets is refused by the fences.
     package init(
-        store: TransferStore,
+        workers: WorkerStore,
         identity: WorkerIdentity,
         configuration: EngineConfiguration,
         leasesShards: Bool,
@@ -32,7 +32,7 @@ package struct LeaseKeeper: Service {
         logger: Logger,
         onLost: @escaping @Sendable () -> Void
     ) {
-        self.store = store
+        self.workers = workers
         self.identity = identity
         self.configuration = configuration
         self.leasesShards = leasesShards
@@ -52,7 +52,7 @@ package struct LeaseKeeper: Service {
             }
         }
         do throws(StoreError) {
-            try await store.retireWorker(incarnation: identity.incarnation)
+            try await workers.retireWorker(incarnation: identity.incarnation)
         } catch {
             // Others find it silent and do the same.
             logger.warning("worker not retired", metadata: ["error": "\(error)"])
@@ -79,7 +79,7 @@ package struct LeaseKeeper: Service {
         heedStandstill()
         // Counted from before the database is asked, so that the lease ends later than trust in it.
         let trustedUntil = ContinuousClock.now + configuration.trustDuration
-        let isAlive = try await store.heartbeat(
+        let isAlive = try await workers.heartbeat(
             incarnation: identity.incarnation,
             lease: configuration.lease
         )
@@ -90,7 +90,7 @@ package struct LeaseKeeper: Service {
         logger.warning("this worker was declared dead and registers anew")
         onLost()
         identity.adopt(
-            incarnation: try await store.registerWorker(
+            incarnation: try await workers.registerWorker(
                 name: configuration.workerName,
                 leasesShards: leasesShards,
                 instanceLock: instanceLock

@@ -14,7 +14,7 @@ extension Publisher {
         guard !sessions.isEmpty else { return batch }
         let owners: [TaskID: TaskSession]
         do throws(StoreError) {
-            owners = try await store.sessions(of: batch.map(\.task))
+            owners = try await stores.completions.sessions(of: batch.map(\.task))
         } catch {
             // Then the batch finds out by itself.
             return batch
@@ -56,7 +56,7 @@ extension Publisher {
         var owners: [TaskID: TaskSession] = [:]
         var free: [Step] = []
         do throws(StoreError) {
-            owners = try await store.sessions(of: steps.map(\.task))
+            owners = try await stores.completions.sessions(of: steps.map(\.task))
             let held = steps.filter { owners[$0.task]?.isHeld ?? false }
             setAside(held, owners)
             free = steps.filter { !(owners[$0.task]?.isHeld ?? false) }

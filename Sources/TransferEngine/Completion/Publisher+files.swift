@@ -39,7 +39,7 @@ extension Publisher {
         if !resumptions.isEmpty {
             let stored = await stored("resumption", resumptions, task: \.task) {
                 resumptions throws(StoreError) in
-                try await self.store.recordResumptions(resumptions)
+                try await self.stores.parts.recordResumptions(resumptions)
             }
             if let untold = stored?.heldUp, !untold.isEmpty {
                 logger.notice("resumptions not told", metadata: ["count": "\(untold.count)"])

@@ -27,7 +27,7 @@ extension Publisher {
     func settle(_ ended: [(task: TaskID, part: PartFile)]) async {
         guard !ended.isEmpty else { return }
         let wanted = await untilAnswered { () throws(StoreError) in
-            try await self.store.keptParts(ended.map { ($0.task, $0.part.fence) })
+            try await self.stores.parts.keptParts(ended.map { ($0.task, $0.part.fence) })
         }
         guard let wanted else { return }
         let staying = ended.filter { !wanted.contains($0.part.fence) && !remove($0.part.place) }
@@ -43,8 +43,8 @@ extension Publisher {
             }
         }
         _ = await untilAnswered { () throws(StoreError) in
-            try await self.store.recordAbandoned(staying.map { ($0.task, $0.part.fence) })
-            try await self.store.recordDurable(
+            try await self.stores.parts.recordAbandoned(staying.map { ($0.task, $0.part.fence) })
+            try await self.stores.parts.recordDurable(
                 durable.map { part in
                     (
                         partFence: part.fence, bytes: part.bytesWritten,
@@ -77,7 +77,7 @@ extension Publisher {
         let gone = parts.filter { remove($0.place) }
         guard !gone.isEmpty else { return }
         do throws(StoreError) {
-            try await store.forgetAbandonedParts(gone.map(\.fence))
+            try await stores.parts.forgetAbandonedParts(gone.map(\.fence))
         } catch {
             logger.debug("parts not forgotten", metadata: ["error": "\(error)"])
         }

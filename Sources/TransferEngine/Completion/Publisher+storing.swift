@@ -92,7 +92,7 @@ extension Publisher {
     /// The sessions of tasks; none when the database does not say.
     private nonisolated func owners(of tasks: [TaskID]) async -> [TaskID: TaskSession] {
         do throws(StoreError) {
-            return try await store.sessions(of: tasks)
+            return try await stores.completions.sessions(of: tasks)
         } catch {
             logger.debug("sessions not found", metadata: ["error": "\(error)"])
             return [:]

@@ -30,7 +30,7 @@ actor Publisher {
     private nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    let store: TransferStore
+    let stores: EngineStores
     let container: Container
     let shortages: Shortages
     let logger: Logger
@@ -88,14 +88,14 @@ actor Publisher {
 
     init(
         loop: EventLoop,
-        store: TransferStore,
+        stores: EngineStores,
         container: Container,
         shortages: Shortages = Shortages(),
         logger: Logger,
         onConcluded: @escaping @Sendable (_ isAnyBackInQueue: Bool) -> Void
     ) {
         self.loop = loop
-        self.store = store
+        self.stores = stores
         self.container = container
         self.shortages = shortages
         self.logger = logger
@@ -197,7 +197,7 @@ actor Publisher {
     ///
     /// - Returns: the tasks that were changed.
     nonisolated func change(_ steps: [Step]) async throws(StoreError) -> Set<TaskID> {
-        try await store.publish(
+        try await stores.completions.publish(
             steps.compactMap(\.publication),
             concluding: steps.compactMap(\.conclusion)
         )

@@ -31,7 +31,7 @@ actor CredentialKeeper {
         case unavailable(String)
     }
 
-    private let store: TransferStore
+    private let stores: EngineStores
     private let box: SecretBox?
     private let curl: CurlLoop
     private let identity: WorkerIdentity
@@ -40,14 +40,14 @@ actor CredentialKeeper {
     private var refreshes: [CredentialID: Task<Token, Never>] = [:]
 
     init(
-        store: TransferStore,
+        stores: EngineStores,
         box: SecretBox?,
         curl: CurlLoop,
         identity: WorkerIdentity,
         egress: EgressGuard,
         logger: Logger
     ) {
-        self.store = store
+        self.stores = stores
         self.box = box
         self.curl = curl
         self.identity = identity
@@ -137,9 +137,12 @@ actor CredentialKeeper {
         do {
             for _ in 0..<Self.pollsMax {
                 if stored.isFresh(Self.expiryMargin) { return await token(of: stored) }
-                if try await store.beginRefresh(stored) { return try await ask(stored, box) }
+                if try await stores.credentials.beginRefresh(stored) {
+                    return try await ask(stored, box)
+                }
                 try await Task.sleep(for: Self.pollInterval)
-                guard let now = try await store.storedCredential(stored.credential.id) else {
+                guard let now = try await stores.credentials.storedCredential(stored.credential.id)
+                else {
                     return .refused("The credential was removed.")
                 }
                 stored = now
@@ -169,7 +172,7 @@ actor CredentialKeeper {
             let renewed = refreshToken.map {
                 Credential.Secrets(main: $0, client: secrets.client)
             }
-            let isKept = try await store.finishRefresh(
+            let isKept = try await stores.credentials.finishRefresh(
                 stored,
                 accessToken: try box.seal(
                     Array(accessToken.exposed.utf8),
@@ -183,11 +186,11 @@ actor CredentialKeeper {
             return .fresh(accessToken, version: version, isNew: true)
         case .refused(let why):
             let failure = "The token endpoint refused it: \(why)."
-            try await store.failRefresh(stored, because: failure)
+            try await stores.credentials.failRefresh(stored, because: failure)
             return .refused(failure)
         case .unavailable(let why):
             let failure = "The token endpoint gave no token: \(why)."
-            try await store.failRefresh(stored, because: failure)
+            try await stores.credentials.failRefresh(stored, because: failure)
             return .unavailable(failure)
         }
     }

@@ -11,11 +11,11 @@ package struct TaskCounter: Service {
     /// were folded since.
     private static let shareMax = 0.05
 
-    private let store: TransferStore
+    private let counts: CountStore
     private let logger: Logger
 
-    package init(store: TransferStore, logger: Logger) {
-        self.store = store
+    package init(counts: CountStore, logger: Logger) {
+        self.counts = counts
         self.logger = logger
     }
 
@@ -24,7 +24,7 @@ package struct TaskCounter: Service {
             while !Task.isCancelled {
                 let start = ContinuousClock.now
                 do throws(StoreError) {
-                    while try await store.foldMoves() == TransferStore.foldMax {}
+                    while try await counts.foldMoves() == CountStore.foldMax {}
                 } catch {
                     // The counts are right without it.
                     logger.debug("moves of tasks not folded", metadata: ["error": "\(error)"])

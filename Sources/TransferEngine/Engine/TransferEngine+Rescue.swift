@@ -29,20 +29,20 @@ extension TransferEngine {
 
     /// Removes part files that nobody will go on with, whoever began them.
     func removeAbandonedParts() async throws(StoreError) {
-        let parts = try await store.abandonedParts()
+        let parts = try await stores.parts.abandonedParts()
         guard !parts.isEmpty else { return }
         let removed = await publisher.remove(parts)
-        try await store.forgetAbandonedParts(removed)
+        try await stores.parts.forgetAbandonedParts(removed)
     }
 
     /// Removes a part of what invalidated ephemeral sessions have left.
     ///
     /// - Returns: whether there is more.
     func eraseEphemeral() async throws(StoreError) -> Bool {
-        let removed = await publisher.remove(try await store.tasksToErase())
+        let removed = await publisher.remove(try await stores.erasure.tasksToErase())
         // Also without any: a session may have had none.
-        let isMore = try await store.erase(removed)
-        return isMore || removed.count == TransferStore.erasureTasksMax
+        let isMore = try await stores.erasure.erase(removed)
+        return isMore || removed.count == ErasureStore.erasureTasksMax
     }
 
     /// Looks after what is this worker's in the database and unknown here, because the answer that
@@ -52,7 +52,7 @@ extension TransferEngine {
         if let dueAt = forgotten.dueAt, start < dueAt { return }
         // Asked before, so that what ends meanwhile counts as being stored.
         let isAnyBeingStored = publisher.backlog > 0
-        let holdings = try await store.holdings(incarnation: identity.incarnation)
+        let holdings = try await stores.workers.holdings(incarnation: identity.incarnation)
         let known = active.fences
         let attempts = holdings.attempts.filter { !known.contains($0.fence) }
         let gone = forgotten.look(
@@ -74,7 +74,7 @@ extension TransferEngine {
     private func giveUp(_ attempts: [(task: TaskID, fence: Fence)]) async throws(StoreError) {
         let doubtful = attempts.filter { !claimer.unanswered.contains($0.fence) }.map(\.task)
         let repeatable =
-            doubtful.isEmpty ? [] : try await store.idempotentTasks(among: doubtful)
+            doubtful.isEmpty ? [] : try await stores.control.idempotentTasks(among: doubtful)
         let final = Set(doubtful).subtracting(repeatable)
         for (task, fence) in attempts {
             logger.notice("gave up a forgotten attempt", metadata: ["task": "\(task)"])

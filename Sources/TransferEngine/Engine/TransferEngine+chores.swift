@@ -21,9 +21,9 @@ extension TransferEngine {
             },
             Chore("cancellations", every: heartbeat, making: cancelling),
             Chore("unanswered questions", every: heartbeat) { () throws(StoreError) in
-                let failed = try await store.failUnanswered()
+                let failed = try await stores.decisions.failUnanswered()
                 if failed > 0 { onEvents() }
-                return Chore.Next(isMore: failed == TransferStore.unansweredMax)
+                return Chore.Next(isMore: failed == DecisionStore.unansweredMax)
             },
             Chore("abandoned parts", every: heartbeat) { () throws(StoreError) in
                 try await removeAbandonedParts()
@@ -33,7 +33,7 @@ extension TransferEngine {
                 Chore.Next(isMore: try await eraseEphemeral())
             },
             Chore("idempotency keys", every: heartbeat) { () throws(StoreError) in
-                let isMore = try await store.pruneIdempotencyKeys() > 0
+                let isMore = try await stores.idempotency.pruneIdempotencyKeys() > 0
                 return Chore.Next(isMore: isMore)
             },
         ]
@@ -56,7 +56,7 @@ extension TransferEngine {
         return { () throws(StoreError) in
             let asked = ContinuousClock.now
             let latest = databaseClock.clock.withLock { $0.latest(at: asked) }
-            let promotion = try await store.promoteDue(notAfter: latest)
+            let promotion = try await stores.queue.promoteDue(notAfter: latest)
             let jump = databaseClock.clock.withLock {
                 $0.note(promotion.date, asked: asked, answered: .now)
             }
@@ -75,7 +75,7 @@ extension TransferEngine {
     private func cancelling() -> Chore.Turn {
         var wasMore = false
         return { () throws(StoreError) in
-            let isMore = try await store.continueCancellations()
+            let isMore = try await stores.cancellations.continueCancellations()
             if isMore || wasMore { onEvents() }
             wasMore = isMore
             return Chore.Next(isMore: isMore)
@@ -86,7 +86,7 @@ extension TransferEngine {
     private func releaseReachedHosts() async throws(StoreError) {
         let lanes = claimer.reachability.takeOpened()
         guard !lanes.isEmpty else { return }
-        while try await store.release(lanes: lanes) > 0 { onRunnable() }
+        while try await stores.queue.release(lanes: lanes) > 0 { onRunnable() }
     }
 
     private func onRunnable() {

@@ -13,9 +13,9 @@ package import TransferStore
 /// ``Maintenance`` does the rest, as looking after workers that died. ``LeaseKeeper`` keeps this one
 /// alive to others.
 package struct TransferEngine: Service {
-    let store: TransferStore
+    let stores: EngineStores
     /// Apart from the load, for what must not wait behind it.
-    let lifeline: TransferStore
+    let lifeline: WorkerStore
     let identity: WorkerIdentity
     let configuration: EngineConfiguration
     let claimer: Claimer
@@ -36,14 +36,14 @@ package struct TransferEngine: Service {
 
     /// Puts the parts together; nothing runs yet.
     ///
-    /// `lifeline` is the same store by other connections, nil for the same ones.
+    /// `lifeline` has connections of its own, nil for the same ones.
     /// `identity` is registered, `curl` is used for nothing else, `disk` does what may block for
     /// long, `secrets` opens credentials, and `onEvents` is called after events were committed, to
     /// wake their delivery, and `onWork` after
     /// tasks became runnable, which other workers may have room for.
     package init(
-        store: TransferStore,
-        lifeline: TransferStore? = nil,
+        stores: EngineStores,
+        lifeline: WorkerStore? = nil,
         identity: WorkerIdentity,
         container: Container,
         curl: CurlLoop,
@@ -54,8 +54,8 @@ package struct TransferEngine: Service {
         onEvents: @escaping @Sendable () -> Void,
         onWork: @escaping @Sendable () -> Void = {}
     ) throws {
-        self.store = store
-        self.lifeline = lifeline ?? store
+        self.stores = stores
+        self.lifeline = lifeline ?? stores.workers
         self.identity = identity
         self.configuration = configuration
         databaseClock = SharedDatabaseClock(patience: configuration.lease)
@@ -73,7 +73,7 @@ package struct TransferEngine: Service {
         let queue = QueueSignal()
         publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
-            store: store,
+            stores: stores,
             container: container,
             shortages: shortages,
             logger: logger,
@@ -90,7 +90,7 @@ package struct TransferEngine: Service {
         self.controls = controls
         bandwidth = Bandwidth(onQuestion: { controls.signal() })
         claimer = Claimer(
-            store: store,
+            stores: stores,
             identity: identity,
             container: container,
             disk: try disk ?? BlockingPool(name: "disk", threadsMax: Self.diskThreadsMax),
@@ -101,7 +101,7 @@ package struct TransferEngine: Service {
             publisher: publisher,
             verifier: try Verifier(),
             credentials: CredentialKeeper(
-                store: store,
+                stores: stores,
                 box: secrets,
                 curl: curl,
                 identity: identity,
@@ -188,7 +188,7 @@ package struct TransferEngine: Service {
     private func releaseShards() async {
         let shards = scheduler.with { $0.shards }
         do throws(StoreError) {
-            try await store.releaseShards(shards, incarnation: identity.incarnation)
+            try await stores.workers.releaseShards(shards, incarnation: identity.incarnation)
             onWork()
         } catch {
             // They are free as soon as its registration is gone.
@@ -229,7 +229,7 @@ package struct TransferEngine: Service {
     private func recordHosts() async throws(StoreError) {
         let changes = scheduler.takeChanges()
         do throws(StoreError) {
-            try await store.record(changes)
+            try await stores.hosts.record(changes)
         } catch {
             // What the database refuses once it refuses for ever, with all that came with it.
             if case .unavailable = error { scheduler.putBack(changes) }
@@ -248,8 +248,8 @@ package struct TransferEngine: Service {
             }
         }
         do throws(StoreError) {
-            if !(try await store.recordResumptions(news.resumptions)).isEmpty { onEvents() }
-            if !news.progress.isEmpty, try await store.recordProgress(news.progress) {
+            if !(try await stores.parts.recordResumptions(news.resumptions)).isEmpty { onEvents() }
+            if !news.progress.isEmpty, try await stores.parts.recordProgress(news.progress) {
                 onEvents()
             }
         } catch {
@@ -260,7 +260,10 @@ package struct TransferEngine: Service {
 
     private func heedControls(_ revocations: inout RevocationView) async throws(StoreError) {
         let question = bandwidth.question
-        let controls = try await store.controls(incarnation: identity.incarnation, question)
+        let controls = try await stores.workers.controls(
+            incarnation: identity.incarnation,
+            question
+        )
         bandwidth.apply(controls, to: question)
         try await stop(controls.revocations, &revocations)
     }
@@ -281,7 +284,7 @@ package struct TransferEngine: Service {
             dropped: Set(dropped.map(\.fence)),
             at: .now
         )
-        if !ended.isEmpty { try await store.removeRevocations(ended) }
+        if !ended.isEmpty { try await stores.workers.removeRevocations(ended) }
     }
 
     /// Runs `body` at jittered intervals until cancelled.

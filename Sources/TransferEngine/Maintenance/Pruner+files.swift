@@ -14,7 +14,7 @@ extension Pruner {
     func expireTasks() async throws(StoreError) {
         var place: SessionID?
         repeat {
-            let page = try await store.sessionsToExpire(after: place)
+            let page = try await stores.retention.sessionsToExpire(after: place)
             for session in page.sessions { try await expireTasks(of: session) }
             place = page.position
         } while place != nil
@@ -23,9 +23,13 @@ extension Pruner {
     private func expireTasks(of session: SessionID) async throws(StoreError) {
         var place: TaskID?
         repeat {
-            let page = try await store.tasksToExpire(of: session, after: place, holdMax: holdMax)
+            let page = try await stores.retention.tasksToExpire(
+                of: session,
+                after: place,
+                holdMax: holdMax
+            )
             let gone = await files.remove(page.remains)
-            try await store.expire(gone)
+            try await stores.retention.expire(gone)
             place = page.position
         } while place != nil && !Task.isCancelled
     }
@@ -42,11 +46,11 @@ extension Pruner {
         var removed = 0
         do {
             let folders = try await files.tenants()
-            let known = try await store.tenants(among: folders)
+            let known = try await stores.verification.tenants(among: folders)
             for tenant in folders where known.contains(tenant) {
                 try await files.begin(tenant)
                 while let batch = await files.next(of: tenant, isThorough: isThorough) {
-                    removed += await files.remove(try await batch.placesOfNobody(store))
+                    removed += await files.remove(try await batch.placesOfNobody(stores))
                     try await Task.sleep(for: Self.sweepPause)
                 }
             }
@@ -67,7 +71,7 @@ extension Pruner {
 extension ContainerSweeper.Batch {
     /// The files of the batch that no row names.
     func placesOfNobody(
-        _ store: TransferStore
+        _ stores: EngineStores
     ) async throws(StoreError) -> [Container.Place] {
         guard !leftovers.isEmpty else { return [] }
         var fences: [Fence] = []
@@ -84,10 +88,10 @@ extension ContainerSweeper.Batch {
         }
         // A fence is given out once, and a row names it before there is a file: what no row names
         // now none will.
-        let needed = try await store.namedParts(among: fences, of: attempted)
-        let living = try await store.outstandingTasks(among: uploaded)
+        let needed = try await stores.verification.namedParts(among: fences, of: attempted)
+        let living = try await stores.verification.outstandingTasks(among: uploaded)
         // What may be the result of a task that only a lost database knows is not removed.
-        let known = try await store.tasks(among: attempted)
+        let known = try await stores.verification.tasks(among: attempted)
         return leftovers.filter { leftover in
             switch leftover.kind {
             case .part(let fence): !needed.contains(fence)

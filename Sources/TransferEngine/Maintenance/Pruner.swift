@@ -18,7 +18,7 @@ package struct Pruner: Service {
     private static let triesMax = 20
     private static let triesPause: Duration = .seconds(1)
 
-    let store: TransferStore
+    let stores: EngineStores
     let files: ContainerSweeper
     let logger: Logger
     private let retention: Retention
@@ -39,18 +39,18 @@ package struct Pruner: Service {
     }
 
     /// - Parameters:
-    ///   - store: what is pruned.
+    ///   - stores: what is pruned.
     ///   - container: where the results are.
     ///   - retention: how long events, attempts and sessions are kept.
     ///   - logger: is told what was removed.
     /// - Throws: when there is no thread for it.
     package init(
-        store: TransferStore,
+        stores: EngineStores,
         container: Container,
         retention: Retention,
         logger: Logger
     ) throws {
-        self.store = store
+        self.stores = stores
         files = try ContainerSweeper(container, logger: logger)
         self.retention = retention
         self.logger = logger
@@ -67,18 +67,18 @@ package struct Pruner: Service {
             chore("old events", pruneEvents),
             chore("old attempts", pruneAttempts),
             chore("idle hosts") { () throws(StoreError) in
-                while try await store.pruneHosts() > 0 {}
+                while try await stores.hosts.pruneHosts() > 0 {}
             },
             chore("former client strings") { () throws(StoreError) in
-                try await sweep(store.pruneClientStringChanges)
+                try await sweep(stores.retention.pruneClientStringChanges)
             },
             chore("delivery log", pruneDeliveryLog),
             chore("unused resume data") { () throws(StoreError) in
-                while try await store.expireResumeData() > 0 {}
+                while try await stores.retention.expireResumeData() > 0 {}
             },
             chore("old tasks", expireTasks),
             chore("expired tasks") { () throws(StoreError) in
-                try await sweep(store.pruneExpiredTasks)
+                try await sweep(stores.retention.pruneExpiredTasks)
             },
             chore("ended sessions", pruneSessions),
             chore("deleted subscriptions", pruneSubscriptions),
@@ -109,9 +109,9 @@ package struct Pruner: Service {
     /// so that nothing of a new database falls into the default partitions.
     package func makePartitions() async throws(StoreError) {
         for log in PartitionedLog.allCases {
-            for partition in try await store.missingPartitions(of: log) {
+            for partition in try await stores.partitions.missingPartitions(of: log) {
                 let isMade = try await patiently { () throws(StoreError) in
-                    try await store.makePartition(partition)
+                    try await stores.partitions.makePartition(partition)
                 }
                 logger.log(
                     level: isMade ? .debug : .warning,
@@ -135,32 +135,39 @@ package struct Pruner: Service {
 
     private func pruneDeliveryLog() async throws(StoreError) {
         try await sweep { position throws(StoreError) in
-            try await store.pruneDeliveryLog(olderThan: retention.events, after: position)
+            try await stores.retention.pruneDeliveryLog(
+                olderThan: retention.events,
+                after: position
+            )
         }
     }
 
     /// Removes sessions that ended long ago and of which nothing is kept any more.
     private func pruneSessions() async throws(StoreError) {
         try await sweep { position throws(StoreError) in
-            try await store.pruneSessions(endedBefore: retention.sessions, after: position)
+            try await stores.retention.pruneSessions(
+                endedBefore: retention.sessions,
+                after: position
+            )
         }
     }
 
     private func pruneSubscriptions() async throws(StoreError) {
-        while try await store.pruneSubscriptions(deletedBefore: retention.sessions) {}
+        while try await stores.retention.pruneSubscriptions(deletedBefore: retention.sessions) {}
     }
 
     private func prune(
         _ log: PartitionedLog,
         olderThan retention: Duration
     ) async throws(StoreError) {
-        for name in try await store.expiredPartitions(of: log, olderThan: retention) {
+        for name in try await stores.partitions.expiredPartitions(of: log, olderThan: retention) {
             try await patiently { () throws(StoreError) in
-                try await store.dropPartition(name)
+                try await stores.partitions.dropPartition(name)
             }
             logger.info("partition removed", metadata: ["partition": "\(name)"])
         }
-        while try await store.pruneDefaultPartition(of: log, olderThan: retention) > 0 {}
+        while try await stores.partitions.pruneDefaultPartition(of: log, olderThan: retention) > 0 {
+        }
     }
 
     /// Goes through a table from the begin to the end, in batches.

@@ -10,7 +10,7 @@ import TransferWire
 
 /// `/v1/tasks/{id}/body`: the bytes of an upload that its client brings, in one request or several.
 struct BodyRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     let container: Container
     let staged: StagedBytes
     let bytesMax: Int64
@@ -57,7 +57,7 @@ struct BodyRoutes: Sendable {
         }
         try await check(body, request.headers, isWhole: range.start == 0)
         try await onThread { try body.sync() }
-        guard let ready = try await store.completeBody(tenant: tenant, id: id) else {
+        guard let ready = try await stores.control.completeBody(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
         }
         wake()
@@ -72,7 +72,7 @@ struct BodyRoutes: Sendable {
 
     /// The task, when it still waits for bytes; one that has not begun may be given others.
     private func awaiting(_ id: TaskID, tenant: TenantID) async throws -> TransferTask {
-        guard let task = try await store.task(tenant: tenant, id: id) else {
+        guard let task = try await stores.tasks.task(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
         }
         guard task.awaitsBody else {

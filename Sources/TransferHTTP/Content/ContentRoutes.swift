@@ -14,7 +14,7 @@ struct ContentRoutes: Sendable {
     static let chunkBytes = PacedBodyWriter.pieceBytes
     static let chunkBytesMin = 16 * 1024
 
-    let store: TransferStore
+    let stores: APIStores
     let container: Container
     /// Where reads block, so that the threads of the sockets never do.
     let threads: NIOThreadPool
@@ -34,8 +34,8 @@ struct ContentRoutes: Sendable {
         tenant: TenantID,
         fields: HTTPFields
     ) async throws -> Response {
-        guard let task = try await store.task(tenant: tenant, id: id) else {
-            throw try await store.noTask(id, tenant: tenant)
+        guard let task = try await stores.tasks.task(tenant: tenant, id: id) else {
+            throw try await stores.tasks.noTask(id, tenant: tenant)
         }
         guard task.state == .completed, let result = task.result else {
             throw Problem(.taskNotCompleted, "The task is \(task.state.rawValue).")
@@ -77,7 +77,7 @@ struct ContentRoutes: Sendable {
         tenant: TenantID,
         _ result: TransferResult
     ) async throws -> Response {
-        let body = try await store.responseBody(tenant: tenant, task: id) ?? []
+        let body = try await stores.tasks.responseBody(tenant: tenant, task: id) ?? []
         let headers: HTTPFields = [
             .contentType: MediaType.acceptable(result.contentType),
             .contentDisposition: Self.disposition(nil), .eTag: "\"\(id)-answer\"",

@@ -5,7 +5,7 @@ import TransferWire
 /// The events of a session, or those of a tenant that belong to none.
 struct EventLog: Sendable {
     let id: SessionID
-    let store: TransferStore
+    let stores: APIStores
 
     /// Where a reader begins.
     ///
@@ -14,9 +14,11 @@ struct EventLog: Sendable {
     /// - Throws: ``Problem`` when it is in another log, such as that of an earlier session of this
     ///   name.
     func begin(at cursor: EventCursor?) async throws -> Int64 {
-        guard let cursor else { return try await store.eventBounds(of: id).oldest - 1 }
+        guard let cursor else { return try await stores.events.eventBounds(of: id).oldest - 1 }
         guard cursor.log == id else {
-            throw Problem(eventsOfAnotherLogBefore: try await store.eventBounds(of: id).oldest)
+            throw Problem(
+                eventsOfAnotherLogBefore: try await stores.events.eventBounds(of: id).oldest
+            )
         }
         return cursor.sequence
     }
@@ -28,9 +30,9 @@ struct EventLog: Sendable {
     func page(
         after cursor: Int64,
         limit: Int,
-        bytesMax: Int = TransferStore.pageBytesMax
+        bytesMax: Int = PageSize.pageBytesMax
     ) async throws -> [SessionEvent] {
-        let events = try await store.events(
+        let events = try await stores.events.events(
             of: id,
             after: cursor,
             limit: limit,
@@ -42,7 +44,7 @@ struct EventLog: Sendable {
             .map(\.element)
         guard next.isEmpty else { return next }
         if let first = events.first { throw Problem(eventsExpiredBefore: first.sequence) }
-        let (oldest, newest) = try await store.eventBounds(of: id)
+        let (oldest, newest) = try await stores.events.eventBounds(of: id)
         guard oldest - 1 <= cursor else { throw Problem(eventsExpiredBefore: oldest) }
         if let newest, newest < cursor { throw Problem(eventsEndAt: newest, oldest: oldest) }
         return []

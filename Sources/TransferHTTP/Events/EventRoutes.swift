@@ -7,7 +7,7 @@ import TransferWire
 
 /// `/v1/sessions/{identifier}/events`, and `/v1/events` for what happened in no session.
 struct EventRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     let watch: ChangeWatch<SessionID, EventPosition>
     let slots: ReaderSlots
     let bounds: EventReaderBounds
@@ -20,12 +20,12 @@ struct EventRoutes: Sendable {
         router.get("/v1/sessions/{identifier}/events") { request, context in
             let query = try EventQuery(request, allowing: [QueryParameters.client])
             let address = try context.session(query.parameters)
-            let session = try await store.session(
+            let session = try await stores.sessions.session(
                 tenant: address.tenant,
                 client: address.client,
                 identifier: address.identifier
             )
-            guard let session else { throw try await store.noSession(at: address) }
+            guard let session else { throw try await stores.clients.noSession(at: address) }
             return try await read(session.id, query, for: address.tenant, request, context)
         }
         router.post("/v1/sessions/{identifier}/events/ack") { request, context in
@@ -47,7 +47,7 @@ struct EventRoutes: Sendable {
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
-        let log = EventLog(id: id, store: store)
+        let log = EventLog(id: id, stores: stores)
         let begin = try await log.begin(at: query.after)
         switch query.form {
         case .page(let preference):
@@ -118,7 +118,7 @@ struct EventRoutes: Sendable {
     func acknowledge(_ body: [UInt8], in session: SessionAddress) async throws -> Answer {
         let request = try decoded(AckRequest.self, from: body)
         if let token = AckToken(serialized: request.ackToken),
-            try await store.acknowledge(
+            try await stores.wakeUps.acknowledge(
                 token,
                 tenant: session.tenant,
                 client: session.client,
@@ -128,12 +128,12 @@ struct EventRoutes: Sendable {
             wake()
             return Answer(status: .noContent)
         }
-        let living = try await store.session(
+        let living = try await stores.sessions.session(
             tenant: session.tenant,
             client: session.client,
             identifier: session.identifier
         )
-        guard living != nil else { throw try await store.noSession(at: session) }
+        guard living != nil else { throw try await stores.clients.noSession(at: session) }
         throw Problem(.staleAckToken, "No message waits for this token, or no longer.")
     }
 }

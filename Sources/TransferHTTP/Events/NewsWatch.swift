@@ -1,15 +1,15 @@
 package import Logging
 import TransferModel
-package import TransferStore
+import TransferStore
 
 /// Where requests wait for what happens: each kind of news is read for all of them together.
 package struct NewsWatch: Sendable {
     let tasks: ChangeWatch<TaskID, TransferState>
     let events: ChangeWatch<SessionID, EventPosition>
 
-    package init(store: TransferStore, logger: Logger) {
-        tasks = ChangeWatch(logger: logger) { try await store.states(of: $0) }
-        events = ChangeWatch(logger: logger) { try await store.eventPositions(of: $0) }
+    package init(stores: APIStores, logger: Logger) {
+        tasks = ChangeWatch(logger: logger) { try await stores.tasks.states(of: $0) }
+        events = ChangeWatch(logger: logger) { try await stores.events.eventPositions(of: $0) }
     }
 
     /// Tells that this instance has changed something; to be called after the commit.

@@ -4,7 +4,7 @@ import NIOPosix
 package import TransferContainer
 package import TransferModel
 package import TransferSecrets
-package import TransferStore
+import TransferStore
 
 /// The HTTP API: its routes, and the server that offers them.
 package struct TransferAPI: Sendable {
@@ -16,7 +16,7 @@ package struct TransferAPI: Sendable {
     /// Bytes of all bodies that are held at once, but for those of uploads; a tenant has half of them.
     package static let bodyBytesMaxDefault = 2 * Request.bodyBytesMax
 
-    private let store: TransferStore
+    private let stores: APIStores
     private let container: Container
     private let uploadBytesMax: Int64
     private let bodyBytesMax: Int
@@ -35,7 +35,7 @@ package struct TransferAPI: Sendable {
     /// Puts the API together; nothing runs yet.
     ///
     /// - Parameters:
-    ///   - store: what the API reads and changes.
+    ///   - stores: what the API reads and changes.
     ///   - container: where the files of all tenants are.
     ///   - secrets: seals credentials; nil to refuse them.
     ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
@@ -52,7 +52,7 @@ package struct TransferAPI: Sendable {
     ///   - openAPIDocument: what `/openapi.yaml` answers.
     ///   - logger: gets a line for each request, without queries and keys.
     package init(
-        store: TransferStore,
+        stores: APIStores,
         container: Container,
         secrets: SecretBox?,
         uploadBytesMax: Int64,
@@ -68,7 +68,7 @@ package struct TransferAPI: Sendable {
         openAPIDocument: [UInt8],
         logger: Logger
     ) {
-        self.store = store
+        self.stores = stores
         self.container = container
         self.uploadBytesMax = uploadBytesMax
         self.bodyBytesMax = bodyBytesMax
@@ -88,21 +88,21 @@ package struct TransferAPI: Sendable {
     /// All routes, as `openapi.yaml` describes them.
     package func router() -> Router<APIContext> {
         let router = Router(context: APIContext.self)
-        ClientRoutes(store: store, wake: wake).add(to: router)
-        HostRoutes(store: store).add(to: router)
-        SessionRoutes(store: store, wake: wake).add(to: router)
-        ReconnectRoutes(store: store).add(to: router)
+        ClientRoutes(stores: stores, wake: wake).add(to: router)
+        HostRoutes(stores: stores).add(to: router)
+        SessionRoutes(stores: stores, wake: wake).add(to: router)
+        ReconnectRoutes(stores: stores).add(to: router)
         TaskRoutes(
-            store: store,
+            stores: stores,
             watch: watch.tasks,
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
             wake: wake
         ).add(to: router)
-        AnswerRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
-        CredentialRoutes(store: store, secrets: secrets, wake: wake).add(to: router)
-        ContentRoutes(store: store, container: container, threads: .singleton).add(to: router)
+        AnswerRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
+        CredentialRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
+        ContentRoutes(stores: stores, container: container, threads: .singleton).add(to: router)
         BodyRoutes(
-            store: store,
+            stores: stores,
             container: container,
             staged: StagedBytes(in: container),
             bytesMax: uploadBytesMax,
@@ -110,17 +110,17 @@ package struct TransferAPI: Sendable {
             threads: .singleton
         ).add(to: router)
         EventRoutes(
-            store: store,
+            stores: stores,
             watch: watch.events,
             slots: ReaderSlots(perTenantMax: readers.perTenantMax, max: readers.max),
             bounds: readers,
             wake: wake,
             linkBase: linkBase
         ).add(to: router)
-        SubscriptionRoutes(store: store, egress: egress, wake: wake).add(to: router)
-        DeliveryRoutes(store: store, sendTest: sendTest, wake: wake).add(to: router)
-        TenantRoutes(store: store).add(to: router)
-        AuthorityRoutes(store: store).add(to: router)
+        SubscriptionRoutes(stores: stores, egress: egress, wake: wake).add(to: router)
+        DeliveryRoutes(stores: stores, sendTest: sendTest, wake: wake).add(to: router)
+        TenantRoutes(stores: stores).add(to: router)
+        AuthorityRoutes(stores: stores).add(to: router)
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
         return router
     }
@@ -128,11 +128,11 @@ package struct TransferAPI: Sendable {
     /// What answers requests: the routes behind authentication.
     package func responder() -> APIResponder {
         let router = router()
-        let store = store
+        let stores = stores
         return APIResponder(
             routes: router.buildResponder(),
             table: RouteTable(router.routes),
-            authenticator: Authenticator { id in try await store.apiKey(id: id) },
+            authenticator: Authenticator { id in try await stores.tenants.apiKey(id: id) },
             resources: SharedResources(bodyBytesMax: bodyBytesMax),
             connections: connections,
             logger: logger

@@ -5,7 +5,7 @@ import TransferWire
 
 /// `/v1/clients` and `/v1/clients/{client}` with the steps of its life.
 struct ClientRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
@@ -39,7 +39,11 @@ struct ClientRoutes: Sendable {
             guard case .client(let id) = cursor else { throw QueryParameters.foreignCursor }
             after = id
         }
-        let clients = try await store.clients(tenant: tenant, after: after, limit: limit + 1)
+        let clients = try await stores.clients.clients(
+            tenant: tenant,
+            after: after,
+            limit: limit + 1
+        )
         return try await .page(
             clients,
             limit: limit,
@@ -58,7 +62,7 @@ struct ClientRoutes: Sendable {
             }
             return kind
         }
-        let (client, isCreated) = try await store.putClient(
+        let (client, isCreated) = try await stores.clients.putClient(
             tenant: tenant,
             id: id,
             kind: kind ?? .app
@@ -74,24 +78,24 @@ struct ClientRoutes: Sendable {
     }
 
     func get(_ id: ClientID, tenant: TenantID) async throws -> Answer {
-        try Self.answer(await store.client(tenant: tenant, id: id))
+        try Self.answer(await stores.clients.client(tenant: tenant, id: id))
     }
 
     func launch(_ id: ClientID, tenant: TenantID) async throws -> Answer {
-        let answer = try Self.answer(await store.launch(tenant: tenant, id: id))
+        let answer = try Self.answer(await stores.clients.launch(tenant: tenant, id: id))
         // What waited to be told is due.
         wake()
         return answer
     }
 
     func enterBackground(_ id: ClientID, tenant: TenantID) async throws -> Answer {
-        let client = try await store.enterBackground(tenant: tenant, id: id)
+        let client = try await stores.clients.enterBackground(tenant: tenant, id: id)
         if client?.lifecycle == .forceQuit { throw Problem.forceQuit(id) }
         return try Self.answer(client)
     }
 
     func forceQuit(_ id: ClientID, tenant: TenantID) async throws -> Answer {
-        let answer = try Self.answer(await store.forceQuit(tenant: tenant, id: id))
+        let answer = try Self.answer(await stores.clients.forceQuit(tenant: tenant, id: id))
         // Workers have to stop.
         wake()
         return answer

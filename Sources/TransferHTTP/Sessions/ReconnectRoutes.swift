@@ -5,7 +5,7 @@ import TransferWire
 
 /// `/v1/sessions/{identifier}/reconnect`, and `/v1/leases/{id}` for what it has given out.
 struct ReconnectRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/sessions/{identifier}/reconnect") { request, context in
@@ -30,7 +30,7 @@ struct ReconnectRoutes: Sendable {
         let document = try await ReconnectionDocument(
             reconnecting: session,
             settings,
-            in: store
+            in: stores
         )
         return try await RequestResources.beside { try .json(document) }
     }
@@ -43,8 +43,8 @@ struct ReconnectRoutes: Sendable {
         var owner = address
         if let adoption {
             let clients = [
-                try await store.client(tenant: address.tenant, id: address.client),
-                try await store.client(tenant: address.tenant, id: adoption.client),
+                try await stores.clients.client(tenant: address.tenant, id: address.client),
+                try await stores.clients.client(tenant: address.tenant, id: adoption.client),
             ]
             guard let adopter = clients[0], let adopted = clients[1] else {
                 throw Problem.unknownClient
@@ -64,12 +64,12 @@ struct ReconnectRoutes: Sendable {
                 identifier: address.identifier
             )
         }
-        let session = try await store.session(
+        let session = try await stores.sessions.session(
             tenant: owner.tenant,
             client: owner.client,
             identifier: owner.identifier
         )
-        guard let session else { throw try await store.noSession(at: owner) }
+        guard let session else { throw try await stores.clients.noSession(at: owner) }
         let container = session.configuration.sharedContainerIdentifier
         if let adoption, container != adoption.container {
             throw Problem([
@@ -88,7 +88,8 @@ struct ReconnectRoutes: Sendable {
         var errors: [FieldError] = []
         let time = LeaseTime(request.leaseSeconds, into: &errors)
         guard errors.isEmpty else { throw Problem(errors) }
-        guard let renewed = try await store.renewLease(tenant: tenant, lease, for: time) else {
+        guard let renewed = try await stores.sessions.renewLease(tenant: tenant, lease, for: time)
+        else {
             throw Problem(.unknownLease)
         }
         return try .json(
@@ -101,7 +102,7 @@ struct ReconnectRoutes: Sendable {
     }
 
     func release(_ lease: LeaseToken, tenant: TenantID) async throws -> Answer {
-        guard try await store.releaseLease(tenant: tenant, lease) else {
+        guard try await stores.sessions.releaseLease(tenant: tenant, lease) else {
             throw Problem(.unknownLease)
         }
         return Answer(status: .noContent)
@@ -113,9 +114,9 @@ extension ReconnectionDocument {
     init(
         reconnecting session: Session,
         _ settings: ReconnectSettings,
-        in store: TransferStore
+        in stores: APIStores
     ) async throws {
-        let reconnection = try await store.reconnect(
+        let reconnection = try await stores.sessions.reconnect(
             session.id,
             owner: settings.owner,
             time: settings.time,

@@ -6,7 +6,7 @@ import TransferWire
 
 /// `/v1/sessions` and `/v1/sessions/{identifier}`.
 struct SessionRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
@@ -61,7 +61,7 @@ struct SessionRoutes: Sendable {
             }
             after = (owner, identifier)
         }
-        let sessions = try await store.sessions(
+        let sessions = try await stores.sessions.sessions(
             tenant: tenant,
             client: client,
             after: after,
@@ -84,7 +84,7 @@ struct SessionRoutes: Sendable {
         let configuration =
             try request?.configuration?.configuration() ?? SessionConfiguration()
         let kind = try request?.sessionKind()
-        let result = try await store.putSession(
+        let result = try await stores.sessions.putSession(
             tenant: address.tenant,
             client: address.client,
             identifier: address.identifier,
@@ -125,7 +125,7 @@ struct SessionRoutes: Sendable {
             document.reconnection = try await ReconnectionDocument(
                 reconnecting: session,
                 ReconnectSettings(),
-                in: store
+                in: stores
             )
         }
         return document
@@ -146,12 +146,17 @@ struct SessionRoutes: Sendable {
             let configuration = try session.configuration(changedBy: patch)
             if session.configuration.sharedContainerIdentifier != nil,
                 configuration.sharedContainerIdentifier == nil,
-                let client = try await store.client(tenant: address.tenant, id: address.client),
+                let client = try await stores.clients.client(
+                    tenant: address.tenant,
+                    id: address.client
+                ),
                 client.kind == .extension
             {
                 throw Self.sharedContainerRequired
             }
-            guard try await store.changeSession(session, to: configuration) else { continue }
+            guard try await stores.sessions.changeSession(session, to: configuration) else {
+                continue
+            }
             wake()
             return try await get(address)
         }
@@ -166,17 +171,17 @@ struct SessionRoutes: Sendable {
     }
 
     private func session(_ address: SessionAddress) async throws -> Session {
-        let session = try await store.session(
+        let session = try await stores.sessions.session(
             tenant: address.tenant,
             client: address.client,
             identifier: address.identifier
         )
-        guard let session else { throw try await store.noSession(at: address) }
+        guard let session else { throw try await stores.clients.noSession(at: address) }
         return session
     }
 
     func finish(_ address: SessionAddress) async throws -> Answer {
-        let result = try await store.finishSession(
+        let result = try await stores.sessions.finishSession(
             tenant: address.tenant,
             client: address.client,
             identifier: address.identifier
@@ -186,23 +191,23 @@ struct SessionRoutes: Sendable {
         case .ended:
             wake()
             return Answer(status: .noContent)
-        case .unknownSession: throw try await store.noSession(at: address)
+        case .unknownSession: throw try await stores.clients.noSession(at: address)
         }
     }
 
     func invalidate(_ address: SessionAddress) async throws -> Answer {
-        let isEnded = try await store.invalidateSession(
+        let isEnded = try await stores.sessions.invalidateSession(
             tenant: address.tenant,
             client: address.client,
             identifier: address.identifier
         )
-        guard isEnded else { throw try await store.noSession(at: address) }
+        guard isEnded else { throw try await stores.clients.noSession(at: address) }
         wake()
         return Answer(status: .noContent)
     }
 }
 
-extension TransferStore {
+extension ClientStore {
     /// What a request is told whose session is not there: that its client is not, where that is so.
     func noSession(at address: SessionAddress) async throws -> Problem {
         guard address.client != .default else { return Problem(.unknownSession) }

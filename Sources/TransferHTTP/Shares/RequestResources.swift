@@ -74,7 +74,7 @@ final class RequestResources: Sendable {
         _ taskCount: Int,
         _ work: () async throws -> Value
     ) async throws -> Value {
-        guard let current, taskCount > TransferStore.groupedTasksMax else {
+        guard let current, taskCount > SubmissionStore.groupedTasksMax else {
             return try await work()
         }
         let share = BudgetShare(of: current.shared.storings, for: current.tenant)

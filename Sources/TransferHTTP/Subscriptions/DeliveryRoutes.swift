@@ -8,7 +8,7 @@ import TransferWire
 /// What became of webhooks: `/v1/deliveries/{id}`, and the calls beneath a subscription that test,
 /// list and recover.
 struct DeliveryRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     /// Sends a test message to a subscription's endpoint.
     let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
     /// Tells that replays may have become due.
@@ -42,7 +42,8 @@ struct DeliveryRoutes: Sendable {
     }
 
     func test(_ id: SubscriptionID, tenant: TenantID) async throws -> Answer {
-        guard let endpoint = try await store.endpoint(tenant: tenant, subscription: id) else {
+        guard let endpoint = try await stores.deliveryLog.endpoint(tenant: tenant, subscription: id)
+        else {
             throw Problem(.unknownSubscription)
         }
         return try .json(DeliveryAttemptDocument(await sendTest(id, endpoint), replay: nil))
@@ -59,7 +60,7 @@ struct DeliveryRoutes: Sendable {
             guard case .delivery(let id) = cursor else { throw QueryParameters.foreignCursor }
             before = id
         }
-        let deliveries = try await store.deliveries(
+        let deliveries = try await stores.deliveryLog.deliveries(
             tenant: tenant,
             subscription: subscription,
             state: try state(query),
@@ -92,7 +93,7 @@ struct DeliveryRoutes: Sendable {
         if let until = request.until, until.date <= request.since.date {
             throw Problem([FieldError(pointer: "/until", .invalidDate, "Must be after `since`.")])
         }
-        let count = try await store.recover(
+        let count = try await stores.deliveryLog.recover(
             tenant: tenant,
             subscription: subscription,
             since: request.since.date,
@@ -104,14 +105,14 @@ struct DeliveryRoutes: Sendable {
     }
 
     func get(_ id: DeliveryID, tenant: TenantID) async throws -> Answer {
-        guard let delivery = try await store.delivery(tenant: tenant, id: id) else {
+        guard let delivery = try await stores.deliveryLog.delivery(tenant: tenant, id: id) else {
             throw Problem(.unknownDelivery)
         }
         return try .json(DeliveryDocument(delivery))
     }
 
     func replay(_ id: DeliveryID, tenant: TenantID) async throws -> Answer {
-        guard let delivery = try await store.replay(tenant: tenant, id: id) else {
+        guard let delivery = try await stores.deliveryLog.replay(tenant: tenant, id: id) else {
             throw Problem(.unknownDelivery)
         }
         wake()

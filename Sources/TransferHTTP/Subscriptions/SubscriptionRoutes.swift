@@ -7,7 +7,7 @@ import TransferWire
 
 /// `/v1/subscriptions` and what lies beneath it.
 struct SubscriptionRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     /// Which addresses a subscription may name.
     let egress: EgressPolicy
     /// Tells that deliveries may have become due.
@@ -56,7 +56,7 @@ struct SubscriptionRoutes: Sendable {
         key: IdempotencyKey?,
         tenant: TenantID
     ) async throws -> Answer {
-        if let key, let answer = try await store.earlierAnswer(key, tenant: tenant) {
+        if let key, let answer = try await stores.idempotency.earlierAnswer(key, tenant: tenant) {
             return answer
         }
         let createdAt = Date.wholeMilliseconds(of: Date())
@@ -72,7 +72,7 @@ struct SubscriptionRoutes: Sendable {
             status: .created,
             location: APIPath.subscription(subscription.id)
         )
-        let result = try await store.createSubscription(
+        let result = try await stores.subscriptions.createSubscription(
             subscription,
             secret: secret,
             idempotency: key?.record(of: answer)
@@ -91,7 +91,7 @@ struct SubscriptionRoutes: Sendable {
             guard case .subscription(let id) = cursor else { throw QueryParameters.foreignCursor }
             after = id
         }
-        let subscriptions = try await store.subscriptions(
+        let subscriptions = try await stores.subscriptions.subscriptions(
             tenant: tenant,
             after: after,
             limit: limit + 1
@@ -105,7 +105,8 @@ struct SubscriptionRoutes: Sendable {
     }
 
     func get(_ id: SubscriptionID, tenant: TenantID) async throws -> Answer {
-        guard let subscription = try await store.subscription(tenant: tenant, id: id) else {
+        guard let subscription = try await stores.subscriptions.subscription(tenant: tenant, id: id)
+        else {
             throw Problem(.unknownSubscription)
         }
         return try .json(SubscriptionDocument(subscription))
@@ -118,7 +119,11 @@ struct SubscriptionRoutes: Sendable {
     ) async throws -> Answer {
         let change = try decoded(SubscriptionPatchRequest.self, from: body).change(egress: egress)
         guard
-            let subscription = try await store.changeSubscription(tenant: tenant, id: id, change)
+            let subscription = try await stores.subscriptions.changeSubscription(
+                tenant: tenant,
+                id: id,
+                change
+            )
         else { throw Problem(.unknownSubscription) }
         wake()
         return try .json(SubscriptionDocument(subscription))
@@ -130,7 +135,7 @@ struct SubscriptionRoutes: Sendable {
         id: SubscriptionID,
         tenant: TenantID
     ) async throws -> Answer {
-        if let key, let answer = try await store.earlierAnswer(key, tenant: tenant) {
+        if let key, let answer = try await stores.idempotency.earlierAnswer(key, tenant: tenant) {
             return answer
         }
         let request =
@@ -147,7 +152,7 @@ struct SubscriptionRoutes: Sendable {
                 previousSecretsExpireAt: expiry.map(Timestamp.init)
             )
         )
-        let result = try await store.rotateSecret(
+        let result = try await stores.subscriptions.rotateSecret(
             tenant: tenant,
             id: id,
             to: secret,
@@ -168,7 +173,7 @@ struct SubscriptionRoutes: Sendable {
     }
 
     func delete(_ id: SubscriptionID, tenant: TenantID) async throws -> Answer {
-        guard try await store.deleteSubscription(tenant: tenant, id: id) else {
+        guard try await stores.subscriptions.deleteSubscription(tenant: tenant, id: id) else {
             throw Problem(.unknownSubscription)
         }
         return Answer(status: .noContent)

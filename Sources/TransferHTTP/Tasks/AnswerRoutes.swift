@@ -6,7 +6,7 @@ import TransferWire
 
 /// What a client answers when a task asks: `/v1/tasks/{id}/begin` and `…/credential`.
 struct AnswerRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     let secrets: SecretBox?
     let wake: @Sendable () -> Void
 
@@ -28,10 +28,16 @@ struct AnswerRoutes: Sendable {
         let replacement = try request.replacement()
         guard request.disposition != .cancel else {
             return try answer(
-                try await store.cancelTask(tenant: tenant, id: id, ifAskingIn: .waitingToBegin)
+                try await stores.decisions.cancelTask(
+                    tenant: tenant,
+                    id: id,
+                    ifAskingIn: .waitingToBegin
+                )
             )
         }
-        return try answer(try await store.beginTask(tenant: tenant, id: id, with: replacement))
+        return try answer(
+            try await stores.decisions.beginTask(tenant: tenant, id: id, with: replacement)
+        )
     }
 
     func authenticate(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
@@ -49,13 +55,13 @@ struct AnswerRoutes: Sendable {
         case .use:
             let answer = try await self.answer(request.credential, tenant: tenant)
             return try self.answer(
-                try await store.answerChallenge(tenant: tenant, id: id, with: answer)
+                try await stores.decisions.answerChallenge(tenant: tenant, id: id, with: answer)
             )
         case .default, .reject:
-            return try answer(try await store.refuseChallenge(tenant: tenant, id: id))
+            return try answer(try await stores.decisions.refuseChallenge(tenant: tenant, id: id))
         case .cancel:
             return try answer(
-                try await store.cancelTask(
+                try await stores.decisions.cancelTask(
                     tenant: tenant,
                     id: id,
                     ifAskingIn: .waitingForAuthentication
@@ -70,7 +76,9 @@ struct AnswerRoutes: Sendable {
     ) async throws -> CredentialAnswer {
         switch choice {
         case .named(let name):
-            guard let credential = try await store.credential(tenant: tenant, name: name) else {
+            guard
+                let credential = try await stores.credentials.credential(tenant: tenant, name: name)
+            else {
                 throw Problem([
                     FieldError(
                         pointer: "/credential",

@@ -5,12 +5,12 @@ import TransferWire
 
 /// Submits tasks, in whatever form they came.
 struct Submitter: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     let wake: @Sendable () -> Void
 
     /// What the same request was answered before.
     func earlierAnswer(_ key: IdempotencyKey, tenant: TenantID) async throws -> Answer? {
-        try await store.earlierAnswer(key, tenant: tenant)
+        try await stores.idempotency.earlierAnswer(key, tenant: tenant)
     }
 
     /// Stores `submissions` as a whole, with `answer` for a repetition of the request; gives back
@@ -25,7 +25,7 @@ struct Submitter: Sendable {
         dataProblem: ([Int]) -> Problem
     ) async throws -> Answer {
         let result = try await RequestResources.storing(submissions.count) {
-            try await store.submit(
+            try await stores.submissions.submit(
                 submissions,
                 tenant: session.tenant,
                 client: session.client,
@@ -37,7 +37,7 @@ struct Submitter: Sendable {
         case .accepted:
             wake()
             return answer
-        case .unknownSession: throw try await store.noSession(at: session)
+        case .unknownSession: throw try await stores.clients.noSession(at: session)
         case .sessionFinishing:
             throw Problem(
                 .sessionFinishing,

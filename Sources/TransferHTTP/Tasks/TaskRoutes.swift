@@ -7,13 +7,13 @@ import TransferWire
 
 /// `/v1/sessions/{identifier}/tasks` and `/v1/tasks/{id}`.
 struct TaskRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     let watch: ChangeWatch<TaskID, TransferState>
     /// Of requests that wait for a task.
     let slots: ReaderSlots
     let wake: @Sendable () -> Void
 
-    private var submitter: Submitter { Submitter(store: store, wake: wake) }
+    private var submitter: Submitter { Submitter(stores: stores, wake: wake) }
 
     func add(to router: Router<APIContext>) {
         router.post("/v1/sessions/{identifier}/tasks") { request, context -> Response in
@@ -72,7 +72,9 @@ struct TaskRoutes: Sendable {
         to session: SessionAddress
     ) async throws -> Answer {
         let key = try IdempotencyKey(request, body: body)
-        if let key, let answer = try await store.earlierAnswer(key, tenant: session.tenant) {
+        if let key,
+            let answer = try await stores.idempotency.earlierAnswer(key, tenant: session.tenant)
+        {
             return answer
         }
         let (isBatch, submissions, answer) = try await RequestResources.decoding(body.count) {
@@ -105,7 +107,7 @@ struct TaskRoutes: Sendable {
             guard case .task(let id) = cursor else { throw QueryParameters.foreignCursor }
             after = id
         }
-        let page = try await store.tasks(
+        let page = try await stores.tasks.tasks(
             tenant: session.tenant,
             client: session.client,
             sessionIdentifier: session.identifier,
@@ -113,7 +115,7 @@ struct TaskRoutes: Sendable {
             after: after,
             limit: limit
         )
-        guard let page else { throw try await store.noSession(at: session) }
+        guard let page else { throw try await stores.clients.noSession(at: session) }
         return try await .page(
             page.tasks,
             next: page.next.map { .task($0) },
@@ -128,7 +130,7 @@ struct TaskRoutes: Sendable {
         waiting preference: WaitPreference?,
         tenant: TenantID
     ) async throws -> Answer {
-        let task = try await store.task(tenant: tenant, id: id)
+        let task = try await stores.tasks.task(tenant: tenant, id: id)
         guard let task, let preference else { return try await document(of: task, id, tenant) }
         // Who has no place is answered without waiting.
         if !task.state.isTerminal, let slot = try? slots.take(for: tenant) {
@@ -136,7 +138,7 @@ struct TaskRoutes: Sendable {
             let known = task.state
             _ = await watch.news(of: id, within: .seconds(preference.seconds)) { $0 != known }
         }
-        let changed = try await store.task(tenant: tenant, id: id)
+        let changed = try await stores.tasks.task(tenant: tenant, id: id)
         var answer = try await document(of: changed, id, tenant)
         answer.preferenceApplied = preference.applied
         return answer
@@ -148,10 +150,10 @@ struct TaskRoutes: Sendable {
         _ id: TaskID,
         _ tenant: TenantID
     ) async throws -> Answer {
-        guard let task else { throw try await store.noTask(id, tenant: tenant) }
+        guard let task else { throw try await stores.tasks.noTask(id, tenant: tenant) }
         var document = TaskDocument(task)
         if task.kind == .data, task.state == .completed {
-            let body = try await store.responseBody(tenant: tenant, task: task.id) ?? []
+            let body = try await stores.tasks.responseBody(tenant: tenant, task: task.id) ?? []
             document.response?.body = Data(body).base64EncodedString()
         }
         return try .json(document)
@@ -159,7 +161,7 @@ struct TaskRoutes: Sendable {
 
     func change(_ id: TaskID, _ body: [UInt8], tenant: TenantID) async throws -> Answer {
         let change = try decoded(TaskPatchRequest.self, from: body).change()
-        switch try await store.changeTask(tenant: tenant, id: id, change) {
+        switch try await stores.control.changeTask(tenant: tenant, id: id, change) {
         case .changed(let task):
             wake()
             return try .json(TaskDocument(task))
@@ -174,18 +176,22 @@ struct TaskRoutes: Sendable {
             try body.isEmpty
             ? false : decoded(CancelRequest.self, from: body).produceResumeData ?? false
         let resumeData = isProducing ? ResumeDataID(UUID()) : nil
-        let task = try await store.cancelTask(tenant: tenant, id: id, producing: resumeData)
+        let task = try await stores.control.cancelTask(
+            tenant: tenant,
+            id: id,
+            producing: resumeData
+        )
         guard let task else { throw Problem(.unknownTask) }
         wake()
         var document = TaskDocument(task)
-        if let resumeData, try await store.hasResumeData(resumeData) {
+        if let resumeData, try await stores.control.hasResumeData(resumeData) {
             document.resumeData = resumeData.description
         }
         return try .json(document)
     }
 
     func suspend(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        switch try await store.suspendTask(tenant: tenant, id: id) {
+        switch try await stores.control.suspendTask(tenant: tenant, id: id) {
         case .answered(let task):
             wake()
             return try .json(TaskDocument(task))
@@ -199,21 +205,21 @@ struct TaskRoutes: Sendable {
     }
 
     func attempts(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        guard let attempts = try await store.attempts(tenant: tenant, task: id) else {
-            throw try await store.noTask(id, tenant: tenant)
+        guard let attempts = try await stores.tasks.attempts(tenant: tenant, task: id) else {
+            throw try await stores.tasks.noTask(id, tenant: tenant)
         }
         return try .json(AttemptList(items: attempts.map(AttemptDocument.init)))
     }
 
     func metrics(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        guard let metrics = try await store.metrics(tenant: tenant, task: id) else {
-            throw try await store.noTask(id, tenant: tenant)
+        guard let metrics = try await stores.tasks.metrics(tenant: tenant, task: id) else {
+            throw try await stores.tasks.noTask(id, tenant: tenant)
         }
         return try .json(TaskMetricsDocument(metrics))
     }
 
     func resume(_ id: TaskID, tenant: TenantID) async throws -> Answer {
-        let answer = try Self.answer(try await store.resumeTask(tenant: tenant, id: id))
+        let answer = try Self.answer(try await stores.control.resumeTask(tenant: tenant, id: id))
         wake()
         return answer
     }
@@ -244,14 +250,16 @@ struct TaskRoutes: Sendable {
     }
 }
 
-extension TransferStore {
+extension TaskStore {
     /// What a request is told whose task is not there: that it was, as long as that is known.
     func noTask(_ id: TaskID, tenant: TenantID) async throws -> Problem {
         try await isExpired(tenant: tenant, id: id)
             ? Problem(.taskExpired, "It ended longer ago than its session's `result_retention`.")
             : Problem(.unknownTask)
     }
+}
 
+extension IdempotencyStore {
     /// What the same request was answered before.
     ///
     /// - Throws: ``Problem`` when the key belongs to another request.

@@ -7,7 +7,7 @@ import TransferWire
 /// `/v1/tenant/certificate-authorities`: what the tenant's tasks trust besides the system's.
 struct AuthorityRoutes: Sendable {
     private static let path = "/v1/tenant/certificate-authorities"
-    let store: TransferStore
+    let stores: APIStores
 
     func add(to router: Router<APIContext>) {
         router.get("\(Self.path)") { _, context in
@@ -17,13 +17,14 @@ struct AuthorityRoutes: Sendable {
             try await put(request.jsonBody(), tenant: context.requireTenant())
         }
         router.delete("\(Self.path)") { _, context in
-            try await store.setCertificateAuthorities(nil, tenant: context.requireTenant())
+            try await stores.tenants.setCertificateAuthorities(nil, tenant: context.requireTenant())
             return Answer(status: .noContent)
         }
     }
 
     func get(tenant: TenantID) async throws -> Answer {
-        guard let authorities = try await store.certificateAuthorities(tenant: tenant) else {
+        guard let authorities = try await stores.tenants.certificateAuthorities(tenant: tenant)
+        else {
             throw Problem(.noCertificateAuthorities)
         }
         return try .json(AuthoritiesDocument(authorities))
@@ -40,7 +41,7 @@ struct AuthorityRoutes: Sendable {
                 )
             ])
         }
-        try await store.setCertificateAuthorities(authorities, tenant: tenant)
+        try await stores.tenants.setCertificateAuthorities(authorities, tenant: tenant)
         return try .json(AuthoritiesDocument(authorities))
     }
 }

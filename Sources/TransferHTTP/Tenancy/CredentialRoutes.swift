@@ -6,7 +6,7 @@ import TransferWire
 
 /// `/v1/credentials` and `/v1/credentials/{name}`.
 struct CredentialRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
     let secrets: SecretBox?
     let wake: @Sendable () -> Void
 
@@ -35,7 +35,7 @@ struct CredentialRoutes: Sendable {
         let credential = request.credential(at: "", into: &errors)
         let origins = request.origins(into: &errors)
         guard errors.isEmpty, let credential else { throw Problem(errors) }
-        let (stored, isCreated) = try await store.putCredential(
+        let (stored, isCreated) = try await stores.credentials.putCredential(
             tenant: tenant,
             name: name,
             form: credential.form,
@@ -51,14 +51,15 @@ struct CredentialRoutes: Sendable {
     }
 
     func get(_ name: String, tenant: TenantID) async throws -> Answer {
-        guard let credential = try await store.credential(tenant: tenant, name: name) else {
+        guard let credential = try await stores.credentials.credential(tenant: tenant, name: name)
+        else {
             throw Problem(.unknownCredential)
         }
         return try .json(CredentialDocument(credential))
     }
 
     func delete(_ name: String, tenant: TenantID) async throws -> Answer {
-        guard try await store.deleteCredential(tenant: tenant, name: name) else {
+        guard try await stores.credentials.deleteCredential(tenant: tenant, name: name) else {
             throw Problem(.unknownCredential)
         }
         return Answer(status: .noContent)
@@ -71,7 +72,7 @@ struct CredentialRoutes: Sendable {
             guard case .credential(let name) = cursor else { throw QueryParameters.foreignCursor }
             after = name
         }
-        let credentials = try await store.credentials(
+        let credentials = try await stores.credentials.credentials(
             tenant: tenant,
             after: after,
             limit: limit + 1

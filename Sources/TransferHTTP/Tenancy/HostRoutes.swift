@@ -5,7 +5,7 @@ import TransferWire
 
 /// `/v1/hosts` and `/v1/hosts/{host}`: what was decided of hosts that the tenant's tasks go to.
 struct HostRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/hosts") { request, context in
@@ -25,7 +25,7 @@ struct HostRoutes: Sendable {
             guard case .host(let name) = cursor else { throw QueryParameters.foreignCursor }
             after = name
         }
-        let hosts = try await store.hosts(tenant: tenant, after: after, limit: limit + 1)
+        let hosts = try await stores.hosts.hosts(tenant: tenant, after: after, limit: limit + 1)
         return try await .page(
             hosts,
             limit: limit,
@@ -38,7 +38,7 @@ struct HostRoutes: Sendable {
         // Clients escape the colons, and the brackets of an address.
         guard let name = name.flatMap({ PercentDecoding.text(Array($0.utf8)) }),
             let lane = Lane(hostAndPort: name),
-            let host = try await store.host(lane, tenant: tenant)
+            let host = try await stores.hosts.host(lane, tenant: tenant)
         else { throw Problem(.unknownHost) }
         return try .json(HostDocument(host, decisions: host.decisions))
     }

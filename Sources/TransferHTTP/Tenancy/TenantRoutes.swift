@@ -5,7 +5,7 @@ import TransferWire
 
 /// `/v1/tenant`: what the tenant of a key is allowed, and how its tasks stand.
 struct TenantRoutes: Sendable {
-    let store: TransferStore
+    let stores: APIStores
 
     func add(to router: Router<APIContext>) {
         router.get("/v1/tenant") { _, context in
@@ -14,7 +14,7 @@ struct TenantRoutes: Sendable {
     }
 
     func get(tenant: TenantID) async throws -> Answer {
-        try await .json(TenantDocument(store.tenant(tenant)))
+        try await .json(TenantDocument(stores.tenants.tenant(tenant)))
     }
 }
 

@@ -15,7 +15,7 @@ package struct CountDifference: Sendable {
     package let name: String
     package let kept: Int64
     package let actual: Int64
-    /// Whether ``TransferStore/unequalCounts(after:limit:isMending:)`` can put it right.
+    /// Whether ``VerificationStore/unequalCounts(after:limit:isMending:)`` can put it right.
     package let isMendable: Bool
 }
 

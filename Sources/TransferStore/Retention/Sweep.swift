@@ -11,7 +11,7 @@ extension Sweep {
     /// From the columns `removed` and `looked_at`, and those of the last row looked at.
     init(
         _ rows: Rows,
-        limit: Int = TransferStore.sweepMax,
+        limit: Int = RetentionStore.sweepMax,
         _ position: (Row) throws(PostgresError) -> Position
     ) throws(PostgresError) {
         guard let row = rows.first else {

@@ -65,7 +65,7 @@ final class SubmissionGatherer: Sendable {
     /// Cancelling the task ends the wait for a group, but not what was sent.
     func submit(
         _ request: SubmissionRequest,
-        to store: TransferStore
+        to store: SubmissionStore
     ) async throws(StoreError) -> SubmitResult {
         let id = state.withLock { state in
             state.requestCount += 1
@@ -92,17 +92,17 @@ final class SubmissionGatherer: Sendable {
     }
 
     /// The requests to `sessions` have their answers, and those that are left go on one by one.
-    func groupEnded(freeing sessions: Set<SessionKey>, on store: TransferStore) {
+    func groupEnded(freeing sessions: Set<SessionKey>, on store: SubmissionStore) {
         perform(on: store) { $0.machine.groupEnded(freeing: sessions, now: $1) }
     }
 
-    func sessionEnded(_ session: SessionKey, on store: TransferStore) {
+    func sessionEnded(_ session: SessionKey, on store: SubmissionStore) {
         perform(on: store) { $0.machine.sessionEnded(session, now: $1) }
     }
 
     /// Tells the machine what `event` says, then does what it wants outside of the lock.
     private func perform(
-        on store: TransferStore,
+        on store: SubmissionStore,
         _ event: (inout State, ContinuousClock.Instant) -> [SubmissionGathering<SessionKey>.Action]
     ) {
         let effects = state.withLock { state in
@@ -122,7 +122,7 @@ final class SubmissionGatherer: Sendable {
     }
 
     /// One timer for all; one that fires early is set again for whoever waits then.
-    private func armTimer(_ state: inout State, _ store: TransferStore) {
+    private func armTimer(_ state: inout State, _ store: SubmissionStore) {
         guard let instant = state.machine.nextInstant else { return }
         if let timerInstant = state.timerInstant, timerInstant <= instant { return }
         state.timer?.cancel()

@@ -6,7 +6,7 @@ struct SubmissionGroupBounds: Sendable {
     var sizeMax = SubmissionSize(taskCount: 1000, byteCount: 8 << 20)
     /// A larger request goes alone: its commit costs it little.
     var requestSizeMax = SubmissionSize(
-        taskCount: TransferStore.groupedTasksMax,
+        taskCount: SubmissionStore.groupedTasksMax,
         byteCount: 256 << 10
     )
     /// Groups at once.

@@ -22,7 +22,7 @@ package struct TaskPage: Sendable {
         }
         let end = try rows.first?.decodeIfPresent("looked_through", as: UUID.self)
         self.tasks = tasks
-        let isFull = TransferStore.isFull(tasks)
+        let isFull = PageSize.isFull(tasks)
         next = rows.count > limit || isFull ? tasks.last?.id : end.map { TaskID($0) }
     }
 }

@@ -32,11 +32,14 @@ extension WebhookDispatcher {
     private func claim(_ limit: Int) async -> DueDeliveries? {
         do throws(StoreError) {
             if let lost = state.withLock({ $0.lostClaim }) {
-                try await store.returnDeliveries(claimedUnder: lost.fences, limit: lost.limit)
+                try await stores.deliveries.returnDeliveries(
+                    claimedUnder: lost.fences,
+                    limit: lost.limit
+                )
             }
             let fences = worker.reserve(limit)
             state.withLock { $0.lostClaim = (fences, limit) }
-            let due = try await store.claimDeliveries(
+            let due = try await stores.deliveries.claimDeliveries(
                 fences,
                 limit: limit,
                 lease: bounds.lease,

@@ -120,7 +120,7 @@ extension WebhookDispatcher {
         let event = parcel.last
         guard event.summary != nil else { return WebhookMessage(event, linkBase: linkBase) }
         let closing = EventMessage.Closing(
-            deadLetters: try await store.deadLetterCount(
+            deadLetters: try await stores.wakeUps.deadLetterCount(
                 of: subscription,
                 session: event.session,
                 generation: event.generation,
@@ -169,8 +169,8 @@ extension WebhookDispatcher {
         // What is taken at its first try is not logged.
         let logged = held.tries > 0 ? attempt : nil
         let isRecorded = await record(until: held.expiresAt, whenStale: false) {
-            [store, bounds, health] () throws(StoreError) in
-            try await store.recordDelivered(
+            [stores, bounds, health] () throws(StoreError) in
+            try await stores.deliveries.recordDelivered(
                 claim,
                 through: sequence,
                 status: attempt?.status,
@@ -186,7 +186,8 @@ extension WebhookDispatcher {
     /// - Returns: false when the wake-up has to wait; then the claim has ended.
     private func admit(_ event: SessionEvent, _ held: HeldClaim) async -> Bool {
         let admission = await record(until: held.expiresAt, whenStale: WakeUpAdmission.undecided) {
-            [store] () throws(StoreError) in try await store.admitWakeUp(held.claim, event)
+            [stores] () throws(StoreError) in
+            try await stores.wakeUps.admitWakeUp(held.claim, event)
         }
         if admission == .undecided { await release(held) }
         return admission == .admitted
@@ -195,8 +196,8 @@ extension WebhookDispatcher {
     private func awaitAck(_ held: HeldClaim, _ event: SessionEvent, _ sent: SentMessage) async {
         let claim = held.claim
         _ = await record(until: held.expiresAt, whenStale: false) {
-            [store, health] () throws(StoreError) in
-            try await store.recordAwaitingAck(
+            [stores, health] () throws(StoreError) in
+            try await stores.wakeUps.recordAwaitingAck(
                 claim,
                 sequence: event.sequence,
                 attempt: sent.attempt(),
@@ -242,8 +243,8 @@ extension WebhookDispatcher {
             metadata: line
         )
         let result = await record(until: held.expiresAt, whenStale: SetbackResult.stale) {
-            [store, health] () throws(StoreError) in
-            try await store.recordDeliveryFailed(
+            [stores, health] () throws(StoreError) in
+            try await stores.deliveries.recordDeliveryFailed(
                 claim,
                 sequence: parcel.last.sequence,
                 batch: parcel.batch,
@@ -269,8 +270,9 @@ extension WebhookDispatcher {
     /// Gives a pair back, for as long as its lease lasts that nobody else could end: a store that was
     /// away for a moment must not hold it up for a minute.
     func release(_ held: HeldClaim) async {
-        _ = await record(until: held.expiresAt, whenStale: false) { [store] () throws(StoreError) in
-            try await store.releaseDelivery(held.claim)
+        _ = await record(until: held.expiresAt, whenStale: false) {
+            [stores] () throws(StoreError) in
+            try await stores.deliveries.releaseDelivery(held.claim)
         }
     }
 

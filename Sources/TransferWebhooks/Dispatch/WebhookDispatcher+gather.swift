@@ -48,7 +48,7 @@ extension WebhookDispatcher {
         limit: Int
     ) async -> [SessionEvent]? {
         do throws(StoreError) {
-            return try await store.events(of: claim.session, after: position, limit: limit)
+            return try await stores.events.events(of: claim.session, after: position, limit: limit)
         } catch {
             if !Task.isCancelled { watch.failed(error) }
             return nil
@@ -65,8 +65,8 @@ extension WebhookDispatcher {
         let claim = held.claim
         let position = held.cursor
         let cursor = await record(until: held.expiresAt, whenStale: Int64?.none) {
-            [store, bounds] () throws(StoreError) in
-            try await store.recordExpired(claim, lease: bounds.lease)
+            [stores, bounds] () throws(StoreError) in
+            try await stores.deliveries.recordExpired(claim, lease: bounds.lease)
         }
         guard let cursor else { return false }
         guard cursor > position else { return true }

@@ -21,7 +21,7 @@ extension WebhookDispatcher {
 
     private func claimReplays() async -> [ReplayClaim]? {
         do throws(StoreError) {
-            return try await store.claimReplays(
+            return try await stores.deliveryLog.claimReplays(
                 worker.reserve(Self.replaysMax),
                 limit: Self.replaysMax,
                 // All of them may belong to one receiver that takes its time for each.
@@ -45,8 +45,8 @@ extension WebhookDispatcher {
             if sent.outcome == .abandoned { return }
             let deadline = ContinuousClock.now + bounds.lease
             let isOurs = await record(until: deadline, whenStale: false) {
-                [store] () throws(StoreError) in
-                try await store.recordReplayed(claim, sent.attempt(isReplay: true))
+                [stores] () throws(StoreError) in
+                try await stores.deliveryLog.recordReplayed(claim, sent.attempt(isReplay: true))
             }
             guard isOurs else { return }
             if case .failed(let failure) = sent.outcome, failure.status == nil {
@@ -70,7 +70,7 @@ extension WebhookDispatcher {
             var events: [SessionEvent] = []
             var cursor = (claim.batchFirst ?? claim.sequence) - 1
             while cursor < claim.sequence {
-                let page = try await store.events(
+                let page = try await stores.events.events(
                     of: claim.session,
                     after: cursor,
                     limit: min(bounds.pageMax, Int(claim.sequence - cursor))
@@ -89,7 +89,7 @@ extension WebhookDispatcher {
     /// One dead receiver holds up the replays of no other.
     private func cancelReplays(of subscription: SubscriptionID) async {
         do throws(StoreError) {
-            try await store.cancelReplays(of: subscription)
+            try await stores.deliveryLog.cancelReplays(of: subscription)
         } catch {
             watch.failed(error)
         }

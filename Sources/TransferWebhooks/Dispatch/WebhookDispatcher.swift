@@ -4,7 +4,7 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 package import TransferModel
-package import TransferStore
+import TransferStore
 
 /// Delivers the events of sessions to subscriptions as signed webhooks.
 ///
@@ -33,7 +33,7 @@ package final class WebhookDispatcher: Service {
     /// Releases at once while stopping: as many as a pool has connections, or somewhat more.
     private static let releasesMax = 8
 
-    let store: TransferStore
+    let stores: WebhookStores
     let worker: WorkerIdentity
     package let sender: WebhookSender
     let schedule: DeliverySchedule
@@ -52,7 +52,7 @@ package final class WebhookDispatcher: Service {
     private let idle = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
-    ///   - store: where pairs, cursors and events are.
+    ///   - stores: where pairs, cursors and events are.
     ///   - worker: this instance's registration, which somebody else keeps alive.
     ///   - curl: a loop of the dispatcher's own: subscribers never share connections with origins.
     ///   - egress: decides which addresses subscribers may have, at every try.
@@ -64,7 +64,7 @@ package final class WebhookDispatcher: Service {
     ///   - now: the time of day.
     ///   - logger: gets a line for each failed try, without URLs or secrets.
     package init(
-        store: TransferStore,
+        stores: WebhookStores,
         worker: WorkerIdentity,
         curl: CurlLoop,
         egress: EgressGuard,
@@ -77,7 +77,7 @@ package final class WebhookDispatcher: Service {
         logger: Logger
     ) {
         precondition(bounds.lease > bounds.leaseMargin, "a lease must cover a few tries")
-        self.store = store
+        self.stores = stores
         self.worker = worker
         self.schedule = schedule
         self.health = health

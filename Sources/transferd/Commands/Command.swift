@@ -14,12 +14,12 @@ enum Command {
     static func withDatabase(
         _ options: DatabaseOptions,
         logger: Logger,
-        _ body: (Database) async throws -> Void
+        _ body: (DatabaseServer) async throws -> Void
     ) async throws {
         var reader = SettingsReader(environment: ProcessInfo.processInfo.environment)
         let location = DatabaseLocation(options, &reader)
         if !reader.problems.isEmpty { throw ConfigurationError(problems: reader.problems) }
-        let database = try await Database.open(location, logger: logger)
+        let database = try await DatabaseServer.open(location, logger: logger)
         do {
             try await body(database)
         } catch {

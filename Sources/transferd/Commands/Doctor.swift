@@ -38,7 +38,7 @@ struct Doctor: AsyncParsableCommand {
                     connectionsMax: 1,
                     loop: database.loop
                 )
-                let version = try await TransferStore(pool: pool).serverVersion()
+                let version = try await Database(pool: pool).serverVersion()
                 await pool.close()
                 print("ok    PostgreSQL \(version) (\(kind))")
                 let migrator = try Migrator(folder: database.location.migrations, logger: logger)

@@ -50,7 +50,7 @@ struct Hosts: AsyncParsableCommand {
                     connectionsMax: 1,
                     loop: database.loop
                 )
-                let isSet = try await TransferStore(pool: pool).limitHost(
+                let isSet = try await HostStore(Database(pool: pool)).limitHost(
                     lane,
                     name: host.lowercased(),
                     maxConnections: connections
@@ -58,7 +58,7 @@ struct Hosts: AsyncParsableCommand {
                 await pool.close()
                 guard isSet else {
                     throw ValidationError(
-                        "\(TransferStore.boundHostsMax) hosts have a limit already; as many as may."
+                        "\(HostStore.boundHostsMax) hosts have a limit already; as many as may."
                     )
                 }
             }

@@ -38,7 +38,7 @@ struct Keys: AsyncParsableCommand {
                     loop: database.loop
                 )
                 let key = APIKey.generate()
-                _ = try await TransferStore(pool: pool).createAPIKey(
+                _ = try await TenantStore(Database(pool: pool)).createAPIKey(
                     id: key.id,
                     tenantName: tenant,
                     secretSHA256: key.secretSHA256,

@@ -165,9 +165,9 @@ struct Serve: AsyncParsableCommand {
             let isStopped = await front.stop(by: shutdown.deadline(of: .registration))
             isWhole = isWhole && isStopped
         }
-        if let database = start.database {
+        if let server = start.server {
             let isClosed = await happens(by: shutdown.deadline(of: .database)) {
-                await database.close()
+                await server.close()
             }
             isWhole = isWhole && isClosed
         }

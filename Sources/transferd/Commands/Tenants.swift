@@ -63,8 +63,8 @@ struct Tenants: AsyncParsableCommand {
                     connectionsMax: 1,
                     loop: database.loop
                 )
-                let store = TransferStore(pool: pool)
-                let isKnown = try await store.limitTenant(
+                let tenants = TenantStore(Database(pool: pool))
+                let isKnown = try await tenants.limitTenant(
                     named: tenant,
                     changes: TenantLimitChanges(
                         totalBytesPerSecondMax: totalBytesPerSecondMax.map(\.number),

@@ -60,7 +60,7 @@ struct Verify: AsyncParsableCommand {
                 loop: database.loop
             )
             let inspection = try Inspection(
-                store: TransferStore(pool: pool),
+                stores: EngineStores(Database(pool: pool)),
                 container: Container(directory: database.location.containers),
                 logger: logger
             )

@@ -11,7 +11,7 @@ struct DatabaseWatch: Service {
     private static let reviveInterval: Duration = .seconds(5)
 
     /// Its connections are apart from those of the load, so that none waits behind it.
-    let store: TransferStore
+    let workers: WorkerStore
     /// The newest migration that this program knows.
     let version: Int
     let monitor: HealthMonitor
@@ -30,7 +30,7 @@ struct DatabaseWatch: Service {
         var isFailing = false
         while !Task.isCancelled {
             do throws(StoreError) {
-                let vitals = try await store.vitals(
+                let vitals = try await workers.vitals(
                     silentFor: EngineConfiguration.leaseDefault
                 )
                 monitor.answered(workers: vitals.workers)

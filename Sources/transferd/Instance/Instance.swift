@@ -22,12 +22,12 @@ struct Instance: Sendable {
 
     /// Puts the parts together, and registers the instance if it is to hold tasks or deliveries.
     ///
-    /// `lifeline` is the same store by connections of their own; `container` and `pruner` are used by
+    /// `lifeline` is the same database by connections of its own; `container` and `pruner` are used by
     /// workers only; `signals` is told what the parts have committed, and tells them what others have.
     init(
         _ configuration: ServerConfiguration,
-        store: TransferStore,
-        lifeline: TransferStore,
+        database: Database,
+        lifeline: Database,
         container: Container?,
         secrets: SecretBox?,
         pruner: Pruner?,
@@ -50,7 +50,7 @@ struct Instance: Sendable {
         let lock = InstanceLock(in: configuration.database.dataDirectory)
         let identity = WorkerIdentity(
             incarnation: try await patience.outwait {
-                try await lifeline.registerWorker(
+                try await WorkerStore(lifeline).registerWorker(
                     name: settings.workerName,
                     leasesShards: roles.contains(.worker),
                     instanceLock: lock?.name
@@ -62,7 +62,7 @@ struct Instance: Sendable {
             var bounds = DeliveryBounds()
             bounds.pollInterval = configuration.pollInterval
             let dispatcher = WebhookDispatcher(
-                store: store,
+                stores: WebhookStores(database),
                 worker: identity,
                 curl: subscribers,
                 egress: egress,
@@ -77,8 +77,8 @@ struct Instance: Sendable {
         var runner: TransferEngine?
         if roles.contains(.worker), let container, let pruner {
             let worker = try TransferEngine(
-                store: store,
-                lifeline: lifeline,
+                stores: EngineStores(database),
+                lifeline: WorkerStore(lifeline),
                 identity: identity,
                 container: container,
                 // Room for transfers that are ending while others take their slots.
@@ -94,7 +94,7 @@ struct Instance: Sendable {
             runner = worker
         }
         leaseKeeper = LeaseKeeper(
-            store: lifeline,
+            workers: WorkerStore(lifeline),
             identity: identity,
             configuration: settings,
             leasesShards: roles.contains(.worker),

@@ -12,16 +12,16 @@ struct Lifeline: Sendable {
     private static let connectionsMax = 2
 
     let pool: ConnectionPool
-    let store: TransferStore
+    let database: Database
 
-    init(_ database: Database, settings: StoreSettings) throws {
-        var configuration = database.configuration
+    init(_ server: DatabaseServer, settings: StoreSettings) throws {
+        var configuration = server.configuration
         configuration.applicationName = "transferd lifeline"
         pool = ConnectionPool(
             configuration: configuration,
             connectionsMax: Self.connectionsMax,
             loop: try EventLoop(name: "lifeline")
         )
-        store = TransferStore(pool: pool, settings: settings)
+        database = Database(pool: pool, settings: settings)
     }
 }

@@ -24,7 +24,7 @@ final class ServiceStart: Sendable {
     }
 
     private struct State {
-        var database: Database?
+        var server: DatabaseServer?
         var parts: Parts?
     }
 
@@ -59,7 +59,7 @@ final class ServiceStart: Sendable {
     }
 
     /// The database, as soon as it has to be closed again.
-    var database: Database? { state.withLock { $0.database } }
+    var server: DatabaseServer? { state.withLock { $0.server } }
 
     /// What runs, as soon as it has to be stopped again.
     var parts: Parts? { state.withLock { $0.parts } }
@@ -69,33 +69,33 @@ final class ServiceStart: Sendable {
     /// - Throws: what cannot mend itself.
     func run() async throws -> Parts {
         let location = configuration.database
-        let database = try await patience.outwait { [logger] in
-            try await Database.open(location, logger: logger)
+        let server = try await patience.outwait { [logger] in
+            try await DatabaseServer.open(location, logger: logger)
         }
-        state.withLock { $0.database = database }
+        state.withLock { $0.server = server }
         var settings = StoreSettings()
         settings.schemaVersion = try await patience.outwait { [configuration, logger] in
-            try await database.migrate(past: configuration.listenDatabaseURL, logger: logger)
+            try await server.migrate(past: configuration.listenDatabaseURL, logger: logger)
         }
         settings.resultRetention = configuration.resultsRetention
         settings.queueMax = configuration.queueMax
-        let pool = ConnectionPool(configuration: database.configuration, loop: database.loop)
-        let store = TransferStore(pool: pool, settings: settings)
-        let lifeline = try Lifeline(database, settings: settings)
+        let pool = ConnectionPool(configuration: server.configuration, loop: server.loop)
+        let database = Database(pool: pool, settings: settings)
+        let lifeline = try Lifeline(server, settings: settings)
         let roles = configuration.roles
         let container =
             roles.contains(.api) || roles.contains(.worker)
             ? try Container(directory: location.containers) : nil
-        try await writeFirstKey(location, store)
+        try await writeFirstKey(location, TenantStore(database))
         let secrets = try SecretsKeyFile(configuration).box(logger: logger)
-        let relay = configuration.listen == .on ? relay(database) : nil
+        let relay = configuration.listen == .on ? relay(server) : nil
         let instance = try await Instance(
             configuration,
-            store: store,
-            lifeline: lifeline.store,
+            database: database,
+            lifeline: lifeline.database,
             container: container,
             secrets: secrets,
-            pruner: try await pruner(store, container),
+            pruner: try await pruner(EngineStores(database), container),
             signals: signals,
             patience: patience,
             logger: logger
@@ -103,21 +103,21 @@ final class ServiceStart: Sendable {
         if let engine = instance.engine { monitor.tell(of: engine) }
         var services: [any Service] = [PoolService(pool: pool), HeapTrimmer()]
         if let relay { services.append(RelayService(relay: relay)) }
-        services.append(TaskCounter(store: store, logger: logger))
+        services.append(TaskCounter(counts: CountStore(database), logger: logger))
         services += instance.services
         let parts = Parts(
             api: try container.flatMap {
-                roles.contains(.api) ? try api(store, $0, secrets, instance) : nil
+                roles.contains(.api) ? try api(APIStores(database), $0, secrets, instance) : nil
             },
             work: Part("work", services, logger: logger, onEnd: onEnd),
-            base: base(database, lifeline, instance.leaseKeeper, version: settings.schemaVersion)
+            base: base(server, lifeline, instance.leaseKeeper, version: settings.schemaVersion)
         )
         state.withLock { $0.parts = parts }
         return parts
     }
 
     private func base(
-        _ database: Database,
+        _ server: DatabaseServer,
         _ lifeline: Lifeline,
         _ leaseKeeper: LeaseKeeper?,
         version: Int
@@ -125,11 +125,11 @@ final class ServiceStart: Sendable {
         var services: [any Service] = [
             PoolService(pool: lifeline.pool),
             DatabaseWatch(
-                store: lifeline.store,
+                workers: WorkerStore(lifeline.database),
                 version: version,
                 monitor: monitor,
                 logger: logger,
-                revive: { [logger] in try await database.revive(logger: logger) },
+                revive: { [logger] in try await server.revive(logger: logger) },
                 onOutdated: { [onEnd] in onEnd($0) }
             ),
         ]
@@ -138,15 +138,15 @@ final class ServiceStart: Sendable {
     }
 
     private func api(
-        _ store: TransferStore,
+        _ stores: APIStores,
         _ container: Container,
         _ secrets: SecretBox?,
         _ instance: Instance
     ) throws -> TransferAPI {
-        let watch = NewsWatch(store: store, logger: logger)
+        let watch = NewsWatch(stores: stores, logger: logger)
         signals.add { if $0.contains(.events) { watch.signal() } }
         return TransferAPI(
-            store: store,
+            stores: stores,
             container: container,
             secrets: secrets,
             uploadBytesMax: configuration.fileBytesMax,
@@ -166,10 +166,10 @@ final class ServiceStart: Sendable {
         )
     }
 
-    private func pruner(_ store: TransferStore, _ container: Container?) async throws -> Pruner? {
+    private func pruner(_ stores: EngineStores, _ container: Container?) async throws -> Pruner? {
         guard let container else { return nil }
         let pruner = try Pruner(
-            store: store,
+            stores: stores,
             container: container,
             retention: Pruner.Retention(
                 events: configuration.eventsRetention,
@@ -188,12 +188,12 @@ final class ServiceStart: Sendable {
     }
 
     /// Tells the others what the parts of this instance tell each other, and the other way round.
-    private func relay(_ database: Database) -> SignalRelay {
-        let connection = database.signalConfiguration(configuration.listenDatabaseURL)
+    private func relay(_ server: DatabaseServer) -> SignalRelay {
+        let connection = server.signalConfiguration(configuration.listenDatabaseURL)
         let relay = SignalRelay(
             logger: logger,
             connect: { () async throws(PostgresError) in
-                try await Connection.open(connection, on: database.loop)
+                try await Connection.open(connection, on: server.loop)
             },
             onSignals: { [signals] in signals.hear($0) }
         )
@@ -202,13 +202,13 @@ final class ServiceStart: Sendable {
     }
 
     /// Makes a key at the first start of a private cluster, where nobody could have made one.
-    private func writeFirstKey(_ location: DatabaseLocation, _ store: TransferStore) async throws {
+    private func writeFirstKey(_ location: DatabaseLocation, _ tenants: TenantStore) async throws {
         guard location.url == nil,
             !FileManager.default.fileExists(atPath: location.apiKeyFile)
         else { return }
         let key = APIKey.generate()
         _ = try await patience.outwait {
-            try await store.createAPIKey(
+            try await tenants.createAPIKey(
                 id: key.id,
                 tenantName: Keys.tenantDefault,
                 secretSHA256: key.secretSHA256,

@@ -72,7 +72,7 @@ import TransferTestSupport
         let log = try String(contentsOfFile: path, encoding: .utf8)
         #expect(log.contains("TransferEngine"))
         #expect(!log.contains("TransferEngine("))
-        #expect(!log.contains("TransferStore(pool"))
+        #expect(!log.contains("Stores(pool"))
     }
 
     /// What these tests themselves rest on: the end of the directory is that of its database.

@@ -68,7 +68,7 @@ import TransferTestSupport
         #expect(events.count { $0.kind == .sessionEventsFinished } == 1)
         #expect(events.last?.kind == .sessionEventsFinished)
         // What nobody goes on with is known at least, if it is not gone yet.
-        let known = Set(try await fixture.store.abandonedParts().map(\.fence))
+        let known = Set(try await fixture.stores.parts.abandonedParts().map(\.fence))
         for (path, fence) in try await fixture.parts() {
             #expect(known.contains(fence), "\(path) is forgotten")
         }
@@ -86,17 +86,17 @@ import TransferTestSupport
             let told: TransferTask?
             switch Int.random(in: 0..<10, using: &random) {
             case 0:
-                told = try await fixture.store.cancelTask(tenant: tenant, id: id)
+                told = try await fixture.stores.control.cancelTask(tenant: tenant, id: id)
                 if told?.state == .cancelled { return .cancelled }
             case 1...4:
-                told = try await fixture.store.suspendTask(tenant: tenant, id: id).task
-            case 5...8: told = try await fixture.store.resumeTask(tenant: tenant, id: id)
-            default: told = try await fixture.store.task(tenant: tenant, id: id)
+                told = try await fixture.stores.control.suspendTask(tenant: tenant, id: id).task
+            case 5...8: told = try await fixture.stores.control.resumeTask(tenant: tenant, id: id)
+            default: told = try await fixture.stores.tasks.task(tenant: tenant, id: id)
             }
             wake()
             if let state = told?.state, state.isTerminal { return .ended(state) }
         }
-        _ = try await fixture.store.resumeTask(tenant: tenant, id: id)
+        _ = try await fixture.stores.control.resumeTask(tenant: tenant, id: id)
         wake()
         return .nothing
     }
@@ -105,7 +105,7 @@ import TransferTestSupport
 extension EngineFixture {
     /// Tasks of the session that have not ended.
     fileprivate func unfinished() async throws -> Int64 {
-        let session = try await store.session(tenant: tenant, identifier: Self.identifier)
+        let session = try await stores.sessions.session(tenant: tenant, identifier: Self.identifier)
         return try #require(session).progress.outstanding
     }
 }

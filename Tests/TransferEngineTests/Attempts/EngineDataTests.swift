@@ -51,7 +51,7 @@ import TransferTestSupport
     }
 
     private func answer(to task: TransferTask, _ fixture: EngineFixture) async throws -> [UInt8]? {
-        try await fixture.store.responseBody(tenant: fixture.tenant, task: task.id)
+        try await fixture.stores.tasks.responseBody(tenant: fixture.tenant, task: task.id)
     }
 
     /// A Latin-1 text, which is no UTF-8.
@@ -162,7 +162,7 @@ import TransferTestSupport
         let fixture = try await fixture()
         let authority = try await TestAuthority()
         let server = try await NginxServer(authority.issue(), of: authority, body: .text("x"))
-        try await fixture.store.setCertificateAuthorities(
+        try await fixture.stores.tenants.setCertificateAuthorities(
             CertificateAuthorities(stored: authority.certificate),
             tenant: fixture.tenant
         )
@@ -172,7 +172,7 @@ import TransferTestSupport
             }
             let task = try await fixture.withEngine { _ in try await fixture.ended(id) }
             #expect(task.state == .completed)
-            let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: id)
+            let attempts = try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: id)
             #expect(attempts?.map(\.metrics?.httpVersion) == [version])
         }
     }
@@ -192,8 +192,10 @@ import TransferTestSupport
                 upload: kind == .upload ? .data([1]) : nil
             )
         }
-        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
-        let claims = try await fixture.store.claimAny(1, by: dead)
+        let dead = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
+        )
+        let claims = try await fixture.stores.queue.claimAny(1, by: dead)
         #expect(claims.map(\.request.kind) == [kind])
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
@@ -237,22 +239,25 @@ import TransferTestSupport
         } _: { engine in
             try await fixture.expectCompletion(ended)
             for id in [running, cancelled] { try await fixture.received(600_000, of: id) }
-            _ = try await fixture.store.cancelTask(
+            _ = try await fixture.stores.control.cancelTask(
                 tenant: fixture.tenant,
                 id: cancelled,
                 producing: ResumeDataID(UUID())
             )
-            let isEnded = try await fixture.store.invalidateSession(
+            let isEnded = try await fixture.stores.sessions.invalidateSession(
                 tenant: fixture.tenant,
                 identifier: ephemeral
             )
             #expect(isEnded)
             for id in ended + [running, staged] {
-                #expect(try await fixture.store.task(tenant: fixture.tenant, id: id) == nil)
+                #expect(try await fixture.stores.tasks.task(tenant: fixture.tenant, id: id) == nil)
                 #expect(
-                    try await fixture.store.attempts(tenant: fixture.tenant, task: id) == nil
+                    try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: id) == nil
                 )
-                let answer = try await fixture.store.responseBody(tenant: fixture.tenant, task: id)
+                let answer = try await fixture.stores.tasks.responseBody(
+                    tenant: fixture.tenant,
+                    task: id
+                )
                 #expect(answer == nil)
             }
             engine.wake()

@@ -20,7 +20,11 @@ import TransferTestSupport
             }
             #expect(Date() >= begin)
             #expect(fixture.origin.log.now.requests.isEmpty)
-            _ = try await fixture.store.beginTask(tenant: fixture.tenant, id: id, with: nil)
+            _ = try await fixture.stores.decisions.beginTask(
+                tenant: fixture.tenant,
+                id: id,
+                with: nil
+            )
             return try await fixture.ended(id)
         }
         #expect(task.state == .completed)

@@ -67,13 +67,13 @@ import TransferTestSupport
             let task = try await download { $0.options.certificateAuthorities = authorities }
             #expect(task.state == (isTrusted ? .completed : .failed))
         }
-        try await fixture.store.setCertificateAuthorities(
+        try await fixture.stores.tenants.setCertificateAuthorities(
             CertificateAuthorities(stored: authority.certificate),
             tenant: fixture.tenant
         )
         try await expect(true, authorities: nil)
         try await expect(true, authorities: other)
-        try await fixture.store.setCertificateAuthorities(nil, tenant: fixture.tenant)
+        try await fixture.stores.tenants.setCertificateAuthorities(nil, tenant: fixture.tenant)
         try await expect(false, authorities: other)
     }
 

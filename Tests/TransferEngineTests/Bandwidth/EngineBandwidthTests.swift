@@ -32,7 +32,7 @@ import TransferTestSupport
     }
 
     private func limit(tenant: Int64?, _ fixture: EngineFixture) async throws {
-        let isKnown = try await fixture.store.limitTenant(
+        let isKnown = try await fixture.stores.tenants.limitTenant(
             named: "test",
             changes: TenantLimitChanges(totalBytesPerSecondMax: tenant)
         )
@@ -42,7 +42,7 @@ import TransferTestSupport
     private func limit(task id: TaskID, _ rate: Int64?, _ fixture: EngineFixture) async throws {
         var change = TaskChange()
         change.bytesPerSecondMax = .some(rate)
-        _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+        _ = try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
     }
 
     private func submit(_ count: Int, _ fixture: EngineFixture) async throws -> [TaskID] {
@@ -78,7 +78,7 @@ import TransferTestSupport
         fixture.origin.when("/file", .response(body: Self.body))
         try await limit(tenant: 500_000, fixture)
         let id = try await submit(1, fixture)[0]
-        _ = try await fixture.store.putSession(
+        _ = try await fixture.stores.sessions.putSession(
             tenant: fixture.tenant,
             identifier: "other",
             configuration: SessionConfiguration()
@@ -88,7 +88,7 @@ import TransferTestSupport
             url: fixture.origin.url("/file"),
             lane: Lane(key: 1)
         )
-        _ = try await fixture.store.submit(
+        _ = try await fixture.stores.submissions.submit(
             [other],
             tenant: fixture.tenant,
             sessionIdentifier: "other"
@@ -177,7 +177,7 @@ import TransferTestSupport
                 }
                 return ContinuousClock.now - last.at > .seconds(2) && bytes - last.bytes < 65_536
             }
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
         }
     }
 
@@ -214,7 +214,7 @@ import TransferTestSupport
             try await fixture.expectCompletion(first)
             let started = ContinuousClock.now
             // What the worker stores of another session tells that it has looked round meanwhile.
-            _ = try await fixture.store.putSession(
+            _ = try await fixture.stores.sessions.putSession(
                 tenant: fixture.tenant,
                 identifier: "other",
                 configuration: SessionConfiguration()
@@ -224,7 +224,7 @@ import TransferTestSupport
                 url: fixture.origin.url("/clock"),
                 lane: Lane(key: 1)
             )
-            _ = try await fixture.store.submit(
+            _ = try await fixture.stores.submissions.submit(
                 [other],
                 tenant: fixture.tenant,
                 sessionIdentifier: "other"

@@ -19,7 +19,7 @@ import TransferTestSupport
         _ fixture: EngineFixture
     ) async throws -> [TransferTask] {
         try #require(
-            try await fixture.store.tasks(
+            try await fixture.stores.tasks.tasks(
                 tenant: fixture.tenant,
                 sessionIdentifier: EngineFixture.identifier,
                 state: state,
@@ -86,7 +86,7 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine { engine in
             await fixture.origin.log.sent(50_000, at: "/file")
-            let task = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            let task = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             #expect(task?.state == .cancelled)
             engine.wake()
             // The origin sees that nobody listens any more.
@@ -102,7 +102,7 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine { _ in
             await fixture.origin.log.sent(50_000, at: "/file")
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
         }
         try await fixture.expectNoParts()
@@ -120,7 +120,7 @@ import TransferTestSupport
         // Given back unharmed, so that the attempt does not count.
         #expect(waiting.allSatisfy { $0.attempt == 0 })
         #expect(fixture.files().isEmpty)
-        #expect(try await fixture.store.vitals(silentFor: .seconds(60)).workers == 0)
+        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(60)).workers == 0)
         gate.open()
         try await fixture.withEngine { [ids] _ in
             for id in ids {
@@ -141,8 +141,10 @@ import TransferTestSupport
             try await fixture.submit(fixture.origin.url("/file")),
         ]
         // A worker that claims both, gets one file whole and durable, and then is gone.
-        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
-        let claims = try await fixture.store.claimAny(2, by: dead)
+        let dead = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
+        )
+        let claims = try await fixture.stores.queue.claimAny(2, by: dead)
         for claim in claims {
             let part = ResultLocation.partPath(
                 of: claim.task,
@@ -151,7 +153,10 @@ import TransferTestSupport
             )
             try fixture.place(Array("whole".utf8), at: part)
         }
-        #expect(try await fixture.store.publish([Self.publication(of: claims[0])]).count == 1)
+        #expect(
+            try await fixture.stores.completions.publish([Self.publication(of: claims[0])]).count
+                == 1
+        )
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
             $0.lease = .milliseconds(500)
@@ -175,13 +180,16 @@ import TransferTestSupport
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
         } prepare: { identity in
-            let taken = try await fixture.store.claimAny(2, by: identity)
+            let taken = try await fixture.stores.queue.claimAny(2, by: identity)
             let whole = try #require(taken.first)
             try fixture.place(
                 Array("whole".utf8),
                 at: ResultLocation.partPath(of: whole.task, destination: nil, fence: whole.fence)
             )
-            #expect(try await fixture.store.publish([Self.publication(of: whole)]).count == 1)
+            #expect(
+                try await fixture.stores.completions.publish([Self.publication(of: whole)]).count
+                    == 1
+            )
             claims.withLock { $0 = taken }
         } _: { _ in
             let claims = claims.withLock { $0 }
@@ -211,7 +219,7 @@ import TransferTestSupport
         try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
         } prepare: { identity in
-            let claims = try await fixture.store.claimAny(2, by: identity)
+            let claims = try await fixture.stores.queue.claimAny(2, by: identity)
             #expect(claims.count == 2)
         } _: { _ in
             let unrepeatable = try await fixture.ended(all[0])
@@ -247,15 +255,15 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         for round in 1...5 {
             let victim = WorkerIdentity(
-                incarnation: try await fixture.store.registerWorker(name: "victim")
+                incarnation: try await fixture.stores.workers.registerWorker(name: "victim")
             )
-            let claims = try await fixture.store.claimAny(1, by: victim)
+            let claims = try await fixture.stores.queue.claimAny(1, by: victim)
             #expect(claims.map(\.number) == [round])
             guard round < 5 else { break }
-            _ = try await fixture.store.conclude(
+            _ = try await fixture.stores.completions.conclude(
                 claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) }
             )
-            try await fixture.store.retireWorker(incarnation: victim.incarnation)
+            try await fixture.stores.workers.retireWorker(incarnation: victim.incarnation)
         }
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
@@ -284,7 +292,7 @@ import TransferTestSupport
                 bytesReceived: Int64(1000 * claim.number),
                 bytesExpected: Int64(Self.body.count)
             )
-            _ = try await fixture.store.recordProgress([progress])
+            _ = try await fixture.stores.parts.recordProgress([progress])
             return claim.number < 5 ? .requeued : nil
         }
         #expect(task.state == .completed)
@@ -300,16 +308,16 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         for round in 1...5 {
             let victim = WorkerIdentity(
-                incarnation: try await fixture.store.registerWorker(name: "victim")
+                incarnation: try await fixture.stores.workers.registerWorker(name: "victim")
             )
-            let claim = try #require(try await fixture.store.claimAny(1, by: victim).first)
+            let claim = try #require(try await fixture.stores.queue.claimAny(1, by: victim).first)
             #expect(claim.number == round)
             guard let verdict = try await end(claim, fixture), round < 5 else { break }
-            _ = try await fixture.store.conclude([
+            _ = try await fixture.stores.completions.conclude([
                 Conclusion(task: id, fence: claim.fence, verdict: verdict)
             ])
-            _ = try await fixture.store.promoteDue()
-            try await fixture.store.retireWorker(incarnation: victim.incarnation)
+            _ = try await fixture.stores.queue.promoteDue()
+            try await fixture.stores.workers.retireWorker(incarnation: victim.incarnation)
         }
         return try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
@@ -333,16 +341,16 @@ import TransferTestSupport
             await fixture.origin.log.sent(50_000, at: "/file")
             // Another instance takes over and gives the task back to the queue.
             let rescuer = WorkerIdentity(
-                incarnation: try await fixture.store.registerWorker(name: "rescuer")
+                incarnation: try await fixture.stores.workers.registerWorker(name: "rescuer")
             )
             let victim = try #require(incarnation.withLock { $0 })
-            try await fixture.store.retireWorker(incarnation: victim)
-            let attempts = try await fixture.store.takeOver(
+            try await fixture.stores.workers.retireWorker(incarnation: victim)
+            let attempts = try await fixture.stores.workers.takeOver(
                 silentFor: .seconds(600),
                 identity: rescuer
             ).attempts
             gate.open()
-            _ = try await fixture.store.conclude(
+            _ = try await fixture.stores.completions.conclude(
                 attempts.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) }
             )
             let task = try await fixture.ended(id)

@@ -43,7 +43,7 @@ import TransferTestSupport
                 $0.lane = Lane(key: 77)
             }
             try await eventually("the other one's file is there") {
-                let task = try await fixture.store.task(tenant: other, id: quiet)
+                let task = try await fixture.stores.tasks.task(tenant: other, id: quiet)
                 return task?.state == .completed
             }
             // Nobody had to give way for it.
@@ -66,7 +66,7 @@ import TransferTestSupport
                     $0.lane = Lane(key: 0)
                 }
                 try await eventually("the other one's file is there") {
-                    let task = try await fixture.store.task(tenant: other, id: quiet)
+                    let task = try await fixture.stores.tasks.task(tenant: other, id: quiet)
                     return task?.state == .completed
                 }
             }

@@ -22,9 +22,11 @@ import TransferTestSupport
     ) async throws -> TaskClaim {
         fixture.origin.when("/file") { .file(Self.body, etag: Self.etag, for: $0) }
         _ = try await fixture.submit(fixture.origin.url("/file"))
-        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
+        let dead = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
+        )
         let claim = try #require(
-            try await fixture.store.claimAny(1, by: dead).first
+            try await fixture.stores.queue.claimAny(1, by: dead).first
         )
         try fixture.place(
             bytes,
@@ -37,7 +39,7 @@ import TransferTestSupport
             bytesTotal: Int64(Self.body.count),
             validator: EntityValidator(stored: Self.etag)
         )
-        try await fixture.store.recordProgress([
+        try await fixture.stores.parts.recordProgress([
             AttemptProgress(
                 task: claim.task,
                 fence: claim.fence,
@@ -72,7 +74,10 @@ import TransferTestSupport
         #expect(task.attempt == 2)
         #expect(range(fixture) == "bytes=\(Self.kept)-")
         try await fixture.expectNoParts()
-        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: task.id)
+        let attempts = try await fixture.stores.tasks.attempts(
+            tenant: fixture.tenant,
+            task: task.id
+        )
         #expect(attempts?.map(\.outcome) == [.lost, .completed])
     }
 

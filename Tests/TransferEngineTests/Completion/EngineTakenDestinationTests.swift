@@ -31,7 +31,9 @@ import TransferTestSupport
 
     @Test func whatIsToldCompletedIsItsOwnFile() async throws {
         let fixture = try await EngineFixture()
-        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
+        let dead = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
+        )
         var pairs: [(path: String, first: Rival, second: Rival)] = []
         for first in Step.allCases {
             for second in Step.allCases {
@@ -77,7 +79,7 @@ import TransferTestSupport
         _ = try await fixture.submit(fixture.origin.url(url)) {
             $0.destination = Destination(path: path, overwrite: isAllowedToReplace)
         }
-        let claim = try #require(try await fixture.store.claimAny(1, by: dead).first)
+        let claim = try #require(try await fixture.stores.queue.claimAny(1, by: dead).first)
         return Rival(claim: claim, body: body, isAllowedToReplace: isAllowedToReplace, end: end)
     }
 
@@ -95,16 +97,18 @@ import TransferTestSupport
             in: container
         )
         guard rival.end != .claimed else { return }
-        #expect(try await fixture.store.publish([publication]) == [claim.task])
+        #expect(try await fixture.stores.completions.publish([publication]) == [claim.task])
         guard rival.end == .renamed else { return }
         // Its database is away, and so it is stopped before anybody hears of the end.
         let publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
-            store: TransferStore(
-                pool: ConnectionPool(
-                    configuration: ConnectionConfiguration(url: "postgres://127.0.0.1:1/none"),
-                    waitTimeout: .milliseconds(200),
-                    loop: TestDatabase.current.loop
+            stores: EngineStores(
+                Database(
+                    pool: ConnectionPool(
+                        configuration: ConnectionConfiguration(url: "postgres://127.0.0.1:1/none"),
+                        waitTimeout: .milliseconds(200),
+                        loop: TestDatabase.current.loop
+                    )
                 )
             ),
             container: container,

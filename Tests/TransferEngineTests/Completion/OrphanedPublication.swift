@@ -23,10 +23,10 @@ struct OrphanedPublication {
         _ = try await fixture.submit(fixture.origin.url("/published")) {
             $0.destination = Destination(path: path, overwrite: false)
         }
-        claim = try #require(try await fixture.store.claimAny(1, by: worker).first)
+        claim = try #require(try await fixture.stores.queue.claimAny(1, by: worker).first)
         let container = try Container(directory: fixture.directory)
         publication = try Self.publication(of: claim, body, in: container)
-        #expect(try await fixture.store.publish([publication]) == [claim.task])
+        #expect(try await fixture.stores.completions.publish([publication]) == [claim.task])
     }
 
     /// Writes the part file of an attempt.

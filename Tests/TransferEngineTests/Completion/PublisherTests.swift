@@ -17,12 +17,12 @@ struct PublisherTests {
         var ids: [TaskID] = []
         for _ in 0..<5 { ids.append(try await fixture.submit(fixture.origin.url("/never"))) }
         let identity = WorkerIdentity(
-            incarnation: try await fixture.store.registerWorker(name: "test")
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
         )
-        let claims = try await fixture.store.claimAny(5, by: identity)
+        let claims = try await fixture.stores.queue.claimAny(5, by: identity)
         let publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
-            store: fixture.store,
+            stores: EngineStores(fixture.stores.database),
             container: try Container(directory: fixture.directory),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onConcluded: { _ in }
@@ -55,9 +55,9 @@ struct PublisherTests {
         let fixture = try await EngineFixture()
         _ = try await fixture.submit(fixture.origin.url("/never"))
         let identity = WorkerIdentity(
-            incarnation: try await fixture.store.registerWorker(name: "test")
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
         )
-        let claim = try #require(try await fixture.store.claimAny(1, by: identity).first)
+        let claim = try #require(try await fixture.stores.queue.claimAny(1, by: identity).first)
         let container = try Container(directory: fixture.directory)
         let place = Container.Place(
             partOf: claim.task,
@@ -67,7 +67,7 @@ struct PublisherTests {
         )
         try container.prepareDirectory(of: place)
         let part = try PartFile(place, fence: claim.fence, in: container)
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: claim.task)
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claim.task)
         // The first that is done to this table is the end of the attempt, the second the question.
         let connection = try await TestDatabase.current.connection()
         _ = try await connection.execute("CREATE SEQUENCE turn")
@@ -88,7 +88,7 @@ struct PublisherTests {
         )
         let publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
-            store: fixture.store,
+            stores: EngineStores(fixture.stores.database),
             container: container,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onConcluded: { _ in }
@@ -122,9 +122,9 @@ struct PublisherTests {
             if number < 10 { held.append(try await fixture.submit(url, to: "held")) }
         }
         let identity = WorkerIdentity(
-            incarnation: try await fixture.store.registerWorker(name: "test")
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
         )
-        let claims = try await fixture.store.claimAny(210, by: identity)
+        let claims = try await fixture.stores.queue.claimAny(210, by: identity)
         #expect(claims.count == 210)
         let holder = try await TestDatabase.current.connection()
         _ = try await holder.execute("BEGIN")
@@ -137,7 +137,7 @@ struct PublisherTests {
         let log = RecordingLog()
         let publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
-            store: fixture.store,
+            stores: EngineStores(fixture.stores.database),
             container: try Container(directory: fixture.directory),
             logger: log.logger,
             onConcluded: { _ in }
@@ -174,9 +174,9 @@ struct PublisherTests {
         var ids: [TaskID] = []
         for _ in 0..<8 { ids.append(try await fixture.submit(fixture.origin.url("/never"))) }
         let identity = WorkerIdentity(
-            incarnation: try await fixture.store.registerWorker(name: "test")
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
         )
-        let claims = try await fixture.store.claimAny(8, by: identity)
+        let claims = try await fixture.stores.queue.claimAny(8, by: identity)
         let holder = try await TestDatabase.current.connection()
         _ = try await holder.execute("BEGIN")
         _ = try await holder.execute(
@@ -184,7 +184,7 @@ struct PublisherTests {
         )
         let publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
-            store: fixture.store,
+            stores: EngineStores(fixture.stores.database),
             container: try Container(directory: fixture.directory),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onConcluded: { _ in }

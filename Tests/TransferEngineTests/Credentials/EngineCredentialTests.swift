@@ -35,7 +35,7 @@ import TransferTestSupport
         origins: [Origin] = []
     ) async throws {
         let secrets = Credential.Secrets(main: Secret(secret))
-        _ = try await fixture.store.putCredential(
+        _ = try await fixture.stores.credentials.putCredential(
             tenant: fixture.tenant,
             name: name,
             form: form,
@@ -140,7 +140,7 @@ import TransferTestSupport
                 secret: try #require(Self.box)
                     .seal(Credential.Secrets(main: Secret("good")), of: fixture.tenant)
             )
-            _ = try await fixture.store.answerChallenge(
+            _ = try await fixture.stores.decisions.answerChallenge(
                 tenant: fixture.tenant,
                 id: id,
                 with: answer
@@ -180,7 +180,11 @@ import TransferTestSupport
             try await fixture.expectCompletion([refused])
             var change = TaskChange()
             change.credential = "api"
-            _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: missing, change)
+            _ = try await fixture.stores.control.changeTask(
+                tenant: fixture.tenant,
+                id: missing,
+                change
+            )
             engine.wake()
             try await fixture.expectCompletion([missing])
         }
@@ -206,7 +210,7 @@ import TransferTestSupport
                 secret: try #require(Self.box)
                     .seal(Credential.Secrets(main: Secret("good")), of: fixture.tenant)
             )
-            _ = try await fixture.store.answerChallenge(
+            _ = try await fixture.stores.decisions.answerChallenge(
                 tenant: fixture.tenant,
                 id: id,
                 with: answer
@@ -227,7 +231,10 @@ import TransferTestSupport
         try await fixture.withEngine(secrets: Self.box) { _ in
             #expect(try await fixture.ended(silent).failure?.httpStatus == 401)
             try await Self.asks(fixture, refused)
-            _ = try await fixture.store.refuseChallenge(tenant: fixture.tenant, id: refused)
+            _ = try await fixture.stores.decisions.refuseChallenge(
+                tenant: fixture.tenant,
+                id: refused
+            )
         }
         let task = try await fixture.task(refused)
         #expect(task.state == .failed)
@@ -292,7 +299,7 @@ import TransferTestSupport
         try await fixture.withEngine(secrets: Self.box) { engine in
             await fixture.origin.log.arrived(1, at: "/token")
             #expect(try await fixture.task(id).state == .running)
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             engine.wake()
             try await eventually("the worker has heard of it") {
                 engine.active.takeAll().running

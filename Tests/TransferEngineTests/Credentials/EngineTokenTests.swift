@@ -81,7 +81,7 @@ import TransferTestSupport
             main: Secret(refreshToken),
             client: clientSecret.map { Secret($0) }
         )
-        _ = try await fixture.store.putCredential(
+        _ = try await fixture.stores.credentials.putCredential(
             tenant: fixture.tenant,
             name: "oauth",
             form: .oauth2RefreshToken(endpoint),
@@ -129,7 +129,10 @@ import TransferTestSupport
             }
         }
         #expect(server.issued == 2)
-        let credential = try await fixture.store.credential(tenant: fixture.tenant, name: "oauth")
+        let credential = try await fixture.stores.credentials.credential(
+            tenant: fixture.tenant,
+            name: "oauth"
+        )
         let expiry = try #require(credential?.accessExpiresAt)
         #expect(expiry > Date().addingTimeInterval(3000))
     }
@@ -161,7 +164,7 @@ import TransferTestSupport
             let task = try await fixture.task(id)
             #expect(task.failure?.code == .credentialUnusable)
             #expect(task.failure?.message.contains("invalid_grant") == true)
-            let credential = try await fixture.store.credential(
+            let credential = try await fixture.stores.credentials.credential(
                 tenant: fixture.tenant,
                 name: "oauth"
             )
@@ -201,7 +204,7 @@ import TransferTestSupport
             sendsSecretInBody: false,
             scope: nil
         )
-        _ = try await fixture.store.putCredential(
+        _ = try await fixture.stores.credentials.putCredential(
             tenant: fixture.tenant,
             name: "oauth",
             form: .oauth2RefreshToken(endpoint),

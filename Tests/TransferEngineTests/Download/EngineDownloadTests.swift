@@ -82,7 +82,7 @@ import TransferTestSupport
         #expect(task.attempt == 2)
         #expect(try fixture.content(task) == Self.body.bytes)
         let events = try #require(
-            try await fixture.store.events(
+            try await fixture.stores.events.events(
                 tenant: fixture.tenant,
                 sessionIdentifier: EngineFixture.identifier,
                 after: 0,

@@ -81,7 +81,7 @@ import TransferTestSupport
         try await fixture.expectNoParts()
 
         let attempts = try #require(
-            try await fixture.store.attempts(tenant: fixture.tenant, task: task.id)
+            try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: task.id)
         )
         #expect(attempts.map(\.outcome) == [.retried, .completed])
         #expect(attempts.map(\.number) == [1, 2])
@@ -233,7 +233,7 @@ import TransferTestSupport
         let task = try await run(fixture)
         #expect(task.failure?.httpStatus == 404)
         try await fixture.expectNoParts()
-        #expect(try await fixture.store.abandonedParts().isEmpty)
+        #expect(try await fixture.stores.parts.abandonedParts().isEmpty)
     }
 
     @Test func aSuspendedTaskGoesOnWhereItWas() async throws {
@@ -245,7 +245,8 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine { engine in
             try await fixture.received(Self.cut, of: id)
-            let task = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id).task
+            let task = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id)
+                .task
             #expect(task?.state == .suspended)
             // Stopped unharmed, so that the attempt does not count.
             #expect(task?.attempt == 0)
@@ -253,7 +254,7 @@ import TransferTestSupport
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
             #expect(fixture.files().count == 1)
             gate.open()
-            _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: id)
             engine.wake()
             let ended = try await fixture.ended(id)
             #expect(ended.state == .completed)
@@ -275,8 +276,8 @@ import TransferTestSupport
         try await fixture.withEngine { engine in
             try await fixture.received(Self.cut, of: id)
             for _ in 0..<3 {
-                _ = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
-                _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+                _ = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id)
+                _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: id)
                 engine.wake()
             }
             gate.open()
@@ -316,13 +317,13 @@ import TransferTestSupport
         let resumeData = ResumeDataID(UUID())
         try await fixture.withEngine { engine in
             try await fixture.received(Self.cut, of: id)
-            let cancelled = try await fixture.store.cancelTask(
+            let cancelled = try await fixture.stores.control.cancelTask(
                 tenant: fixture.tenant,
                 id: id,
                 producing: resumeData
             )
             #expect(cancelled?.state == .cancelled)
-            #expect(try await fixture.store.hasResumeData(resumeData))
+            #expect(try await fixture.stores.control.hasResumeData(resumeData))
             engine.wake()
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
             gate.open()
@@ -337,7 +338,7 @@ import TransferTestSupport
             #expect(try fixture.content(task) == Self.body.bytes)
         }
         #expect(fixture.origin.log.now.requests(at: "/file").last?["Range"] == "bytes=900000-")
-        #expect(try await !fixture.store.hasResumeData(resumeData))
+        #expect(try await !fixture.stores.control.hasResumeData(resumeData))
         await #expect(throws: CancellationError.self) {
             try await fixture.submit(fixture.origin.url("/file")) { $0.resumeData = resumeData }
         }
@@ -356,10 +357,10 @@ import TransferTestSupport
                 try await fixture.task(id).state == .waitingForRetry
             }
             #expect(fixture.files().count == 1)
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             try await eventually("the part is gone") { fixture.files().isEmpty }
             try await eventually("and so is its row") {
-                try await fixture.store.abandonedParts().isEmpty
+                try await fixture.stores.parts.abandonedParts().isEmpty
             }
         }
     }

@@ -39,11 +39,11 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         let task = try await fixture.withEngine(SegmentedFile.once) { engine in
             try await fixture.received(SegmentedFile.front + SegmentedFile.behind, of: id)
-            _ = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id)
             engine.wake()
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
             gate.open()
-            _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: id)
             engine.wake()
             return try await fixture.ended(id)
         }
@@ -77,7 +77,7 @@ import TransferTestSupport
         let resumeData = ResumeDataID(UUID())
         let task = try await fixture.withEngine(SegmentedFile.once) { engine in
             try await fixture.received(SegmentedFile.front + SegmentedFile.behind, of: id)
-            _ = try await fixture.store.cancelTask(
+            _ = try await fixture.stores.control.cancelTask(
                 tenant: fixture.tenant,
                 id: id,
                 producing: resumeData
@@ -100,7 +100,7 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine(SegmentedFile.once) { engine in
             await fixture.origin.log.arrived(2, at: "/file")
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             engine.wake()
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
         }

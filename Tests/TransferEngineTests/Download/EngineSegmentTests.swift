@@ -51,7 +51,7 @@ import TransferTestSupport
         _ fixture: EngineFixture,
         _ task: TransferTask
     ) async throws -> [AttemptRecord] {
-        try #require(try await fixture.store.attempts(tenant: fixture.tenant, task: task.id))
+        try #require(try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: task.id))
     }
 
     @Test func aLineThatIsSlowForEachConnectionIsUsedByMany() async throws {

@@ -21,7 +21,7 @@ final class EngineFixture: Sendable {
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     let origin: LoopbackOrigin
-    let store: TransferStore
+    let stores: Stores
     let tenant: TenantID
     /// The directory of all containers.
     let directory: String
@@ -39,8 +39,8 @@ final class EngineFixture: Sendable {
         await connection.close()
         origin = try LoopbackOrigin()
         // Longer than in service: what is tested is not how busy this machine is.
-        store = TransferStore(pool: database.pool(waitTimeout: .seconds(60)))
-        tenant = try await store.createAPIKey(
+        stores = Stores(Database(pool: database.pool(waitTimeout: .seconds(60))))
+        tenant = try await stores.tenants.createAPIKey(
             id: "test",
             tenantName: "test",
             secretSHA256: Array(repeating: 0, count: 32),
@@ -67,7 +67,7 @@ final class EngineFixture: Sendable {
         _ configuration: SessionConfiguration = SessionConfiguration(),
         named identifier: String = identifier
     ) async throws {
-        _ = try await store.putSession(
+        _ = try await stores.sessions.putSession(
             tenant: tenant,
             identifier: identifier,
             configuration: configuration
@@ -78,13 +78,13 @@ final class EngineFixture: Sendable {
     /// act under the engine's identity before that.
     func withEngine<Value: Sendable>(
         secrets: SecretBox? = nil,
-        on store: TransferStore? = nil,
+        on stores: Stores? = nil,
         disk: BlockingPool<TenantID>? = nil,
         _ change: (inout EngineConfiguration) -> Void = { _ in },
         prepare: (WorkerIdentity) async throws -> Void = { _ in },
         _ body: @Sendable (TransferEngine) async throws -> Value
     ) async throws -> Value {
-        let store = store ?? self.store
+        let stores = stores ?? self.stores
         var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         configuration.retryPolicy = RetryPolicy(
             attemptsMax: 3,
@@ -95,11 +95,11 @@ final class EngineFixture: Sendable {
         let curl = try CurlLoop(name: "engine-test", connectionsMax: 2 * configuration.concurrency)
         defer { curl.stop() }
         let identity = WorkerIdentity(
-            incarnation: try await store.registerWorker(name: "test", leasesShards: true)
+            incarnation: try await stores.workers.registerWorker(name: "test", leasesShards: true)
         )
         try await prepare(identity)
         let engine = try TransferEngine(
-            store: store,
+            stores: EngineStores(stores.database),
             identity: identity,
             container: Container(directory: directory),
             curl: curl,
@@ -110,7 +110,7 @@ final class EngineFixture: Sendable {
             onEvents: { [concluded] in concluded.signal() }
         )
         let keeper = LeaseKeeper(
-            store: store,
+            workers: stores.workers,
             identity: identity,
             configuration: configuration,
             leasesShards: true,
@@ -129,7 +129,7 @@ final class EngineFixture: Sendable {
     }
 
     func putEphemeral() async throws {
-        _ = try await store.putSession(
+        _ = try await stores.sessions.putSession(
             tenant: tenant,
             identifier: Self.ephemeral,
             kind: .ephemeral,
@@ -151,7 +151,7 @@ final class EngineFixture: Sendable {
             lane: Lane(host: parsed.host, port: Int(parsed.port))
         )
         change(&submission)
-        let result = try await store.submit(
+        let result = try await stores.submissions.submit(
             [submission],
             tenant: tenant ?? self.tenant,
             sessionIdentifier: session
@@ -162,13 +162,13 @@ final class EngineFixture: Sendable {
 
     /// Makes another tenant with a session of the same name.
     func anotherTenant(_ name: String = "other") async throws -> TenantID {
-        let tenant = try await store.createAPIKey(
+        let tenant = try await stores.tenants.createAPIKey(
             id: name,
             tenantName: name,
             secretSHA256: Array(repeating: 1, count: 32),
             name: name
         )
-        _ = try await store.putSession(
+        _ = try await stores.sessions.putSession(
             tenant: tenant,
             identifier: Self.identifier,
             configuration: SessionConfiguration()
@@ -177,11 +177,11 @@ final class EngineFixture: Sendable {
     }
 
     func task(_ id: TaskID) async throws -> TransferTask {
-        try #require(try await store.task(tenant: tenant, id: id))
+        try #require(try await stores.tasks.task(tenant: tenant, id: id))
     }
 
     func attempts(_ id: TaskID) async throws -> [AttemptRecord] {
-        try #require(try await store.attempts(tenant: tenant, task: id))
+        try #require(try await stores.tasks.attempts(tenant: tenant, task: id))
     }
 
     /// The task once it has ended; for one waiter at a time.
@@ -197,7 +197,7 @@ final class EngineFixture: Sendable {
     /// The events of the session so far.
     func events() async throws -> [SessionEvent] {
         try #require(
-            try await store.events(
+            try await stores.events.events(
                 tenant: tenant,
                 sessionIdentifier: Self.identifier,
                 after: 0,

@@ -18,8 +18,8 @@ import TransferTestSupport
         _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
     ) async throws -> [TaskID] {
         var ids: [TaskID] = []
-        for start in stride(from: 0, to: count, by: TransferStore.submissionMax) {
-            let size = min(count - start, TransferStore.submissionMax)
+        for start in stride(from: 0, to: count, by: SubmissionStore.submissionMax) {
+            let size = min(count - start, SubmissionStore.submissionMax)
             let submissions = (start..<start + size).map { index in
                 var submission = TaskSubmission(
                     id: TaskID(.version7()),
@@ -29,7 +29,7 @@ import TransferTestSupport
                 change(&submission, index)
                 return submission
             }
-            let result = try await fixture.store.submit(
+            let result = try await fixture.stores.submissions.submit(
                 submissions,
                 tenant: fixture.tenant,
                 sessionIdentifier: EngineFixture.identifier
@@ -41,7 +41,7 @@ import TransferTestSupport
     }
 
     private func counts(_ fixture: EngineFixture) async throws -> SessionProgress {
-        let session = try await fixture.store.session(
+        let session = try await fixture.stores.sessions.session(
             tenant: fixture.tenant,
             identifier: EngineFixture.identifier
         )
@@ -52,7 +52,7 @@ import TransferTestSupport
     private func census(_ fixture: EngineFixture) async throws -> [TransferState: [TransferTask]] {
         var tasks: [TransferTask] = []
         while true {
-            let page = try await fixture.store.tasks(
+            let page = try await fixture.stores.tasks.tasks(
                 tenant: fixture.tenant,
                 sessionIdentifier: EngineFixture.identifier,
                 state: nil,
@@ -120,14 +120,14 @@ import TransferTestSupport
         let tenant = fixture.tenant
         switch Int.random(in: 0..<4, using: &random) {
         case 0:
-            _ = try await fixture.store.cancelTask(tenant: tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: tenant, id: id)
         case 1:
-            _ = try await fixture.store.suspendTask(tenant: tenant, id: id)
+            _ = try await fixture.stores.control.suspendTask(tenant: tenant, id: id)
             wake()
-            _ = try await fixture.store.resumeTask(tenant: tenant, id: id)
+            _ = try await fixture.stores.control.resumeTask(tenant: tenant, id: id)
         case 2:
-            _ = try await fixture.store.suspendTask(tenant: tenant, id: id)
-            _ = try await fixture.store.cancelTask(tenant: tenant, id: id)
+            _ = try await fixture.stores.control.suspendTask(tenant: tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: tenant, id: id)
         default: return
         }
         wake()
@@ -136,7 +136,7 @@ import TransferTestSupport
     private func expectEvents(_ fixture: EngineFixture, ends: Int, last: Int64) async throws {
         var events: [SessionEvent] = []
         while Int64(events.count) < last {
-            let page = try await fixture.store.events(
+            let page = try await fixture.stores.events.events(
                 tenant: fixture.tenant,
                 sessionIdentifier: EngineFixture.identifier,
                 after: Int64(events.count),

@@ -36,9 +36,9 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let id = try await fixture.submit(fixture.origin.url("/never"))
         let identity = WorkerIdentity(
-            incarnation: try await fixture.store.registerWorker(name: "test")
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
         )
-        let claim = try #require(try await fixture.store.claimAny(1, by: identity).first)
+        let claim = try #require(try await fixture.stores.queue.claimAny(1, by: identity).first)
         let container = try Container(directory: fixture.directory)
         let place = Container.Place(
             partOf: id,
@@ -49,11 +49,11 @@ import TransferTestSupport
         try container.prepareDirectory(of: place)
         let part = try PartFile(place, fence: claim.fence, in: container)
         #expect(fixture.files().count == 1)
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
         let proxy = try await proxy()
         let publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
-            store: TransferStore(pool: TestDatabase.current.pool(through: proxy.port)),
+            stores: EngineStores(Database(pool: TestDatabase.current.pool(through: proxy.port))),
             container: container,
             logger: Self.logger,
             // Between the end and the question.
@@ -82,16 +82,18 @@ import TransferTestSupport
     /// not counted, and goes as those of dead workers do.
     @Test func aRegistrationThatNobodyHeardOfDoesNoHarm() async throws {
         let fixture = try await EngineFixture()
-        let store = fixture.store
+        let stores = fixture.stores
         let proxy = try await proxy()
         var configuration = EngineConfiguration(egress: EgressGuard { _ in true })
         configuration.heartbeatInterval = .milliseconds(20)
         let identity = WorkerIdentity(
-            incarnation: try await store.registerWorker(name: "worker", leasesShards: true)
+            incarnation: try await stores.workers.registerWorker(name: "worker", leasesShards: true)
         )
         let declaredDead = identity.incarnation
         let keeper = LeaseKeeper(
-            store: TransferStore(pool: TestDatabase.current.pool(through: proxy.port)),
+            workers: WorkerStore(
+                Database(pool: TestDatabase.current.pool(through: proxy.port))
+            ),
             identity: identity,
             configuration: configuration,
             leasesShards: true,
@@ -104,20 +106,20 @@ import TransferTestSupport
         let group = ServiceGroup(services: [keeper], logger: Self.logger)
         let running = Task { try await group.run() }
         try await eventually("it lives") {
-            try await store.vitals(silentFor: .seconds(10)).workers == 1
+            try await stores.workers.vitals(silentFor: .seconds(10)).workers == 1
         }
-        try await store.retireWorker(incarnation: declaredDead)
+        try await stores.workers.retireWorker(incarnation: declaredDead)
         try await eventually("it has registered twice") {
             identity.incarnation != declaredDead && proxy.counts.connections > 1
         }
         try await eventually("it lives again") {
-            try await store.vitals(silentFor: .seconds(10)).workers == 1
+            try await stores.workers.vitals(silentFor: .seconds(10)).workers == 1
         }
         let aside = try await TestDatabase.current.connection()
         let registered: Query = "SELECT count(*) AS count FROM worker"
         #expect(try await aside.execute(registered)[0].decode("count", as: Int64.self) == 2)
         // All hosts are for the one that lives.
-        let lease = try await store.leaseShards(incarnation: identity.incarnation)
+        let lease = try await stores.workers.leaseShards(incarnation: identity.incarnation)
         #expect(lease.shards == Set(Shard.all))
         _ = try await aside.execute(
             """
@@ -127,7 +129,7 @@ import TransferTestSupport
         )
         // Whoever declares others dead has been heard for a lease.
         _ = try await aside.execute("UPDATE worker SET alive_since = now() - interval '1 hour'")
-        let takeover = try await store.takeOver(
+        let takeover = try await stores.workers.takeOver(
             silentFor: configuration.lease,
             identity: identity
         )
@@ -152,10 +154,12 @@ import TransferTestSupport
             try await fixture.submit(fixture.origin.url("/whole"), to: EngineFixture.ephemeral)
         }
         let proxy = try await proxy()
-        let store = TransferStore(
-            pool: TestDatabase.current.pool(through: proxy.port, connectionsMax: 4)
+        let stores = Stores(
+            Database(
+                pool: TestDatabase.current.pool(through: proxy.port, connectionsMax: 4)
+            )
         )
-        try await fixture.withEngine(on: store) { configuration in
+        try await fixture.withEngine(on: stores) { configuration in
             configuration.heartbeatInterval = .milliseconds(50)
             configuration.connectionsPerHost = 32
         } _: { _ in
@@ -165,7 +169,7 @@ import TransferTestSupport
             }
             await fixture.origin.log.arrived(10, at: "/gated")
             #expect(!fixture.files().isEmpty)
-            _ = try await fixture.store.invalidateSession(
+            _ = try await fixture.stores.sessions.invalidateSession(
                 tenant: fixture.tenant,
                 identifier: EngineFixture.ephemeral
             )

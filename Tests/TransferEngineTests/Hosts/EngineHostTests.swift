@@ -13,7 +13,7 @@ import TransferTestSupport
 
     private func known(_ fixture: EngineFixture, _ port: UInt16) async throws -> RemoteHost? {
         let lane = Lane(host: "127.0.0.1", port: Int(port))
-        return try await fixture.store.host(lane, tenant: fixture.tenant)
+        return try await fixture.stores.hosts.host(lane, tenant: fixture.tenant)
     }
 
     @Test func aHostThatHasTooMuchToDoIsGivenLess() async throws {
@@ -76,7 +76,7 @@ import TransferTestSupport
         let lane = Lane(host: "127.0.0.1", port: Int(fixture.origin.port))
         @Sendable func allow(_ connections: Int?) async throws {
             let name = "127.0.0.1:\(fixture.origin.port)"
-            let isSet = try await fixture.store.limitHost(
+            let isSet = try await fixture.stores.hosts.limitHost(
                 lane,
                 name: name,
                 maxConnections: connections

@@ -94,7 +94,9 @@ struct EngineShortageTests {
         let mount = try Mount()
         defer { withExtendedLifetime(mount) {} }
         let fixture = try await EngineFixture(in: mount.folder)
-        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
+        let dead = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
+        )
         let orphan = try await OrphanedPublication(fixture, by: dead, Self.body, at: "folder/new")
         mount.setReadOnly(true)
         let task = try await fixture.withEngine {
@@ -119,7 +121,9 @@ struct EngineShortageTests {
         let mount = try Mount()
         defer { withExtendedLifetime(mount) {} }
         let fixture = try await EngineFixture(in: mount.folder)
-        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
+        let dead = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
+        )
         let orphan = try await OrphanedPublication(fixture, by: dead, Self.body, at: "folder/new")
         mount.setReadOnly(true)
         let change: (inout EngineConfiguration) -> Void = {

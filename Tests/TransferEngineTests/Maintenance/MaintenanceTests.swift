@@ -17,7 +17,7 @@ import TransferTestSupport
     /// A store that can be reached by nobody.
     private func refuse(_ fixture: EngineFixture) async throws(StoreError) {
         // PostgreSQL's text cannot hold NUL.
-        _ = try await fixture.store.registerWorker(name: "\u{0}")
+        _ = try await fixture.stores.workers.registerWorker(name: "\u{0}")
     }
 
     private func end(with error: StoreError?) throws(StoreError) {
@@ -106,7 +106,7 @@ import TransferTestSupport
             submission.options.asksToBegin = true
         }
         _ = try await aside.execute("UPDATE delayed SET due_at = now()")
-        _ = try await fixture.store.promoteDue()
+        _ = try await fixture.stores.queue.promoteDue()
         _ = try await aside.execute("UPDATE asked SET until = now()")
         // Refused from now on, whoever asks for dead workers or old keys.
         _ = try await aside.execute("ALTER TABLE publication RENAME TO publication_away")

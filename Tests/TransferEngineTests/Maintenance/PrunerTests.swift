@@ -11,20 +11,20 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct PrunerTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    private func migratedStore(_ connection: Connection) async throws -> TransferStore {
+    private func migratedStore(_ connection: Connection) async throws -> Stores {
         try await Migrator(folder: Checkout.migrations, logger: logger).migrate(connection)
-        return TransferStore(pool: TestDatabase.current.pool())
+        return Stores(Database(pool: TestDatabase.current.pool()))
     }
 
     /// Runs the pruner while `body` runs, and then shuts it down gracefully to its end.
     private func withPruner(
-        _ store: TransferStore,
+        _ stores: Stores,
         _ body: @Sendable (Pruner) async throws -> Void
     ) async throws {
         let folder = try TestFolder("pruner")
         defer { withExtendedLifetime(folder) {} }
         let pruner = try Pruner(
-            store: store,
+            stores: EngineStores(stores.database),
             container: Container(directory: folder.path),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
@@ -56,7 +56,7 @@ import TransferTestSupport
 
     @Test func makesRoomAndRemovesWhatIsTooOldAlthoughTheTableIsInUse() async throws {
         let connection = try await TestDatabase.current.connection()
-        let store = try await migratedStore(connection)
+        let stores = try await migratedStore(connection)
         let other = try await TestDatabase.current.connection()
         try await connection.executeScript(
             """
@@ -75,7 +75,7 @@ import TransferTestSupport
             """
         )
         try await other.executeScript("BEGIN; LOCK TABLE event IN ROW EXCLUSIVE MODE")
-        try await withPruner(store) { _ in
+        try await withPruner(stores) { _ in
             // It waits for whoever uses the table, and never for ever.
             try await eventually("it has tried") {
                 try await connection.execute(
@@ -103,11 +103,11 @@ import TransferTestSupport
 
     @Test func makesNothingTwice() async throws {
         let connection = try await TestDatabase.current.connection()
-        let store = try await migratedStore(connection)
+        let stores = try await migratedStore(connection)
         let folder = try TestFolder("pruner")
         defer { withExtendedLifetime(folder) {} }
         let pruner = try Pruner(
-            store: store,
+            stores: EngineStores(stores.database),
             container: Container(directory: folder.path),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),

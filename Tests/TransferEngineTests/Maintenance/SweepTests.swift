@@ -22,7 +22,7 @@ import TransferTestSupport
 
     private func pruner(_ fixture: EngineFixture) throws -> Pruner {
         try Pruner(
-            store: fixture.store,
+            stores: EngineStores(fixture.stores.database),
             container: Container(directory: fixture.directory),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
@@ -217,7 +217,7 @@ import TransferTestSupport
                 }
             )
         }
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: ids[1])
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: ids[1])
         let unknown = TaskID(.version7())
         for id in ids + [unknown] { try place(ResultLocation.bodyPath(of: id), fixture) }
         try place(".transferd/bodies/00/readme", fixture)
@@ -258,7 +258,7 @@ import TransferTestSupport
         var settings = StoreSettings()
         settings.resultRetention = .seconds(-60)
         let eager = try Pruner(
-            store: TransferStore(pool: TestDatabase.current.pool(), settings: settings),
+            stores: EngineStores(Database(pool: TestDatabase.current.pool(), settings: settings)),
             container: Container(directory: fixture.directory),
             retention: Pruner.Retention(
                 events: .seconds(30 * 24 * 3600),
@@ -270,8 +270,8 @@ import TransferTestSupport
         try await eager.expireTasks()
         #expect(try files(fixture) == ["\(fixture.tenant)/a/named"])
         for id in ids {
-            #expect(try await fixture.store.task(tenant: fixture.tenant, id: id) == nil)
-            #expect(try await fixture.store.isExpired(tenant: fixture.tenant, id: id))
+            #expect(try await fixture.stores.tasks.task(tenant: fixture.tenant, id: id) == nil)
+            #expect(try await fixture.stores.tasks.isExpired(tenant: fixture.tenant, id: id))
         }
     }
 }

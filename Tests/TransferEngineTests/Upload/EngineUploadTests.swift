@@ -29,7 +29,10 @@ import TransferTestSupport
         }
         if source == .staged {
             try fixture.place(Self.body.bytes, at: ResultLocation.bodyPath(of: id))
-            let ready = try await fixture.store.completeBody(tenant: fixture.tenant, id: id)
+            let ready = try await fixture.stores.control.completeBody(
+                tenant: fixture.tenant,
+                id: id
+            )
             #expect(ready?.state == .queued)
         }
         return try await fixture.withEngine {
@@ -59,7 +62,10 @@ import TransferTestSupport
         #expect(task.bytesToSend == Self.size)
         #expect(task.result?.httpStatus == 201)
         #expect(task.result?.contentType == "application/json")
-        let kept = try await fixture.store.responseBody(tenant: fixture.tenant, task: task.id)
+        let kept = try await fixture.stores.tasks.responseBody(
+            tenant: fixture.tenant,
+            task: task.id
+        )
         #expect(kept == answer.bytes)
         let request = try #require(sent(fixture).first)
         #expect(request.method == "PUT")
@@ -70,7 +76,10 @@ import TransferTestSupport
         let kinds = try await fixture.events().map(\.kind)
         #expect(kinds.suffix(2) == [.taskCompleted, .sessionEventsFinished])
         #expect(!kinds.contains(.taskDownloadFinished))
-        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: task.id)
+        let attempts = try await fixture.stores.tasks.attempts(
+            tenant: fixture.tenant,
+            task: task.id
+        )
         #expect(attempts?.map(\.bytesSent) == [Self.size])
     }
 
@@ -224,7 +233,10 @@ import TransferTestSupport
         let task = try await upload(fixture, .data([1])) { _ in .response(body: Self.body) }
         #expect(task.state == .completed)
         #expect(task.result?.isLengthVerified == false)
-        let kept = try await fixture.store.responseBody(tenant: fixture.tenant, task: task.id)
+        let kept = try await fixture.stores.tasks.responseBody(
+            tenant: fixture.tenant,
+            task: task.id
+        )
         #expect(kept == Self.body.bytes(in: 0..<TransferRequest.Kind.upload.answerBytesMax))
     }
 
@@ -241,7 +253,7 @@ import TransferTestSupport
             try await eventually("bytes are on their way") {
                 try await fixture.task(id).bytesSent > 0
             }
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             engine.wake()
             // Removed once the attempt has ended; the origin, which reads nothing, sees no end.
             let aside = try await TestDatabase.current.connection()
@@ -251,7 +263,7 @@ import TransferTestSupport
             await aside.close()
         }
         gate.open()
-        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: id)
+        let attempts = try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: id)
         #expect(attempts?.map(\.outcome) == [.cancelled])
         #expect(try await fixture.task(id).state == .cancelled)
     }
@@ -273,8 +285,10 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/in")) {
             $0.request = TransferRequest(method: method, upload: .data([1]))
         }
-        let dead = WorkerIdentity(incarnation: try await fixture.store.registerWorker(name: "dead"))
-        _ = try await fixture.store.claimAny(1, by: dead)
+        let dead = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
+        )
+        _ = try await fixture.stores.queue.claimAny(1, by: dead)
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
             $0.lease = .milliseconds(500)

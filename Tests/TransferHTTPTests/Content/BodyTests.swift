@@ -186,7 +186,7 @@ import TransferWire
         try await Self.run { server, path, id in
             let container = try Container(directory: server.containers)
             let routes = BodyRoutes(
-                store: server.store,
+                stores: APIStores(server.stores.database),
                 container: container,
                 staged: StagedBytes(in: container),
                 bytesMax: 1_000_000,
@@ -339,7 +339,7 @@ import TransferWire
                 etag: nil,
                 isLengthVerified: true
             )
-            let concluded = try await server.store.conclude([
+            let concluded = try await server.stores.completions.conclude([
                 Conclusion(
                     task: id,
                     fence: claim.fence,

@@ -17,7 +17,7 @@ import TransferWire
 ///
 /// Every answer that a test sees is held against `openapi.yaml`.
 struct APIServer: Sendable {
-    let store: TransferStore
+    let stores: Stores
     let api: TransferAPI
     let client: HTTPClient
     private let folder: TestFolder
@@ -45,7 +45,7 @@ struct APIServer: Sendable {
         settings: StoreSettings = StoreSettings(),
         bodyBytesMax: Int = TransferAPI.bodyBytesMaxDefault,
         connections: ConnectionBounds = ConnectionBounds(),
-        store otherStore: TransferStore? = nil,
+        stores otherStore: Stores? = nil,
         _ body: @Sendable (APIServer) async throws -> Void
     ) async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -55,17 +55,19 @@ struct APIServer: Sendable {
         }
         try await Migrator(folder: Checkout.migrations, logger: logger).migrate(connection)
         // Longer than in service: what is tested is not how busy this machine is.
-        let store =
+        let stores =
             otherStore
-            ?? TransferStore(
-                pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
-                settings: settings
+            ?? Stores(
+                Database(
+                    pool: TestDatabase.current.pool(waitTimeout: .seconds(60)),
+                    settings: settings
+                )
             )
         let folder = try TestFolder("http")
         defer { withExtendedLifetime(folder) {} }
         let wakes = WakeCounter()
         let api = TransferAPI(
-            store: store,
+            stores: APIStores(stores.database),
             container: try Container(directory: folder.path),
             secrets: SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) },
             uploadBytesMax: 1_000_000,
@@ -73,7 +75,7 @@ struct APIServer: Sendable {
             baseURL: nil,
             egress: EgressPolicy(),
             health: .fixture(),
-            watch: NewsWatch(store: store, logger: logger),
+            watch: NewsWatch(stores: APIStores(stores.database), logger: logger),
             readers: readers,
             connections: ConnectionRegistry(bounds: connections),
             wake: { wakes.count() },
@@ -81,12 +83,12 @@ struct APIServer: Sendable {
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),
             logger: logger
         )
-        let first = try await tenant("first", store)
-        let second = try await tenant("second", store)
+        let first = try await tenant("first", stores)
+        let second = try await tenant("second", stores)
         try await serving(api) { port in
             try await body(
                 APIServer(
-                    store: store,
+                    stores: stores,
                     api: api,
                     client: HTTPClient(port: port),
                     folder: folder,
@@ -124,9 +126,9 @@ struct APIServer: Sendable {
         }
     }
 
-    private static func tenant(_ name: String, _ store: TransferStore) async throws -> Tenant {
+    private static func tenant(_ name: String, _ stores: Stores) async throws -> Tenant {
         let key = APIKey.generate()
-        let id = try await store.createAPIKey(
+        let id = try await stores.tenants.createAPIKey(
             id: key.id,
             tenantName: name,
             secretSHA256: key.secretSHA256,
@@ -241,8 +243,10 @@ extension APIServer {
 
     /// Gives all queued tasks to a worker.
     func claimAll() async throws -> [TaskClaim] {
-        let identity = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
-        return try await store.claimAny(10, by: identity)
+        let identity = WorkerIdentity(
+            incarnation: try await stores.workers.registerWorker(name: "test")
+        )
+        return try await stores.queue.claimAny(10, by: identity)
     }
 
     /// Gives the one queued task to a worker.
@@ -268,7 +272,7 @@ extension APIServer {
             suggestedFileName: suggestedFileName
         )
         for claim in claims {
-            let published = try await store.publish([
+            let published = try await stores.completions.publish([
                 Publication(
                     task: claim.task,
                     fence: claim.fence,
@@ -287,7 +291,7 @@ extension APIServer {
                 withIntermediateDirectories: true
             )
             try Data(bytes).write(to: URL(filePath: path))
-            _ = try await store.conclude([
+            _ = try await stores.completions.conclude([
                 Conclusion(task: claim.task, fence: claim.fence, verdict: .completed)
             ])
         }

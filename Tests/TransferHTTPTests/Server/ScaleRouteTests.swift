@@ -93,13 +93,13 @@ import TransferTestSupport
 
     @Test func answersReadWhatTheyTell() async throws {
         let meter = PageMeter()
-        try await APIServer.run(store: meter.store) { server in
+        try await APIServer.run(stores: meter.stores) { server in
             let connection = try await TestDatabase.current.connection {
                 $0.statementTimeout = .zero
                 $0.queryDeadline = $0.scriptDeadline
             }
             let worker = WorkerIdentity(
-                incarnation: try await server.store.registerWorker(name: "scale")
+                incarnation: try await server.stores.workers.registerWorker(name: "scale")
             )
             try await meter.holdStatistics()
             for tasks in [Self.tasksWhenPlanned, Self.tasks] {
@@ -107,7 +107,7 @@ import TransferTestSupport
                     tasks: tasks,
                     of: server.first.id,
                     worker: worker,
-                    in: server.store,
+                    in: server.stores,
                     by: connection
                 )
                 for question in Self.questions {
@@ -125,13 +125,13 @@ import TransferTestSupport
         try await APIServer.run { server in
             let connection = try await TestDatabase.current.connection()
             let worker = WorkerIdentity(
-                incarnation: try await server.store.registerWorker(name: "scale")
+                incarnation: try await server.stores.workers.registerWorker(name: "scale")
             )
             let world = try await ScaleWorld(
                 tasks: Self.tasks,
                 of: server.first.id,
                 worker: worker,
-                in: server.store,
+                in: server.stores,
                 by: connection
             )
             for (session, state) in [("kept", "suspended"), ("large", "scheduled")] {

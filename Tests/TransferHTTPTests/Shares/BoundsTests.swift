@@ -16,7 +16,7 @@ import TransferWire
     @Test func aQuotaIsNamedWithItsMaximum() async throws {
         try await APIServer.run { server in
             let session = try await server.session()
-            _ = try await server.store.limitTenant(
+            _ = try await server.stores.tenants.limitTenant(
                 named: "first",
                 changes: TenantLimitChanges(outstandingTasksMax: 1)
             )
@@ -108,7 +108,9 @@ import TransferWire
             #expect(session2.configuration.resultRetention == nil)
             let week = try await server.send("GET", path).json(TaskDocument.self)
             #expect(week.expiresAt == Timestamp(finished.date + 7 * 24 * 3600))
-            try await server.store.expire([TaskID(try #require(UUID(uuidString: receipt.id)))])
+            try await server.stores.retention.expire([
+                TaskID(try #require(UUID(uuidString: receipt.id)))
+            ])
             for suffix in ["", "/content", "/attempts", "/metrics"] {
                 let gone = try await server.send("GET", path + suffix)
                 #expect(gone.status == 410 && gone.code == .taskExpired)

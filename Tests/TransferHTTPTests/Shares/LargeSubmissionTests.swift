@@ -11,7 +11,7 @@ import TransferTestSupport
         "["
         + Array(
             repeating: #"{"url": "http://a.example/"}"#,
-            count: TransferStore.groupedTasksMax + 1
+            count: SubmissionStore.groupedTasksMax + 1
         ).joined(separator: ",") + "]"
 
     /// They would have every connection to the database, and four of them each.

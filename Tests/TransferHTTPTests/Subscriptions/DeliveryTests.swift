@@ -19,10 +19,10 @@ import TransferWire
         let session = try await server.session()
         for _ in 0..<count { _ = try await server.submit(session) }
         let identity = WorkerIdentity(
-            incarnation: try await server.store.registerWorker(name: "test")
+            incarnation: try await server.stores.workers.registerWorker(name: "test")
         )
         for sequence in 1...Int64(max(count, 1)) where count > 0 {
-            _ = try await server.store.recordDeliveryFailed(
+            _ = try await server.stores.deliveries.recordDeliveryFailed(
                 claim(server, by: identity),
                 sequence: sequence,
                 DeliverySetback(attempt: .fixture, retryAfter: nil)
@@ -36,7 +36,7 @@ import TransferWire
         by identity: WorkerIdentity
     ) async throws -> DeliveryClaim {
         try #require(
-            try await server.store.claimDeliveries(
+            try await server.stores.deliveries.claimDeliveries(
                 identity.reserve(1),
                 limit: 1,
                 lease: .seconds(60)
@@ -95,10 +95,12 @@ import TransferWire
             _ = try await connection.execute("DELETE FROM event")
             await connection.close()
             let identity = WorkerIdentity(
-                incarnation: try await server.store.registerWorker(name: "test")
+                incarnation: try await server.stores.workers.registerWorker(name: "test")
             )
             let claim = try await claim(server, by: identity)
-            #expect(try await server.store.recordExpired(claim, lease: .seconds(60)) == 2)
+            #expect(
+                try await server.stores.deliveries.recordExpired(claim, lease: .seconds(60)) == 2
+            )
             for query in ["", "?state=expired"] {
                 let page = try await server.send("GET", "\(location)/deliveries\(query)")
                     .json(Page<DeliveryDocument>.self)
@@ -254,10 +256,10 @@ import TransferWire
             let location = try await prepare(server, dead: 0)
             _ = try await server.submit("/v1/sessions/photos")
             let identity = WorkerIdentity(
-                incarnation: try await server.store.registerWorker(name: "test")
+                incarnation: try await server.stores.workers.registerWorker(name: "test")
             )
             let claim = try await claim(server, by: identity)
-            let result = try await server.store.recordDeliveryFailed(
+            let result = try await server.stores.deliveries.recordDeliveryFailed(
                 claim,
                 sequence: 1,
                 DeliverySetback(attempt: .fixture, retryAfter: .seconds(1), isGone: true)

@@ -21,7 +21,7 @@ import TransferWire
         )
         let connection = try await TestDatabase.current.connection()
         _ = try await connection.execute("UPDATE delayed SET due_at = now()")
-        _ = try await server.store.promoteDue()
+        _ = try await server.stores.queue.promoteDue()
         return id
     }
 
@@ -111,7 +111,7 @@ import TransferWire
             #expect(answer.status == 422)
             #expect(answer.faults == [fault])
             #expect(
-                try await server.store.task(tenant: server.first.id, id: id)?.state
+                try await server.stores.tasks.task(tenant: server.first.id, id: id)?.state
                     == .waitingToBegin
             )
         }
@@ -129,7 +129,7 @@ import TransferWire
                 )
                 #expect(answer.status == 404)
             }
-            let task = try await server.store.task(tenant: server.first.id, id: id)
+            let task = try await server.stores.tasks.task(tenant: server.first.id, id: id)
             #expect(task?.state == .waitingToBegin)
         }
     }

@@ -41,7 +41,7 @@ import TransferWire
                 etag: nil,
                 isLengthVerified: true
             )
-            let concluded = try await server.store.conclude([
+            let concluded = try await server.stores.completions.conclude([
                 Conclusion(
                     task: id,
                     fence: claim.fence,

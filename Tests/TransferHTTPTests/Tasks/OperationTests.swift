@@ -23,17 +23,17 @@ import TransferWire
             url: "postgres://nobody@127.0.0.1:1/none?connect_timeout=1"
         )
         let pool = ConnectionPool(configuration: nowhere, loop: TestDatabase.current.loop)
-        let store = TransferStore(pool: pool)
+        let stores = Stores(Database(pool: pool))
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
         let api = TransferAPI(
-            store: store,
+            stores: APIStores(stores.database),
             container: try Container(directory: "/tmp"),
             secrets: nil,
             uploadBytesMax: 1_000_000,
             baseURL: nil,
             egress: EgressPolicy(),
             health: health,
-            watch: NewsWatch(store: store, logger: logger),
+            watch: NewsWatch(stores: APIStores(stores.database), logger: logger),
             wake: {},
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),

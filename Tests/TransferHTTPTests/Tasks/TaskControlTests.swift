@@ -80,7 +80,7 @@ import TransferWire
             let begun = try await read()
             #expect(begun.bytesPerSecond == 0)
             #expect(begun.estimatedTimeRemaining == nil)
-            try await server.store.recordProgress([
+            try await server.stores.parts.recordProgress([
                 AttemptProgress(
                     task: id,
                     fence: claim.fence,
@@ -109,7 +109,7 @@ import TransferWire
                 bytesTotal: 10,
                 validator: EntityValidator(stored: "\"1\"")
             )
-            try await server.store.recordProgress([
+            try await server.stores.parts.recordProgress([
                 AttemptProgress(
                     task: id,
                     fence: claim.fence,

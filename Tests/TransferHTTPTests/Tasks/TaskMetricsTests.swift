@@ -36,7 +36,7 @@ import TransferWire
             measured.remotePort = 443
             measured.localAddress = "192.0.2.2"
             measured.localPort = 50_000
-            _ = try await server.store.conclude([
+            _ = try await server.stores.completions.conclude([
                 Conclusion(
                     task: claim.task,
                     fence: claim.fence,
@@ -48,7 +48,7 @@ import TransferWire
                     metrics: measured
                 )
             ])
-            _ = try await server.store.promoteDue()
+            _ = try await server.stores.queue.promoteDue()
             // The worker that knew of this one is gone.
             try await server.complete([1, 2, 3])
 

@@ -148,7 +148,7 @@ import TransferWire
             within: .seconds(3600)
         )
         let conclusion = Conclusion(task: id, fence: claim.fence, verdict: verdict)
-        #expect(try await server.store.conclude([conclusion]) == [id])
+        #expect(try await server.stores.completions.conclude([conclusion]) == [id])
         return id
     }
 
@@ -201,7 +201,7 @@ import TransferWire
             let body = #"{"disposition": "use", "credential": {"kind": "bearer", "token": "a"}}"#
             let path = "/v1/tasks/\(id)/credential"
             #expect(try await server.send("POST", path, body, as: server.second).status == 404)
-            let task = try await server.store.task(tenant: server.first.id, id: id)
+            let task = try await server.stores.tasks.task(tenant: server.first.id, id: id)
             #expect(task?.state == .waitingForAuthentication)
         }
     }
@@ -216,7 +216,7 @@ import TransferWire
             let body = #"{"disposition": "use", "credential": {"kind": "bearer", "token": "a"}}"#
             try await server.send("POST", "/v1/tasks/\(id)/credential", body)
             func state(_ id: TaskID) async throws -> TransferState? {
-                try await server.store.task(tenant: server.first.id, id: id)?.state
+                try await server.stores.tasks.task(tenant: server.first.id, id: id)?.state
             }
             #expect(try await state(sibling) == .queued)
             #expect(try await state(stranger) == .waitingForAuthentication)
@@ -268,7 +268,7 @@ import TransferWire
             try await server.send("PATCH", "/v1/tasks/\(id)", #"{"credential": "two"}"#)
             #expect(try await server.claim().options.credential == "two")
             try await server.send("PATCH", "/v1/tasks/\(id)", #"{"credential": null}"#)
-            let task = try await server.store.task(tenant: server.first.id, id: id)
+            let task = try await server.stores.tasks.task(tenant: server.first.id, id: id)
             #expect(task?.options.isEmpty == true)
             let answer = try await server.send(
                 "PATCH",

@@ -14,7 +14,7 @@ import TransferWire
         _ after: Int,
         isClosed: Bool = false
     ) async throws {
-        try await server.store.record([
+        try await server.stores.hosts.record([
             HostChange(
                 lane: try #require(Lane(hostAndPort: host)),
                 name: host,
@@ -47,7 +47,11 @@ import TransferWire
             #expect(try await server.send("GET", "/v1/hosts/FILES.test:443").status == 200)
             let lane = try #require(Lane(hostAndPort: "files.test:443"))
             #expect(
-                try await server.store.limitHost(lane, name: "files.test:443", maxConnections: 2)
+                try await server.stores.hosts.limitHost(
+                    lane,
+                    name: "files.test:443",
+                    maxConnections: 2
+                )
             )
             let bound = try await server.send("GET", "/v1/hosts/files.test:443")
                 .json(HostDocument.self)

@@ -29,7 +29,7 @@ import TransferWire
             }
             #expect(session.bytesReceived == 0)
             #expect(session.bytesSent == 0)
-            _ = try await server.store.limitTenant(
+            _ = try await server.stores.tenants.limitTenant(
                 named: "first",
                 changes: TenantLimitChanges(outstandingTasksMax: 3, runningTasksMax: 2)
             )

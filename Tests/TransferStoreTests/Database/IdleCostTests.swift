@@ -19,9 +19,9 @@ import TransferTestSupport
 
     private struct Question {
         let name: String
-        let ask: (TransferStore) async throws -> Void
+        let ask: (Stores) async throws -> Void
 
-        init(_ name: String, _ ask: @escaping (TransferStore) async throws -> Void) {
+        init(_ name: String, _ ask: @escaping (Stores) async throws -> Void) {
             self.name = name
             self.ask = ask
         }
@@ -31,35 +31,49 @@ import TransferTestSupport
         let incarnation = worker.incarnation
         return [
             Question("takeOver") {
-                _ = try await $0.takeOver(silentFor: .seconds(3600), identity: worker)
+                _ = try await $0.workers.takeOver(silentFor: .seconds(3600), identity: worker)
             },
-            Question("leaseShards") { _ = try await $0.leaseShards(incarnation: incarnation) },
+            Question("leaseShards") {
+                _ = try await $0.workers.leaseShards(incarnation: incarnation)
+            },
             Question("foreignAttempts") {
-                _ = try await $0.foreignAttempts(inShardsOf: incarnation)
+                _ = try await $0.workers.foreignAttempts(inShardsOf: incarnation)
             },
-            Question("abandonedParts") { _ = try await $0.abandonedParts() },
-            Question("continueCancellations") { try await $0.continueCancellations() },
-            Question("failUnanswered") { _ = try await $0.failUnanswered() },
-            Question("tasksToErase") { _ = try await $0.tasksToErase() },
-            Question("erase") { try await $0.erase([]) },
-            Question("pruneIdempotencyKeys") { _ = try await $0.pruneIdempotencyKeys() },
-            Question("pruneHosts") { _ = try await $0.pruneHosts() },
-            Question("promoteDue") { _ = try await $0.promoteDue() },
-            Question("controls") { _ = try await $0.controls(incarnation: incarnation) },
-            Question("sessionsToExpire") { _ = try await $0.sessionsToExpire(after: nil) },
-            Question("expireResumeData") { _ = try await $0.expireResumeData() },
+            Question("abandonedParts") { _ = try await $0.parts.abandonedParts() },
+            Question("continueCancellations") {
+                try await $0.cancellations.continueCancellations()
+            },
+            Question("failUnanswered") { _ = try await $0.decisions.failUnanswered() },
+            Question("tasksToErase") { _ = try await $0.erasure.tasksToErase() },
+            Question("erase") { try await $0.erasure.erase([]) },
+            Question("pruneIdempotencyKeys") {
+                _ = try await $0.idempotency.pruneIdempotencyKeys()
+            },
+            Question("pruneHosts") { _ = try await $0.hosts.pruneHosts() },
+            Question("promoteDue") { _ = try await $0.queue.promoteDue() },
+            Question("controls") { _ = try await $0.workers.controls(incarnation: incarnation) },
+            Question("sessionsToExpire") {
+                _ = try await $0.retention.sessionsToExpire(after: nil)
+            },
+            Question("expireResumeData") { _ = try await $0.retention.expireResumeData() },
             Question("pruneClientStringChanges") {
-                _ = try await $0.pruneClientStringChanges(after: nil)
+                _ = try await $0.retention.pruneClientStringChanges(after: nil)
             },
             Question("pruneDeliveryLog") {
-                _ = try await $0.pruneDeliveryLog(olderThan: .zero, after: nil)
+                _ = try await $0.retention.pruneDeliveryLog(olderThan: .zero, after: nil)
             },
-            Question("pruneExpiredTasks") { _ = try await $0.pruneExpiredTasks(after: nil) },
+            Question("pruneExpiredTasks") {
+                _ = try await $0.retention.pruneExpiredTasks(after: nil)
+            },
             Question("claimReplays") {
-                _ = try await $0.claimReplays(worker.reserve(10), limit: 10, lease: .seconds(600))
+                _ = try await $0.deliveryLog.claimReplays(
+                    worker.reserve(10),
+                    limit: 10,
+                    lease: .seconds(600)
+                )
             },
             Question("claimDeliveries") {
-                _ = try await $0.claimDeliveries(
+                _ = try await $0.deliveries.claimDeliveries(
                     worker.reserve(10),
                     limit: 10,
                     lease: .seconds(600)
@@ -80,58 +94,61 @@ import TransferTestSupport
             let claims = try await fixture.claim(Self.tasks / 4)
             #expect(try await fixture.complete(claims).count == claims.count)
         }
-        while try await fixture.store.foldMoves() > 0 {}
+        while try await fixture.stores.counts.foldMoves() > 0 {}
         if isAnalyzed { try await fixture.aside.executeScript("ANALYZE \(Self.filled)") }
 
         let pool = TestDatabase.current.pool(connectionsMax: 1)
         _ = try await pool.execute(
-            TransferStore.serverSettings.map { "SELECT set_config(\($0.key), \($0.value), false)" }
+            Database.serverSettings.map { "SELECT set_config(\($0.key), \($0.value), false)" }
         )
-        let store = TransferStore(pool: pool)
+        let stores = Stores(Database(pool: pool))
         var costly: [String: Int64] = [:]
         for question in Self.questions(of: fixture.worker) {
-            let read = try await Self.read(by: question, store, pool)
+            let read = try await Self.read(by: question, stores, pool)
             if read > Self.readMax { costly[question.name] = read }
         }
         #expect(costly.isEmpty)
         // What is erased is looked up, beside all that is not.
         try await fixture.putSession("hidden", kind: .ephemeral)
         let hidden = try await fixture.submit(2, to: "hidden")
-        _ = try await fixture.store.invalidateSession(tenant: fixture.tenant, identifier: "hidden")
+        _ = try await fixture.stores.sessions.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: "hidden"
+        )
         let erasure = [
             Question("tasksToErase") {
-                let remains = try await $0.tasksToErase()
+                let remains = try await $0.erasure.tasksToErase()
                 #expect(Set(remains.map(\.task)) == Set(hidden))
             },
-            Question("erase") { try await $0.erase(hidden) },
+            Question("erase") { try await $0.erasure.erase(hidden) },
         ]
         for question in erasure {
-            let read = try await Self.read(by: question, store, pool)
+            let read = try await Self.read(by: question, stores, pool)
             #expect(read <= Self.readMax, "\(question.name)")
         }
         // The measure sees what is read.
         let much = Question("events") {
-            _ = try await $0.events(
+            _ = try await $0.events.events(
                 tenant: fixture.tenant,
                 sessionIdentifier: StoreFixture.identifier,
                 after: 0,
                 limit: Self.tasks
             )
         }
-        #expect(try await Self.read(by: much, store, pool) >= Int64(Self.tasks))
+        #expect(try await Self.read(by: much, stores, pool) >= Int64(Self.tasks))
         _ = try await holder.execute("COMMIT")
     }
 
     /// What the one connection of `pool` reads to answer.
     private static func read(
         by question: Question,
-        _ store: TransferStore,
+        _ stores: Stores,
         _ pool: ConnectionPool
     ) async throws -> Int64 {
         // In one transaction, as what PostgreSQL counts of it goes with the end of some.
         _ = try await pool.execute("BEGIN")
         let before = try await read(pool)
-        try await question.ask(store)
+        try await question.ask(stores)
         let after = try await read(pool)
         _ = try await pool.execute("COMMIT")
         return after - before

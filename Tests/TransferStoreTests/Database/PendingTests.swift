@@ -19,7 +19,7 @@ import TransferTestSupport
         _ = try await fixture.aside.execute(
             "UPDATE delayed SET due_at = now() - interval '1 s' WHERE due_at > now()"
         )
-        _ = try await fixture.store.promoteDue()
+        _ = try await fixture.stores.queue.promoteDue()
         return ids
     }
 
@@ -37,7 +37,7 @@ import TransferTestSupport
 
     private func told(_ fixture: StoreFixture) async throws -> [SessionEvent.PendingTasks] {
         let session = try await fixture.session()
-        let events = try await fixture.store.events(of: session.id, after: 0, limit: 10_000)
+        let events = try await fixture.stores.events.events(of: session.id, after: 0, limit: 10_000)
         #expect(
             events.allSatisfy { ($0.pendingTasks != nil) == ($0.kind == .sessionEventsPending) }
         )
@@ -64,7 +64,11 @@ import TransferTestSupport
     @Test func isToldAgainOnceTheClientHasAnswered() async throws {
         let fixture = try await StoreFixture()
         let first = try await ask(fixture, 2)
-        _ = try await fixture.store.beginTask(tenant: fixture.tenant, id: first[0], with: nil)
+        _ = try await fixture.stores.decisions.beginTask(
+            tenant: fixture.tenant,
+            id: first[0],
+            with: nil
+        )
         #expect(try await told(fixture).count == 1)
         let refused = try await challenge(fixture, 2)
         let pending = try await told(fixture)
@@ -72,12 +76,15 @@ import TransferTestSupport
         // With what it has not answered yet.
         #expect(pending[1].waitingToBegin == 1)
         #expect(pending[1].tasks.contains(first[1]))
-        _ = try await fixture.store.refuseChallenge(tenant: fixture.tenant, id: refused[0])
+        _ = try await fixture.stores.decisions.refuseChallenge(
+            tenant: fixture.tenant,
+            id: refused[0]
+        )
         try await challenge(fixture)
         #expect(try await told(fixture).count == 3)
         // Nobody answers in time: that is no word of the client.
         _ = try await fixture.aside.execute("UPDATE asked SET until = now() - interval '1 s'")
-        _ = try await fixture.store.failUnanswered()
+        _ = try await fixture.stores.decisions.failUnanswered()
         try await challenge(fixture)
         #expect(try await told(fixture).count == 3)
         try await fixture.checkInvariants()
@@ -107,18 +114,18 @@ import TransferTestSupport
         try await ask(fixture, 2)
         let isAway = !lifecycle.isRunning && lifecycle != .forceQuit
         if lifecycle == .forceQuit {
-            _ = try await fixture.store.forceQuit(tenant: fixture.tenant, id: .default)
+            _ = try await fixture.stores.clients.forceQuit(tenant: fixture.tenant, id: .default)
         } else {
             _ = try await fixture.aside.execute(
                 "UPDATE client SET lifecycle = \(lifecycle.rawValue)"
             )
         }
-        _ = try await fixture.store.launch(tenant: fixture.tenant, id: .default)
+        _ = try await fixture.stores.clients.launch(tenant: fixture.tenant, id: .default)
         // Of a force-quit client nothing waits any more.
         #expect(try await told(fixture).map(\.waitingToBegin) == (isAway ? [2, 2] : [2]))
         #expect(try await fixture.events("idle").isEmpty)
         #expect(try await fixture.claimDeliveries().count == 1)
-        _ = try await fixture.store.launch(tenant: fixture.tenant, id: .default)
+        _ = try await fixture.stores.clients.launch(tenant: fixture.tenant, id: .default)
         #expect(try await told(fixture).count == (isAway ? 2 : 1))
         try await fixture.checkInvariants()
     }

@@ -10,7 +10,7 @@ import TransferTestSupport
             tasks: 1000,
             of: fixture.tenant,
             worker: fixture.worker,
-            in: fixture.store,
+            in: fixture.stores,
             by: fixture.aside
         )
         try await fixture.checkInvariants()
@@ -21,7 +21,9 @@ import TransferTestSupport
             #expect(try await fixture.state(world.large(state)) == state)
         }
         #expect(try await fixture.state(world.kept(7)) == .failed)
-        #expect(try await fixture.store.isExpired(tenant: world.tenant, id: world.expired(7)))
+        #expect(
+            try await fixture.stores.tasks.isExpired(tenant: world.tenant, id: world.expired(7))
+        )
         #expect(try await fixture.session(ScaleWorld.large).id == world.session(0))
     }
 }

@@ -1,3 +1,4 @@
+import TransferTestSupport
 import Foundation
 import Postgres
 import TransferModel
@@ -18,7 +19,7 @@ extension StoreFixture {
             settings: SubscriptionSettings(url: "https://hook.test/", filter: filter),
             createdAt: Date()
         )
-        _ = try await store.createSubscription(subscription, secret: .random())
+        _ = try await stores.subscriptions.createSubscription(subscription, secret: .random())
         return subscription.id
     }
 
@@ -31,7 +32,7 @@ extension StoreFixture {
         isReceiversFault: Bool = true,
         health: DeliveryHealth = DeliveryHealth()
     ) async throws -> SetbackResult {
-        try await store.recordDeliveryFailed(
+        try await stores.deliveries.recordDeliveryFailed(
             claim,
             sequence: claim.acknowledgedSequence + 1,
             DeliverySetback(
@@ -65,6 +66,10 @@ extension StoreFixture {
         _ limit: Int = 100,
         lease: Duration = .seconds(600)
     ) async throws -> [DeliveryClaim] {
-        try await store.claimDeliveries(worker.reserve(limit), limit: limit, lease: lease).claims
+        try await stores.deliveries.claimDeliveries(
+            worker.reserve(limit),
+            limit: limit,
+            lease: lease
+        ).claims
     }
 }

@@ -19,7 +19,7 @@ struct StoreFixture: Sendable {
         isLengthVerified: true
     )
 
-    let store: TransferStore
+    let stores: Stores
     let tenant: TenantID
     let worker: WorkerIdentity
     /// Looks at the database beside the store.
@@ -29,14 +29,14 @@ struct StoreFixture: Sendable {
         let database = TestDatabase.current
         aside = try await database.connection()
         try await Self.migrator().migrate(aside)
-        store = TransferStore(pool: database.pool(connectionsMax: connectionsMax))
-        tenant = try await store.createAPIKey(
+        stores = Stores(Database(pool: database.pool(connectionsMax: connectionsMax)))
+        tenant = try await stores.tenants.createAPIKey(
             id: "test",
             tenantName: "test",
             secretSHA256: Array(repeating: 0, count: 32),
             name: "test"
         )
-        worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
+        worker = WorkerIdentity(incarnation: try await stores.workers.registerWorker(name: "test"))
         try await putSession()
     }
 
@@ -54,7 +54,7 @@ struct StoreFixture: Sendable {
         of client: ClientID = .default,
         kind: Session.Kind? = nil
     ) async throws -> Session {
-        let result = try await store.putSession(
+        let result = try await stores.sessions.putSession(
             tenant: tenant,
             client: client,
             identifier: identifier,
@@ -68,7 +68,7 @@ struct StoreFixture: Sendable {
         _ identifier: String = StoreFixture.identifier,
         of client: ClientID = .default
     ) async throws -> Session {
-        let found = try await store.session(
+        let found = try await stores.sessions.session(
             tenant: tenant,
             client: client,
             identifier: identifier
@@ -85,7 +85,7 @@ struct StoreFixture: Sendable {
         _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
     ) async throws -> [TaskID] {
         let submissions = Self.submissions(count, change)
-        let result = try await store.submit(
+        let result = try await stores.submissions.submit(
             submissions,
             tenant: tenant,
             client: client,
@@ -140,13 +140,13 @@ struct StoreFixture: Sendable {
         _ limit: Int = 100,
         by identity: WorkerIdentity? = nil
     ) async throws -> [TaskClaim] {
-        try await store.claimAny(limit, by: identity ?? worker)
+        try await stores.queue.claimAny(limit, by: identity ?? worker)
     }
 
     /// Moves the attempts to publications.
     @discardableResult
     func publish(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
-        try await store.publish(claims.map { Publication(of: $0) })
+        try await stores.completions.publish(claims.map { Publication(of: $0) })
     }
 
     @discardableResult
@@ -154,7 +154,7 @@ struct StoreFixture: Sendable {
         _ claims: [TaskClaim],
         _ verdict: Conclusion.Verdict
     ) async throws -> Set<TaskID> {
-        try await store.conclude(
+        try await stores.completions.conclude(
             claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: verdict) }
         )
     }
@@ -171,7 +171,7 @@ struct StoreFixture: Sendable {
     /// Completes with the file of the attempt, or one that it has gone on with.
     @discardableResult
     func fetch(_ claims: [TaskClaim], part: Fence? = nil) async throws -> Set<TaskID> {
-        try await store.conclude(
+        try await stores.completions.conclude(
             claims.map {
                 Conclusion(
                     task: $0.task,
@@ -184,7 +184,7 @@ struct StoreFixture: Sendable {
     }
 
     func task(_ id: TaskID) async throws -> TransferTask {
-        try #require(try await store.task(tenant: tenant, id: id))
+        try #require(try await stores.tasks.task(tenant: tenant, id: id))
     }
 
     func state(_ id: TaskID) async throws -> TransferState { try await task(id).state }
@@ -200,7 +200,7 @@ struct StoreFixture: Sendable {
         of client: ClientID = .default
     ) async throws -> [SessionEvent] {
         try #require(
-            try await store.events(
+            try await stores.events.events(
                 tenant: tenant,
                 client: client,
                 sessionIdentifier: identifier,
@@ -212,7 +212,9 @@ struct StoreFixture: Sendable {
 
     /// Another worker, registered and heard for a day.
     func otherWorker() async throws -> WorkerIdentity {
-        let worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "other"))
+        let worker = WorkerIdentity(
+            incarnation: try await stores.workers.registerWorker(name: "other")
+        )
         try await age(worker)
         return worker
     }

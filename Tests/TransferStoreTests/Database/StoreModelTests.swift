@@ -65,7 +65,7 @@ private struct StoreModelRun {
     /// Ends everything, so that the last generation ends too.
     mutating func drain() async throws {
         for id in order where states[id]?.isTerminal == false && !published.contains(id) {
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             move(id, .cancelled)
         }
         try await fixture.conclude(published.compactMap { claims[$0] }, .completed)
@@ -135,14 +135,14 @@ private struct StoreModelRun {
 
     private mutating func cancel() async throws {
         guard let id = order.randomElement(using: &random), let state = states[id] else { return }
-        let task = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+        let task = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
         if !state.isTerminal, !published.contains(id) { move(id, .cancelled) }
         #expect(task?.state == states[id])
     }
 
     private mutating func suspend() async throws {
         guard let id = order.randomElement(using: &random), let state = states[id] else { return }
-        let task = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id).task
+        let task = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id).task
         if state.after(.suspended) != nil, !published.contains(id) { move(id, .suspended) }
         #expect(task?.state == states[id])
     }
@@ -151,12 +151,12 @@ private struct StoreModelRun {
     private mutating func checkpoint() async throws {
         guard let id = order.randomElement(using: &random) else { return }
         let fence = claims[id]?.fence ?? worker.reserve(1).first
-        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: fence)])
+        try await fixture.stores.parts.recordProgress([StoreFixture.progress(of: id, fence: fence)])
     }
 
     private mutating func resume() async throws {
         guard let id = order.randomElement(using: &random) else { return }
-        let task = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        let task = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: id)
         if states[id] == .suspended { move(id, .resumed) }
         #expect(task?.state == states[id])
     }
@@ -165,7 +165,7 @@ private struct StoreModelRun {
     private mutating func promote() async throws {
         _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
         let waiting = order.filter { states[$0] == .scheduled || states[$0] == .waitingForRetry }
-        #expect(try await fixture.store.promoteDue().promoted == waiting.count)
+        #expect(try await fixture.stores.queue.promoteDue().promoted == waiting.count)
         for id in waiting { move(id, .promoted) }
     }
 
@@ -173,7 +173,7 @@ private struct StoreModelRun {
     private mutating func takeOver() async throws {
         let successor = try await fixture.otherWorker()
         try await fixture.silence(worker)
-        let takeover = try await fixture.store.takeOver(
+        let takeover = try await fixture.stores.workers.takeOver(
             silentFor: .seconds(600),
             identity: successor
         )

@@ -10,7 +10,7 @@ import TransferTestSupport
     private func counts(_ fixture: StoreFixture) async throws -> TaskCounts {
         let counts = try await fixture.session().taskCounts
         // The only session of the tenant.
-        #expect(try await fixture.store.tenant(fixture.tenant).taskCounts == counts)
+        #expect(try await fixture.stores.tenants.tenant(fixture.tenant).taskCounts == counts)
         return counts
     }
 
@@ -30,7 +30,7 @@ import TransferTestSupport
                 == TaskCounts([.queued: 1, .running: 3, .suspended: 1, .scheduled: 1])
         )
         try await fixture.publish([claims[0]])
-        _ = try await fixture.store.conclude([
+        _ = try await fixture.stores.completions.conclude([
             Conclusion(task: claims[0].task, fence: claims[0].fence, verdict: .completed),
             Conclusion(
                 task: claims[1].task,
@@ -59,7 +59,7 @@ import TransferTestSupport
         )
         #expect(after == expected)
         #expect(after.outstanding == 4)
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: ids[5])
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: ids[5])
         #expect(try await counts(fixture)[.cancelled] == 1)
         #expect(try await counts(fixture)[.scheduled] == 0)
         try await fixture.checkInvariants()
@@ -81,7 +81,7 @@ import TransferTestSupport
         }
         func promote() async throws {
             _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
-            #expect(try await fixture.store.promoteDue().promoted == 1)
+            #expect(try await fixture.stores.queue.promoteDue().promoted == 1)
             try await expect(.queued)
         }
         try await expect(.scheduled)
@@ -99,10 +99,10 @@ import TransferTestSupport
         }
         try await fixture.conclude(try await fixture.claim(), .released)
         try await expect(.queued)
-        _ = try await fixture.store.suspendTask(tenant: fixture.tenant, id: id)
+        _ = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id)
         try await expect(.suspended)
         // To the time that it was submitted for.
-        _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: id)
         try await expect(.scheduled)
         try await fixture.checkInvariants()
     }
@@ -112,8 +112,8 @@ import TransferTestSupport
         try await fixture.submit(3)
         try await fixture.complete(try await fixture.claim(1))
         let before = try await counts(fixture)
-        #expect(try await fixture.store.foldMoves() == 3)
-        #expect(try await fixture.store.foldMoves() == 0)
+        #expect(try await fixture.stores.counts.foldMoves() == 3)
+        #expect(try await fixture.stores.counts.foldMoves() == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM task_move") == 0)
         #expect(try await counts(fixture) == before)
         try await fixture.complete(try await fixture.claim())
@@ -154,7 +154,7 @@ import TransferTestSupport
             for _ in 0..<3 {
                 group.addTask {
                     for _ in 0..<40 {
-                        _ = try await fixture.store.foldMoves()
+                        _ = try await fixture.stores.counts.foldMoves()
                         let counts = try await fixture.session().taskCounts
                         #expect(TransferState.allCases.allSatisfy { counts[$0] >= 0 })
                     }
@@ -179,9 +179,11 @@ import TransferTestSupport
         _ = try await other.execute(
             "SELECT pg_advisory_lock(1952804985, hashtext(current_schema()))"
         )
-        #expect(try await fixture.store.foldMoves() == 0)
+        #expect(try await fixture.stores.counts.foldMoves() == 0)
         await other.close()
-        try await eventually("the lock is free") { try await fixture.store.foldMoves() == 1 }
+        try await eventually("the lock is free") {
+            try await fixture.stores.counts.foldMoves() == 1
+        }
         try await fixture.checkInvariants()
     }
 
@@ -189,15 +191,18 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.putSession("other")
         try await fixture.submit(2)
-        _ = try await fixture.store.foldMoves()
+        _ = try await fixture.stores.counts.foldMoves()
         try await fixture.submit(3, to: "other")
         #expect(try await fixture.session("other").taskCounts == TaskCounts([.queued: 3]))
-        let tenant = try await fixture.store.tenant(fixture.tenant)
+        let tenant = try await fixture.stores.tenants.tenant(fixture.tenant)
         #expect(tenant.name == "test")
         #expect(tenant.taskCounts == TaskCounts([.queued: 5]))
-        _ = try await fixture.store.invalidateSession(tenant: fixture.tenant, identifier: "other")
+        _ = try await fixture.stores.sessions.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: "other"
+        )
         #expect(
-            try await fixture.store.tenant(fixture.tenant).taskCounts
+            try await fixture.stores.tenants.tenant(fixture.tenant).taskCounts
                 == TaskCounts([.queued: 2, .cancelled: 3])
         )
         try await fixture.checkInvariants()

@@ -20,9 +20,9 @@ import TransferTestSupport
         _ = try await fixture.aside.execute("DELETE FROM event WHERE sequence = 1")
         let claims = try await fixture.claimDeliveries()
         #expect(claims.count == 2)
-        func tell(_ store: TransferStore) async throws {
+        func tell(_ stores: Stores) async throws {
             for claim in claims {
-                #expect(try await store.recordExpired(claim, lease: .seconds(60)) == 1)
+                #expect(try await stores.deliveries.recordExpired(claim, lease: .seconds(60)) == 1)
             }
         }
         if !isAnalyzed { _ = try await meter.pages(tell) }

@@ -20,12 +20,12 @@ import TransferTestSupport
     }
 
     private func record(_ claim: DeliveryClaim, _ fixture: StoreFixture) async throws -> Int64? {
-        try await fixture.store.recordExpired(claim, lease: Self.lease)
+        try await fixture.stores.deliveries.recordExpired(claim, lease: Self.lease)
     }
 
     /// What the tenant was told, in order; its numbers have no gaps.
     private func told(_ fixture: StoreFixture) async throws -> [SessionEvent.ExpiredEvents] {
-        let events = try await fixture.store.events(
+        let events = try await fixture.stores.events.events(
             of: SessionID(fixture.tenant.uuid),
             after: 0,
             limit: 1000
@@ -61,7 +61,7 @@ import TransferTestSupport
             sequences: 1...3
         )
         #expect(try await told(fixture) == [lost])
-        let listed = try await fixture.store.logged(id, .expired, of: fixture.tenant)
+        let listed = try await fixture.stores.deliveryLog.logged(id, .expired, of: fixture.tenant)
         #expect(listed.count == 1)
         #expect(listed.first?.firstExpired == 1)
         #expect(listed.first?.sequence == 3)
@@ -72,10 +72,15 @@ import TransferTestSupport
         // It can be read alone, and there is nothing to send again.
         let delivery = try #require(listed.first?.id)
         #expect(delivery.uuid.uuidString.dropFirst(14).first == "7")
-        let read = try await fixture.store.delivery(tenant: fixture.tenant, id: delivery)
+        let read = try await fixture.stores.deliveryLog.delivery(
+            tenant: fixture.tenant,
+            id: delivery
+        )
         #expect(read?.state == .expired)
-        #expect(try await fixture.store.replay(tenant: fixture.tenant, id: delivery) == nil)
-        let recovered = try await fixture.store.recover(
+        #expect(
+            try await fixture.stores.deliveryLog.replay(tenant: fixture.tenant, id: delivery) == nil
+        )
+        let recovered = try await fixture.stores.deliveryLog.recover(
             tenant: fixture.tenant,
             subscription: id,
             since: .distantPast,
@@ -90,11 +95,13 @@ import TransferTestSupport
         #expect(try await record(claim, fixture) == 5)
         #expect(try await told(fixture).map(\.sequences) == [1...3, 4...5])
         #expect(
-            try await fixture.store.logged(id, .expired, of: fixture.tenant).map(\.sequence) == [
+            try await fixture.stores.deliveryLog.logged(id, .expired, of: fixture.tenant).map(
+                \.sequence
+            ) == [
                 5, 3,
             ]
         )
-        #expect(try await fixture.store.releaseDelivery(claim))
+        #expect(try await fixture.stores.deliveries.releaseDelivery(claim))
         let idle: Query = "SELECT count(*) AS count FROM delivery WHERE due_at IS NULL"
         #expect(try await fixture.count(idle) == 1)
     }
@@ -107,7 +114,7 @@ import TransferTestSupport
         let claim = try await fixture.claimDeliveries()[0]
         #expect(try await record(claim, fixture) == 0)
         #expect(
-            try await fixture.store.recordDelivered(
+            try await fixture.stores.deliveries.recordDelivered(
                 claim,
                 through: 2,
                 status: 200,
@@ -146,14 +153,22 @@ import TransferTestSupport
         try await fixture.submit(2)
         try await expire(through: 2, fixture)
         let claims = try await fixture.claimDeliveries()
-        _ = try await fixture.store.deleteSubscription(tenant: fixture.tenant, id: gone)
+        _ = try await fixture.stores.subscriptions.deleteSubscription(
+            tenant: fixture.tenant,
+            id: gone
+        )
         for claim in claims {
             let cursor = try await record(claim, fixture)
             #expect(cursor == (claim.subscription == gone ? nil : 2))
         }
         #expect(try await told(fixture).map(\.subscription) == [picky])
-        #expect(try await fixture.store.logged(deaf, .expired, of: fixture.tenant).isEmpty)
-        #expect(try await fixture.store.logged(picky, .expired, of: fixture.tenant).count == 1)
+        #expect(
+            try await fixture.stores.deliveryLog.logged(deaf, .expired, of: fixture.tenant).isEmpty
+        )
+        #expect(
+            try await fixture.stores.deliveryLog.logged(picky, .expired, of: fixture.tenant).count
+                == 1
+        )
         // And both hear of it.
         let due = try await fixture.claimDeliveries()
         #expect(Set(due.map(\.subscription)) == [deaf, picky])
@@ -205,8 +220,8 @@ import TransferTestSupport
         _ = try await fixture.aside.execute("DELETE FROM event")
         let told = try #require(try await fixture.claimDeliveries().first { $0.session == log })
         #expect(try await record(told, fixture) == 1)
-        #expect(try await fixture.store.eventBounds(of: log).newest == 1)
-        let listed = try await fixture.store.logged(id, .expired, of: fixture.tenant)
+        #expect(try await fixture.stores.events.eventBounds(of: log).newest == 1)
+        let listed = try await fixture.stores.deliveryLog.logged(id, .expired, of: fixture.tenant)
         #expect(listed.map(\.sequence) == [1, 2])
         #expect(listed.map(\.sessionIdentifier) == [nil, StoreFixture.identifier])
     }
@@ -219,14 +234,15 @@ import TransferTestSupport
         _ = try await fixture.aside.execute("UPDATE delivery_log SET replay_due_at = now()")
         try await expire(through: 1, fixture)
         #expect(try await record(fixture.claimDeliveries()[0], fixture) == 1)
-        let listed = try await fixture.store.logged(id, .expired, of: fixture.tenant)
+        let listed = try await fixture.stores.deliveryLog.logged(id, .expired, of: fixture.tenant)
         #expect(listed.map(\.attempts.count) == [1])
         #expect(listed.first?.nextAttemptAt == nil)
         #expect(listed.first?.diedAt != nil)
         let month: Duration = .seconds(30 * 24 * 3600)
         // Its identifier is of the first try.
         func prune() async throws -> Int {
-            try await fixture.store.pruneDeliveryLog(olderThan: month, after: nil).removed
+            try await fixture.stores.retention.pruneDeliveryLog(olderThan: month, after: nil)
+                .removed
         }
         _ = try await fixture.aside.execute(
             """
@@ -237,7 +253,9 @@ import TransferTestSupport
         )
         #expect(try await prune() == 0)
         #expect(
-            try await fixture.store.logged(id, .expired, of: fixture.tenant).map(\.attempts.count)
+            try await fixture.stores.deliveryLog.logged(id, .expired, of: fixture.tenant).map(
+                \.attempts.count
+            )
                 == [1]
         )
         _ = try await fixture.aside.execute(
@@ -248,15 +266,15 @@ import TransferTestSupport
 
     @Test func oneForAClientThatWasForceQuitIsToldAfterTheLaunch() async throws {
         let fixture = try await StoreFixture()
-        let store = fixture.store
+        let stores = fixture.stores
         let id = try await fixture.subscribe(client: .default)
         try await fixture.submit(2)
         try await expire(through: 2, fixture)
         #expect(try await record(fixture.claimDeliveries()[0], fixture) == 2)
-        _ = try await store.forceQuit(tenant: fixture.tenant, id: .default)
+        _ = try await stores.clients.forceQuit(tenant: fixture.tenant, id: .default)
         try await fixture.makeDeliveriesDue()
         #expect(try await fixture.claimDeliveries().isEmpty)
-        _ = try await store.launch(tenant: fixture.tenant, id: .default)
+        _ = try await stores.clients.launch(tenant: fixture.tenant, id: .default)
         let due = try await fixture.claimDeliveries()
         #expect(due.contains { $0.session.uuid == fixture.tenant.uuid && $0.subscription == id })
     }

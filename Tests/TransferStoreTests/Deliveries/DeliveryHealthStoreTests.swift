@@ -29,7 +29,7 @@ import TransferTestSupport
         _ fixture: StoreFixture,
         _ limit: Int = 100
     ) async throws -> [DeliveryClaim] {
-        try await fixture.store.claimDeliveries(
+        try await fixture.stores.deliveries.claimDeliveries(
             fixture.worker.reserve(limit),
             limit: limit,
             lease: Self.lease,
@@ -38,7 +38,7 @@ import TransferTestSupport
     }
 
     private func succeed(_ fixture: StoreFixture, _ claim: DeliveryClaim) async throws -> Bool {
-        try await fixture.store.recordDelivered(
+        try await fixture.stores.deliveries.recordDelivered(
             claim,
             through: claim.acknowledgedSequence + 1,
             status: 204,
@@ -146,7 +146,7 @@ import TransferTestSupport
         let claims = try await claim(fixture, 2)
         _ = try await fixture.fail(claims[0], throttle: .seconds(500), health: Self.health)
         #expect(try await succeed(fixture, claims[1]))
-        #expect(try await fixture.store.releaseDelivery(claims[1]))
+        #expect(try await fixture.stores.deliveries.releaseDelivery(claims[1]))
         #expect((400...500).contains(try await pause(fixture) ?? 0))
         #expect(try await claim(fixture).isEmpty)
         let failures: Query = "SELECT failures::bigint AS count FROM failure_streak"
@@ -184,11 +184,14 @@ import TransferTestSupport
         )
         #expect(try await fixture.fail(claims[29], health: Self.health) == .disabled)
         let disabled = claims[0].subscription
-        let store = fixture.store
-        let subscription = try await store.subscription(tenant: fixture.tenant, id: disabled)
+        let stores = fixture.stores
+        let subscription = try await stores.subscriptions.subscription(
+            tenant: fixture.tenant,
+            id: disabled
+        )
         #expect(subscription?.disablement?.reason == .failing)
         // The tenant is told once, and those of its subscriptions that are for no single session.
-        let events = try await store.events(
+        let events = try await stores.events.events(
             of: SessionID(fixture.tenant.uuid),
             after: 0,
             limit: 10
@@ -215,14 +218,21 @@ import TransferTestSupport
                 health: Self.health
             ) == .disabled
         )
-        let store = fixture.store
-        let subscription = try await store.subscription(tenant: fixture.tenant, id: id)
+        let stores = fixture.stores
+        let subscription = try await stores.subscriptions.subscription(
+            tenant: fixture.tenant,
+            id: id
+        )
         #expect(subscription?.disablement?.reason == .gone)
-        #expect(try await store.releaseDelivery(claims[1]))
+        #expect(try await stores.deliveries.releaseDelivery(claims[1]))
         #expect(try await claim(fixture).isEmpty)
         var change = SubscriptionChange()
         change.isEnabled = true
-        _ = try await store.changeSubscription(tenant: fixture.tenant, id: id, change)
+        _ = try await stores.subscriptions.changeSubscription(
+            tenant: fixture.tenant,
+            id: id,
+            change
+        )
         #expect(try await claim(fixture).map(\.acknowledgedSequence) == [0, 0])
     }
 }

@@ -14,7 +14,7 @@ import TransferTestSupport
         _ state: LoggedDelivery.State? = nil
     ) async throws -> [LoggedDelivery] {
         try #require(
-            try await fixture.store.deliveries(
+            try await fixture.stores.deliveryLog.deliveries(
                 tenant: fixture.tenant,
                 subscription: subscription,
                 state: state,
@@ -44,7 +44,7 @@ import TransferTestSupport
         #expect(waiting.nextAttemptAt != nil)
         let claim = try await fixture.claimDeliveries()[0]
         #expect(
-            try await fixture.store.recordDelivered(
+            try await fixture.stores.deliveries.recordDelivered(
                 claim,
                 through: 1,
                 status: 200,
@@ -86,10 +86,10 @@ import TransferTestSupport
         try await giveUp(fixture)
         let delivery = try await log(fixture, id)[0].id
         for status in 1...30 {
-            _ = try await fixture.store.replay(tenant: fixture.tenant, id: delivery)
+            _ = try await fixture.stores.deliveryLog.replay(tenant: fixture.tenant, id: delivery)
             let claim = try await fixture.claimReplays()[0]
             let attempt = StoreFixture.attempt(status: status, reason: "x", isReplay: true)
-            #expect(try await fixture.store.recordReplayed(claim, attempt))
+            #expect(try await fixture.stores.deliveryLog.recordReplayed(claim, attempt))
         }
         let attempts = try await log(fixture, id)[0].attempts
         #expect(attempts.map(\.status) == (11...30).map { $0 })
@@ -102,24 +102,30 @@ import TransferTestSupport
         try await giveUp(fixture)
         let dead = try await log(fixture, id)[0]
         let before = try await fixture.healthAndOrder()
-        let store = fixture.store
+        let stores = fixture.stores
         var change = SubscriptionChange()
         change.isEnabled = false
-        _ = try await store.changeSubscription(tenant: fixture.tenant, id: id, change)
-        #expect(try await store.replay(tenant: fixture.tenant, id: dead.id)?.id == dead.id)
+        _ = try await stores.subscriptions.changeSubscription(
+            tenant: fixture.tenant,
+            id: id,
+            change
+        )
+        #expect(
+            try await stores.deliveryLog.replay(tenant: fixture.tenant, id: dead.id)?.id == dead.id
+        )
         let refused = try #require(try await fixture.claimReplays(lease: .zero).first)
         #expect(refused.sequence == 1)
         // A lease that has run out lets another send it, and the first says nothing more.
         let claim = try #require(try await fixture.claimReplays().first)
         let failed = StoreFixture.attempt(status: 500, reason: "http_status", isReplay: true)
-        #expect(try await !store.recordReplayed(refused, failed))
-        #expect(try await store.recordReplayed(claim, failed))
+        #expect(try await !stores.deliveryLog.recordReplayed(refused, failed))
+        #expect(try await stores.deliveryLog.recordReplayed(claim, failed))
         #expect(try await log(fixture, id)[0].state == .dead)
         #expect(try await fixture.claimReplays().isEmpty)
-        _ = try await store.replay(tenant: fixture.tenant, id: dead.id)
+        _ = try await stores.deliveryLog.replay(tenant: fixture.tenant, id: dead.id)
         let again = try #require(try await fixture.claimReplays().first)
         let taken = StoreFixture.attempt(status: 200, reason: nil, isReplay: true)
-        #expect(try await store.recordReplayed(again, taken))
+        #expect(try await stores.deliveryLog.recordReplayed(again, taken))
         let delivery = try await log(fixture, id)[0]
         #expect(delivery.state == .delivered)
         #expect(delivery.diedAt == dead.diedAt)
@@ -142,9 +148,9 @@ import TransferTestSupport
         func at(_ hour: Double) -> Date {
             Date(timeIntervalSince1970: 1_767_225_600 + hour * 3600)
         }
-        let store = fixture.store
+        let stores = fixture.stores
         let tenant = fixture.tenant
-        let count = try await store.recover(
+        let count = try await stores.deliveryLog.recover(
             tenant: tenant,
             subscription: id,
             since: at(2),
@@ -155,18 +161,18 @@ import TransferTestSupport
         #expect(claims.map(\.sequence) == [2, 3, 4])
         #expect(Set(claims.map(\.subscription)) == [id])
         // What is on its way already is not counted twice.
-        let rest = try await store.recover(
+        let rest = try await stores.deliveryLog.recover(
             tenant: tenant,
             subscription: id,
             since: at(0),
             until: nil
         )
         #expect(rest == 3)
-        try await store.cancelReplays(of: id)
+        try await stores.deliveryLog.cancelReplays(of: id)
         #expect(try await fixture.claimReplays().isEmpty)
         #expect(try await log(fixture, id, .dead).count == 6)
         let unknown = SubscriptionID(UUID())
-        let none = try await store.recover(
+        let none = try await stores.deliveryLog.recover(
             tenant: tenant,
             subscription: unknown,
             since: at(0),
@@ -181,7 +187,7 @@ extension StoreFixture {
     fileprivate func claimReplays(
         lease: Duration = .seconds(600)
     ) async throws -> [ReplayClaim] {
-        try await store.claimReplays(worker.reserve(100), limit: 100, lease: lease)
+        try await stores.deliveryLog.claimReplays(worker.reserve(100), limit: 100, lease: lease)
     }
 
     /// What a replay must leave as it is.

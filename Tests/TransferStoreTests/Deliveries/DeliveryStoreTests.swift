@@ -40,7 +40,7 @@ import TransferTestSupport
         try await fixture.submit(3)
         let claim = try await fixture.claimDeliveries()[0]
         #expect(
-            try await fixture.store.recordDelivered(
+            try await fixture.stores.deliveries.recordDelivered(
                 claim,
                 through: 2,
                 status: 204,
@@ -49,7 +49,7 @@ import TransferTestSupport
         )
         // Never backwards.
         #expect(
-            try await !fixture.store.recordDelivered(
+            try await !fixture.stores.deliveries.recordDelivered(
                 claim,
                 through: 1,
                 status: 204,
@@ -57,18 +57,18 @@ import TransferTestSupport
             )
         )
         // The third event is still to be delivered: due again at once.
-        #expect(try await fixture.store.releaseDelivery(claim))
+        #expect(try await fixture.stores.deliveries.releaseDelivery(claim))
         let next = try await fixture.claimDeliveries()[0]
         #expect(next.acknowledgedSequence == 2)
         #expect(
-            try await fixture.store.recordDelivered(
+            try await fixture.stores.deliveries.recordDelivered(
                 next,
                 through: 3,
                 status: 204,
                 lease: Self.lease
             )
         )
-        #expect(try await fixture.store.releaseDelivery(next))
+        #expect(try await fixture.stores.deliveries.releaseDelivery(next))
         #expect(try await fixture.claimDeliveries().isEmpty)
     }
 
@@ -93,13 +93,25 @@ import TransferTestSupport
         let old = try await fixture.claimDeliveries(lease: .zero)[0]
         let new = try await fixture.claimDeliveries()[0]
         #expect(old.fence != new.fence)
-        let store = fixture.store
+        let stores = fixture.stores
         #expect(
-            try await !store.recordDelivered(old, through: 1, status: 204, lease: Self.lease)
+            try await !stores.deliveries.recordDelivered(
+                old,
+                through: 1,
+                status: 204,
+                lease: Self.lease
+            )
         )
         #expect(try await fixture.fail(old) == .stale)
-        #expect(try await !store.releaseDelivery(old))
-        #expect(try await store.recordDelivered(new, through: 1, status: 204, lease: Self.lease))
+        #expect(try await !stores.deliveries.releaseDelivery(old))
+        #expect(
+            try await stores.deliveries.recordDelivered(
+                new,
+                through: 1,
+                status: 204,
+                lease: Self.lease
+            )
+        )
     }
 
     @Test func aDeletedSubscriptionGetsNothingMore() async throws {
@@ -107,11 +119,21 @@ import TransferTestSupport
         let id = try await fixture.subscribe()
         try await fixture.submit()
         let claim = try await fixture.claimDeliveries(lease: .zero)[0]
-        #expect(try await fixture.store.deleteSubscription(tenant: fixture.tenant, id: id))
-        #expect(try await !fixture.store.deleteSubscription(tenant: fixture.tenant, id: id))
+        #expect(
+            try await fixture.stores.subscriptions.deleteSubscription(
+                tenant: fixture.tenant,
+                id: id
+            )
+        )
+        #expect(
+            try await !fixture.stores.subscriptions.deleteSubscription(
+                tenant: fixture.tenant,
+                id: id
+            )
+        )
         try await fixture.submit()
         #expect(try await fixture.claimDeliveries().isEmpty)
-        #expect(try await !fixture.store.releaseDelivery(claim))
+        #expect(try await !fixture.stores.deliveries.releaseDelivery(claim))
     }
 
     @Test func aDisabledSubscriptionStandsInNobodysWay() async throws {
@@ -121,7 +143,7 @@ import TransferTestSupport
         try await fixture.submit()
         var change = SubscriptionChange()
         change.isEnabled = false
-        _ = try await fixture.store.changeSubscription(
+        _ = try await fixture.stores.subscriptions.changeSubscription(
             tenant: fixture.tenant,
             id: disabled,
             change
@@ -132,7 +154,7 @@ import TransferTestSupport
         let due: Query = "SELECT count(*) AS count FROM delivery WHERE due_at <= now()"
         #expect(try await fixture.count(due) == 0)
         change.isEnabled = true
-        _ = try await fixture.store.changeSubscription(
+        _ = try await fixture.stores.subscriptions.changeSubscription(
             tenant: fixture.tenant,
             id: disabled,
             change
@@ -150,14 +172,18 @@ import TransferTestSupport
         var change = SubscriptionChange()
         for _ in 0..<30 {
             change.isEnabled = false
-            _ = try await fixture.store.changeSubscription(tenant: fixture.tenant, id: id, change)
+            _ = try await fixture.stores.subscriptions.changeSubscription(
+                tenant: fixture.tenant,
+                id: id,
+                change
+            )
             change.isEnabled = true
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<3 {
                     group.addTask { _ = try await fixture.claimDeliveries(5, lease: .zero) }
                 }
                 group.addTask { [change] in
-                    _ = try await fixture.store.changeSubscription(
+                    _ = try await fixture.stores.subscriptions.changeSubscription(
                         tenant: fixture.tenant,
                         id: id,
                         change
@@ -181,7 +207,7 @@ import TransferTestSupport
             let claim = try #require(try await fixture.claimDeliveries().first)
             let seen = try await fixture.session().progress.lastSequence
             #expect(
-                try await fixture.store.recordDelivered(
+                try await fixture.stores.deliveries.recordDelivered(
                     claim,
                     through: seen,
                     status: 204,
@@ -189,7 +215,7 @@ import TransferTestSupport
                 )
             )
             async let submitted = fixture.submit(2)
-            async let released = fixture.store.releaseDelivery(claim)
+            async let released = fixture.stores.deliveries.releaseDelivery(claim)
             _ = try await (submitted, released)
             // Two events are undelivered now, so that the delivery must be due.
             let forgotten: Query = """
@@ -211,18 +237,18 @@ import TransferTestSupport
         try await fixture.putSession("second")
         try await fixture.submit(1, to: "second")
         let fences = fixture.worker.reserve(10)
-        let lost = try await fixture.store.claimDeliveries(
+        let lost = try await fixture.stores.deliveries.claimDeliveries(
             fences,
             limit: 10,
             lease: .seconds(600)
         )
         #expect(lost.claims.count == 1)
         #expect(try await fixture.claimDeliveries().isEmpty)
-        try await fixture.store.returnDeliveries(claimedUnder: fences, limit: 10)
+        try await fixture.stores.deliveries.returnDeliveries(claimedUnder: fences, limit: 10)
         let again = try await fixture.claimDeliveries()
         #expect(again.map(\.session) == lost.claims.map(\.session))
         // The other one is still its holder's.
-        let isHeld = try await fixture.store.recordDelivered(
+        let isHeld = try await fixture.stores.deliveries.recordDelivered(
             held[0],
             through: 1,
             status: 204,

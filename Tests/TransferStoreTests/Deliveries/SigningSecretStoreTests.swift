@@ -14,7 +14,7 @@ import TransferTestSupport
         try await withThrowingTaskGroup { group in
             for secret in secrets {
                 group.addTask {
-                    let result = try await fixture.store.rotateSecret(
+                    let result = try await fixture.stores.subscriptions.rotateSecret(
                         tenant: fixture.tenant,
                         id: id,
                         to: secret,
@@ -38,7 +38,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.subscribe()
         func rotate(_ expiry: Date?) async throws -> RotationResult {
-            try await fixture.store.rotateSecret(
+            try await fixture.stores.subscriptions.rotateSecret(
                 tenant: fixture.tenant,
                 id: id,
                 to: .random(),

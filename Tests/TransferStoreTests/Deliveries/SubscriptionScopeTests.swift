@@ -16,7 +16,10 @@ import TransferTestSupport
         ]
         try await fixture.subscribe(client: .default, session: "other")
         let deleted = try await fixture.subscribe()
-        _ = try await fixture.store.deleteSubscription(tenant: fixture.tenant, id: deleted)
+        _ = try await fixture.stores.subscriptions.deleteSubscription(
+            tenant: fixture.tenant,
+            id: deleted
+        )
         try await fixture.submit()
         let claims = try await fixture.claimDeliveries()
         #expect(Set(claims.map(\.subscription)) == Set(wanted))
@@ -39,7 +42,7 @@ import TransferTestSupport
             "SELECT set_config('plan_cache_mode', 'force_generic_plan', false)",
         ])
         _ = try await pool.execute("BEGIN")
-        let result = try await TransferStore(pool: pool).submit(
+        let result = try await Stores(Database(pool: pool)).submissions.submit(
             StoreFixture.submissions(1),
             tenant: fixture.tenant,
             sessionIdentifier: StoreFixture.identifier

@@ -172,8 +172,10 @@ import TransferTestSupport
         // What is newer is judged by the highest floor, and so is a running instance.
         var settings = StoreSettings()
         settings.schemaVersion = count
-        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
-        #expect(try await store.vitals(silentFor: .seconds(60)).schemaFloor == count + above)
+        let stores = Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
+        #expect(
+            try await stores.workers.vitals(silentFor: .seconds(60)).schemaFloor == count + above
+        )
     }
 
     /// Workers of the version before, at it, and one that died.
@@ -187,8 +189,8 @@ import TransferTestSupport
         let count = try await StoreFixture.migrator().migrate(connection)
         var settings = StoreSettings()
         settings.schemaVersion = count + distance
-        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
-        let worker = try await store.registerWorker(name: "older:1")
+        let stores = Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
+        let worker = try await stores.workers.registerWorker(name: "older:1")
         _ = try await connection.execute(
             """
             UPDATE worker SET heartbeat_at = now() - \(seconds) * interval '1 s'
@@ -221,10 +223,10 @@ import TransferTestSupport
         let migrator = try StoreFixture.migrator()
         var settings = StoreSettings()
         settings.schemaVersion = try await migrator.migrate(connection)
-        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
-        let worker = try await store.registerWorker(name: "newer:1")
+        let stores = Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
+        let worker = try await stores.workers.registerWorker(name: "newer:1")
         await #expect(throws: MigratorError.self) { try await migrator.revert(1, connection) }
-        try await store.retireWorker(incarnation: worker)
+        try await stores.workers.retireWorker(incarnation: worker)
         try await migrator.revert(1, connection)
     }
 

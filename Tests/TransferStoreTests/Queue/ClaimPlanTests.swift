@@ -18,7 +18,7 @@ import TransferTestSupport
         let meter = PageMeter()
         try await meter.holdStatistics()
         if isBound {
-            _ = try await fixture.store.limitTenant(
+            _ = try await fixture.stores.tenants.limitTenant(
                 named: "test",
                 changes: TenantLimitChanges(runningTasksMax: 1000)
             )
@@ -32,8 +32,8 @@ import TransferTestSupport
                 task: TaskID(.version7(at: .distantPast))
             )
         )
-        func claim(_ store: TransferStore) async throws {
-            let claims = try await store.claim(
+        func claim(_ stores: Stores) async throws {
+            let claims = try await stores.queue.claim(
                 [grant],
                 boundTenants: isBound ? [fixture.tenant] : [],
                 fences: fixture.worker.reserve(Self.claimed)

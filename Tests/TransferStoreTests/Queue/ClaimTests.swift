@@ -64,14 +64,17 @@ import TransferTestSupport
                 submission.lane = Self.lane(Int64(index % 2))
             }
         }
-        let flows = try await fixture.store.waitingFlows(in: Set(Shard.all).lanes)
+        let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes)
         #expect(flows.map(\.flow.lane) == [0, 0, 1, 1].map(Self.lane))
         #expect(Set(flows.map(\.flow)).count == 4)
         #expect(flows.allSatisfy { $0.tenant == fixture.tenant })
         let grants = zip(flows, [1, 0, 3, 9]).map {
             FlowGrant(flow: $0.flow, count: $1, from: $0.position)
         }
-        let claims = try await fixture.store.claim(grants, fences: fixture.worker.reserve(13))
+        let claims = try await fixture.stores.queue.claim(
+            grants,
+            fences: fixture.worker.reserve(13)
+        )
         // Of the last there were only five.
         let counts = grants.map { grant in claims.filter { $0.flow == grant.flow }.count }
         #expect(counts == [1, 0, 3, 5])
@@ -84,11 +87,11 @@ import TransferTestSupport
             submission.priority = TaskPriority(rank: [100, 500, 500, 900][index])
         }
         let flow = try #require(
-            try await fixture.store.waitingFlows(in: Set(Shard.all).lanes).first
+            try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes).first
         )
         #expect(flow.position == FlowPosition(priority: TaskPriority(rank: 100), task: ids[0]))
         let from = FlowPosition(priority: TaskPriority(rank: 500), task: ids[2])
-        let claims = try await fixture.store.claim(
+        let claims = try await fixture.stores.queue.claim(
             [FlowGrant(flow: flow.flow, count: 9, from: from)],
             fences: fixture.worker.reserve(9)
         )
@@ -107,14 +110,14 @@ import TransferTestSupport
             after: Flow? = nil,
             limit: Int = 9
         ) async throws -> [Int64] {
-            try await fixture.store.waitingFlows(in: ranges, after: after, limit: limit)
+            try await fixture.stores.queue.waitingFlows(in: ranges, after: after, limit: limit)
                 .map(\.flow.lane.key)
         }
         #expect(try await found([.min ... .max]) == lanes)
         #expect(try await found([.min ... .max], limit: 2) == [.min, -5])
         #expect(try await found([-5...0, 6...8]) == [-5, 0, 7])
         #expect(try await found([]) == [])
-        let all = try await fixture.store.waitingFlows(in: [.min ... .max])
+        let all = try await fixture.stores.queue.waitingFlows(in: [.min ... .max])
         #expect(try await found([.min ... .max], after: all[1].flow) == [0, 7, .max])
         #expect(try await found([-5 ... -5, 0...8], after: all[1].flow) == [0, 7])
         #expect(try await found([6...8], after: all[2].flow) == [7])
@@ -126,7 +129,7 @@ import TransferTestSupport
         configuration.maxConnectionsPerHost = 3
         configuration.isDiscretionary = true
         try await fixture.putSession(StoreFixture.identifier, configuration)
-        _ = try await fixture.store.limitTenant(
+        _ = try await fixture.stores.tenants.limitTenant(
             named: "test",
             changes: TenantLimitChanges(runningTasksMax: 5)
         )
@@ -134,7 +137,7 @@ import TransferTestSupport
             submission.priority = TaskPriority(rank: [500, 100][index])
         }
         let flow = try #require(
-            try await fixture.store.waitingFlows(in: Set(Shard.all).lanes).first
+            try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes).first
         )
         #expect(flow.maxConnectionsPerHost == 3)
         #expect(flow.isDiscretionary)
@@ -149,18 +152,18 @@ import TransferTestSupport
         let ids = try await fixture.submit(200) { submission, index in
             submission.lane = Self.lane(Int64(index % 8))
         }
-        _ = try await fixture.store.limitTenant(
+        _ = try await fixture.stores.tenants.limitTenant(
             named: "test",
             changes: TenantLimitChanges(runningTasksMax: 7)
         )
-        let flows = try await fixture.store.waitingFlows(in: Set(Shard.all).lanes)
+        let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes)
         let done = try await withThrowingTaskGroup(of: [TaskID].self) { group in
             for flow in flows {
                 let worker = try await fixture.otherWorker()
                 group.addTask {
                     var done: [TaskID] = []
                     while done.count < 25 {
-                        let claims = try await fixture.store.claim(
+                        let claims = try await fixture.stores.queue.claim(
                             [FlowGrant(flow: flow.flow, count: 4, from: flow.position)],
                             boundTenants: [fixture.tenant],
                             fences: worker.reserve(4)

@@ -20,7 +20,7 @@ import TransferTestSupport
             .completed, .failed(StoreFixture.failure), .retry(failure, after: .seconds(60)),
             .released, .requeued,
         ]
-        let concluded = try await fixture.store.conclude(
+        let concluded = try await fixture.stores.completions.conclude(
             zip(claims, verdicts).map {
                 Conclusion(task: $0.task, fence: $0.fence, verdict: $1, bytesReceived: 7)
             }
@@ -63,14 +63,14 @@ import TransferTestSupport
                 bytesReceived: 600,
                 partial: StoreFixture.progress(of: id, fence: part ?? claim.fence).checkpoint
             )
-            #expect(try await fixture.store.conclude([conclusion]) == [id])
+            #expect(try await fixture.stores.completions.conclude([conclusion]) == [id])
             let task = try await fixture.task(id)
             #expect(task.state == .waitingForRetry)
             #expect(task.failure == failure)
             try await fixture.checkInvariants()
-            _ = try await fixture.store.promoteDue()
+            _ = try await fixture.stores.queue.promoteDue()
         }
-        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: id)
+        let attempts = try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: id)
         #expect(attempts?.map(\.outcome) == Array(repeating: .retried, count: 10))
     }
 
@@ -88,16 +88,18 @@ import TransferTestSupport
                 .taskCreated, .taskDownloadFinished, .taskCompleted, .sessionEventsFinished,
             ]
         )
-        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: id)
+        let attempts = try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: id)
         #expect(attempts?.map(\.outcome) == [.completed])
         // As after an answer that was lost: nothing changes, and the file is known to be needed.
         #expect(try await fixture.fetch([claim]).isEmpty)
         let other = fixture.worker.reserve(1).first
         #expect(
-            try await fixture.store.keptParts([(id, claim.fence), (id, other)]) == [claim.fence]
+            try await fixture.stores.parts.keptParts([(id, claim.fence), (id, other)]) == [
+                claim.fence
+            ]
         )
         #expect(
-            try await fixture.store.namedParts(among: [claim.fence, other], of: [id])
+            try await fixture.stores.verification.namedParts(among: [claim.fence, other], of: [id])
                 == [claim.fence]
         )
         try await fixture.checkInvariants()
@@ -108,13 +110,15 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let first = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: first.fence)])
+        try await fixture.stores.parts.recordProgress([
+            StoreFixture.progress(of: id, fence: first.fence)
+        ])
         try await fixture.conclude([first], .released)
         let second = try await fixture.claim()[0]
         #expect(second.partial?.partFence == first.fence)
         #expect(try await fixture.fetch([second], part: first.fence) == [id])
         #expect(try await fixture.task(id).part == first.fence)
-        #expect(try await fixture.store.abandonedParts().isEmpty)
+        #expect(try await fixture.stores.parts.abandonedParts().isEmpty)
         #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 0)
         try await fixture.checkInvariants()
     }
@@ -124,12 +128,14 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let first = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: first.fence)])
+        try await fixture.stores.parts.recordProgress([
+            StoreFixture.progress(of: id, fence: first.fence)
+        ])
         try await fixture.conclude([first], .released)
         let second = try await fixture.claim()[0]
         #expect(try await fixture.fetch([second]) == [id])
         #expect(try await fixture.task(id).part == second.fence)
-        #expect(try await fixture.store.abandonedParts().map(\.fence) == [first.fence])
+        #expect(try await fixture.stores.parts.abandonedParts().map(\.fence) == [first.fence])
         try await fixture.checkInvariants()
     }
 
@@ -145,12 +151,12 @@ import TransferTestSupport
         ]
         let stale = fixture.worker.reserve(1).first
         for verdict in verdicts {
-            let concluded = try await fixture.store.conclude(
+            let concluded = try await fixture.stores.completions.conclude(
                 claims.map { Conclusion(task: $0.task, fence: stale, verdict: verdict) }
             )
             #expect(concluded.isEmpty)
         }
-        let published = try await fixture.store.publish(
+        let published = try await fixture.stores.completions.publish(
             claims.map {
                 Publication(
                     task: $0.task,
@@ -165,7 +171,7 @@ import TransferTestSupport
             }
         )
         #expect(published.isEmpty)
-        try await fixture.store.recordProgress([
+        try await fixture.stores.parts.recordProgress([
             AttemptProgress(task: claims[0].task, fence: stale, bytesReceived: 9, bytesExpected: 10)
         ])
         #expect(try await fixture.task(claims[0].task).bytesReceived == 0)
@@ -180,7 +186,7 @@ import TransferTestSupport
         let old = try await fixture.claim()[0]
         try await fixture.conclude([old], .requeued)
         let new = try await fixture.claim()[0]
-        _ = try await fixture.store.conclude([
+        _ = try await fixture.stores.completions.conclude([
             Conclusion(task: id, fence: old.fence, verdict: .released),
             Conclusion(task: id, fence: new.fence, verdict: .failed(StoreFixture.failure)),
         ])
@@ -216,7 +222,7 @@ import TransferTestSupport
         let id = try await fixture.submit()[0]
         let first = try await fixture.claim()
         try await fixture.conclude(first, .retry(StoreFixture.failure, after: .zero))
-        _ = try await fixture.store.promoteDue()
+        _ = try await fixture.stores.queue.promoteDue()
         try await fixture.complete(try await fixture.claim())
         let events = try await fixture.events()
         #expect(

@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import Testing
 import TransferModel
@@ -24,7 +25,7 @@ extension PartialStoreTests {
         )
         let holder: Int32 = try await other.execute("SELECT pg_backend_pid() AS pid")[0]
             .decode("pid")
-        async let cancelled = fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+        async let cancelled = fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
         try await eventually("the cancellation waits") {
             try await fixture.count(
                 """
@@ -37,7 +38,35 @@ extension PartialStoreTests {
         #expect(try await cancelled?.state == .cancelled)
         await other.close()
         #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 1)
-        #expect(try await fixture.store.keptParts([(id, claim.fence)]).isEmpty)
+        #expect(try await fixture.stores.parts.keptParts([(id, claim.fence)]).isEmpty)
         #expect(try await fixture.count("SELECT count(*) AS count FROM partial") == 0)
+    }
+
+    @Test func aPartThatIsStillWantedIsNotAbandonedWithItsWorker() async throws {
+        let fixture = try await StoreFixture()
+        let ids = try await fixture.submit(4)
+        let claims = try await fixture.claim()
+        for claim in claims.prefix(3) {
+            try await fixture.stores.parts.recordProgress([
+                StoreFixture.progress(of: claim.task, fence: claim.fence)
+            ])
+        }
+        // The first runs on, the second is suspended, the third cancelled with resume data, the
+        // fourth has nothing worth keeping.
+        _ = try await suspend(ids[1], fixture)
+        _ = try await fixture.stores.control.cancelTask(
+            tenant: fixture.tenant,
+            id: ids[2],
+            producing: ResumeDataID(UUID())
+        )
+        try await fixture.silence(fixture.worker)
+        let rescuer = try await fixture.otherWorker()
+        let takeover = try await fixture.stores.workers.takeOver(
+            silentFor: .seconds(600),
+            identity: rescuer
+        )
+        #expect(takeover.attempts.count == 2)
+        #expect(try await fixture.stores.parts.abandonedParts().map(\.fence) == [claims[3].fence])
+        try await fixture.checkInvariants()
     }
 }

@@ -7,8 +7,8 @@ import TransferTestSupport
 
 /// What is kept of unfinished downloads, in the database.
 @Suite(.postgresSchema) struct PartialStoreTests {
-    private func suspend(_ id: TaskID, _ fixture: StoreFixture) async throws -> TransferTask? {
-        try await fixture.store.suspendTask(tenant: fixture.tenant, id: id).task
+    func suspend(_ id: TaskID, _ fixture: StoreFixture) async throws -> TransferTask? {
+        try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id).task
     }
 
     /// What is running and must not be sent twice goes on; what is not running yet is suspended.
@@ -24,7 +24,10 @@ import TransferTestSupport
         }
         let claim = try #require(try await fixture.claim(1).first)
         let isIdempotent = isDeclaredIdempotent ?? (method == nil || method == "GET")
-        let result = try await fixture.store.suspendTask(tenant: fixture.tenant, id: claim.task)
+        let result = try await fixture.stores.control.suspendTask(
+            tenant: fixture.tenant,
+            id: claim.task
+        )
         switch result {
         case .answered(let task):
             #expect(isIdempotent)
@@ -34,7 +37,7 @@ import TransferTestSupport
             #expect(task.state == .running)
         case .unknownTask: Issue.record("the task is there")
         }
-        let repeatable = try await fixture.store.idempotentTasks(among: ids)
+        let repeatable = try await fixture.stores.control.idempotentTasks(among: ids)
         #expect(repeatable == (isIdempotent ? Set(ids) : Set()))
         #expect(try await fixture.complete([claim]).isEmpty == isIdempotent)
         for id in ids where id != claim.task {
@@ -63,18 +66,20 @@ import TransferTestSupport
         for id in ids { attempts.append(try await fixture.task(id).attempt) }
         #expect(attempts == [0, 1, 0, 0])
         let me = fixture.worker.incarnation
-        #expect(try await fixture.store.controls(incarnation: me).revocations == [claim.fence])
+        #expect(
+            try await fixture.stores.workers.controls(incarnation: me).revocations == [claim.fence]
+        )
         #expect(try await fixture.publish([claim]).isEmpty)
         #expect(try await fixture.conclude([claim], .released).isEmpty)
         #expect(try await fixture.claim().isEmpty)
         for id in ids {
             #expect(try await suspend(id, fixture)?.state == .suspended)
-            _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: id)
         }
         #expect(try await fixture.states(ids) == [.scheduled, .queued, .queued, .queued])
         #expect(try await fixture.events().count { $0.kind == .taskSuspended } == 4)
         #expect(try await fixture.claim().map(\.number) == [2, 1, 1])
-        let log = try await fixture.store.attempts(tenant: fixture.tenant, task: running[0])
+        let log = try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: running[0])
         #expect(log?.map(\.outcome) == [.suspended])
         try await fixture.checkInvariants()
     }
@@ -85,7 +90,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let first = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([
+        try await fixture.stores.parts.recordProgress([
             StoreFixture.progress(of: id, fence: first.fence)
         ])
         try await fixture.conclude([first], .released)
@@ -93,7 +98,7 @@ import TransferTestSupport
         #expect(second.partial?.partFence == first.fence)
         let progress = StoreFixture.progress(of: id, fence: second.fence)
         if isByCheckpoint {
-            try await fixture.store.recordProgress([progress])
+            try await fixture.stores.parts.recordProgress([progress])
         } else {
             let conclusion = Conclusion(
                 task: id,
@@ -101,11 +106,11 @@ import TransferTestSupport
                 verdict: .retry(StoreFixture.failure, after: .zero),
                 partial: progress.checkpoint
             )
-            #expect(try await fixture.store.conclude([conclusion]) == [id])
+            #expect(try await fixture.stores.completions.conclude([conclusion]) == [id])
         }
-        #expect(try await fixture.store.abandonedParts().map(\.fence) == [first.fence])
+        #expect(try await fixture.stores.parts.abandonedParts().map(\.fence) == [first.fence])
         #expect(
-            try await fixture.store.keptParts([(id, first.fence), (id, second.fence)]) == [
+            try await fixture.stores.parts.keptParts([(id, first.fence), (id, second.fence)]) == [
                 second.fence
             ]
         )
@@ -121,14 +126,16 @@ import TransferTestSupport
         #expect(try await suspend(ids[0], fixture)?.state == .running)
         #expect(try await suspend(ids[1], fixture)?.state == .failed)
         #expect(try await suspend(TaskID(.version7()), fixture) == nil)
-        let stranger = try await fixture.store.createAPIKey(
+        let stranger = try await fixture.stores.tenants.createAPIKey(
             id: "stranger",
             tenantName: "stranger",
             secretSHA256: Array(repeating: 0, count: 32),
             name: "stranger"
         )
-        #expect(try await fixture.store.suspendTask(tenant: stranger, id: ids[0]).task == nil)
-        #expect(try await fixture.store.attempts(tenant: stranger, task: ids[0]) == nil)
+        #expect(
+            try await fixture.stores.control.suspendTask(tenant: stranger, id: ids[0]).task == nil
+        )
+        #expect(try await fixture.stores.tasks.attempts(tenant: stranger, task: ids[0]) == nil)
         try await fixture.checkInvariants()
     }
 
@@ -163,7 +170,7 @@ import TransferTestSupport
             StoreFixture.progress(of: id, fence: first.fence).checkpoint
         )
         partial.bytesDurable = 600
-        _ = try await fixture.store.conclude([
+        _ = try await fixture.stores.completions.conclude([
             Conclusion(
                 task: id,
                 fence: first.fence,
@@ -175,7 +182,7 @@ import TransferTestSupport
         let waiting = try await fixture.task(id)
         #expect(waiting.bytesReceived == 600)
         #expect(waiting.bytesExpected == 1000)
-        _ = try await fixture.store.promoteDue()
+        _ = try await fixture.stores.queue.promoteDue()
         let second = try await fixture.claim()[0]
         #expect(second.partial == partial)
         #expect(try await fixture.task(id).bytesReceived == 600)
@@ -198,11 +205,11 @@ import TransferTestSupport
         let stale = try await fixture.claim()[0]
         try await fixture.conclude([stale], .requeued)
         let progress = StoreFixture.progress(of: id, fence: stale.fence)
-        try await fixture.store.recordProgress([progress])
+        try await fixture.stores.parts.recordProgress([progress])
         #expect(try await fixture.claim()[0].partial == nil)
         // Nor one that arrives after the end.
-        try await fixture.store.recordProgress([progress])
-        #expect(try await fixture.store.keptParts([(id, stale.fence)]).isEmpty)
+        try await fixture.stores.parts.recordProgress([progress])
+        #expect(try await fixture.stores.parts.keptParts([(id, stale.fence)]).isEmpty)
         try await fixture.checkInvariants()
     }
 
@@ -212,15 +219,15 @@ import TransferTestSupport
         let claim = try await fixture.claim()[0]
         let resumption = Resumption(task: id, fence: claim.fence, offset: 600)
         let stale = Resumption(task: id, fence: fixture.worker.reserve(1).first, offset: 1)
-        #expect(try await fixture.store.recordResumptions([stale]).isEmpty)
-        #expect(try await fixture.store.recordResumptions([resumption]) == [id])
-        #expect(try await fixture.store.recordResumptions([resumption]).isEmpty)
-        #expect(try await fixture.store.recordResumptions([]).isEmpty)
+        #expect(try await fixture.stores.parts.recordResumptions([stale]).isEmpty)
+        #expect(try await fixture.stores.parts.recordResumptions([resumption]) == [id])
+        #expect(try await fixture.stores.parts.recordResumptions([resumption]).isEmpty)
+        #expect(try await fixture.stores.parts.recordResumptions([]).isEmpty)
         let told = try await fixture.events().filter { $0.kind == .taskResumedAtOffset }
         #expect(told.map(\.task?.bytesReceived) == [600])
         #expect(told.map(\.task?.state) == [.running])
         try await fixture.complete([claim])
-        #expect(try await fixture.store.recordResumptions([resumption]).isEmpty)
+        #expect(try await fixture.stores.parts.recordResumptions([resumption]).isEmpty)
         try await fixture.checkInvariants()
     }
 
@@ -228,30 +235,36 @@ import TransferTestSupport
         let fixture = try await StoreFixture(connectionsMax: 10)
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: claim.fence)])
+        try await fixture.stores.parts.recordProgress([
+            StoreFixture.progress(of: id, fence: claim.fence)
+        ])
         let token = ResumeDataID(UUID())
-        let store = fixture.store
-        _ = try await store.cancelTask(tenant: fixture.tenant, id: id, producing: token)
-        #expect(try await store.hasResumeData(token))
-        #expect(try await store.keptParts([(id, claim.fence)]) == [claim.fence])
+        let stores = fixture.stores
+        _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: id, producing: token)
+        #expect(try await stores.control.hasResumeData(token))
+        #expect(try await stores.parts.keptParts([(id, claim.fence)]) == [claim.fence])
         // A repetition finds nothing to keep.
         let again = ResumeDataID(UUID())
-        _ = try await store.cancelTask(tenant: fixture.tenant, id: id, producing: again)
-        #expect(try await !store.hasResumeData(again))
+        _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: id, producing: again)
+        #expect(try await !stores.control.hasResumeData(again))
 
-        let stranger = try await store.createAPIKey(
+        let stranger = try await stores.tenants.createAPIKey(
             id: "stranger",
             tenantName: "stranger",
             secretSHA256: Array(repeating: 0, count: 32),
             name: "stranger"
         )
-        _ = try await store.putSession(
+        _ = try await stores.sessions.putSession(
             tenant: stranger,
             identifier: "s",
             configuration: SessionConfiguration()
         )
         let taken = StoreFixture.submissions(1) { submission, _ in submission.resumeData = token }
-        let stolen = try await store.submit(taken, tenant: stranger, sessionIdentifier: "s")
+        let stolen = try await stores.submissions.submit(
+            taken,
+            tenant: stranger,
+            sessionIdentifier: "s"
+        )
         guard case .unknownResumeData = stolen else {
             Issue.record("\(stolen)")
             return
@@ -263,7 +276,7 @@ import TransferTestSupport
                     let wanted = StoreFixture.submissions(2) { submission, index in
                         if index == 1 { submission.resumeData = token }
                     }
-                    let result = try await store.submit(
+                    let result = try await stores.submissions.submit(
                         wanted,
                         tenant: fixture.tenant,
                         sessionIdentifier: StoreFixture.identifier
@@ -282,14 +295,14 @@ import TransferTestSupport
         #expect(claims[1].partial?.sourcePath == path)
         // Cancelled once more before anything was moved: the file still lies at its first place.
         let last = ResumeDataID(UUID())
-        _ = try await store.cancelTask(
+        _ = try await stores.control.cancelTask(
             tenant: fixture.tenant,
             id: claims[1].task,
             producing: last
         )
         let next = try await fixture.submit { submission, _ in submission.resumeData = last }
-        _ = try await store.cancelTask(tenant: fixture.tenant, id: next[0])
-        let abandoned = try await store.abandonedParts()
+        _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: next[0])
+        let abandoned = try await stores.parts.abandonedParts()
         #expect(abandoned.map(\.fence) == [claim.fence])
         #expect(abandoned.map(\.sourcePath) == [path])
         try await fixture.checkInvariants()
@@ -299,25 +312,31 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([StoreFixture.progress(of: id, fence: claim.fence)])
+        try await fixture.stores.parts.recordProgress([
+            StoreFixture.progress(of: id, fence: claim.fence)
+        ])
         _ = try await suspend(id, fixture)
-        try await fixture.store.recordDurable([(partFence: claim.fence, bytes: 500, ranges: nil)])
-        try await fixture.store.recordDurable([(partFence: claim.fence, bytes: 400, ranges: nil)])
-        _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        try await fixture.stores.parts.recordDurable([
+            (partFence: claim.fence, bytes: 500, ranges: nil)
+        ])
+        try await fixture.stores.parts.recordDurable([
+            (partFence: claim.fence, bytes: 400, ranges: nil)
+        ])
+        _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: id)
         let next = try await fixture.claim()[0]
         #expect(next.partial?.bytesDurable == 500)
     }
 
     @Test func rangesGrowAndGoWithTheFile() async throws {
         let fixture = try await StoreFixture()
-        let store = fixture.store
+        let stores = fixture.stores
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
         func ranges(_ ranges: Range<Int64>...) -> ByteRangeSet {
             ranges.reduce(into: ByteRangeSet()) { $0.insert($1) }
         }
         func checkpoint(_ ranges: ByteRangeSet) async throws {
-            try await store.recordProgress([
+            try await stores.parts.recordProgress([
                 StoreFixture.progress(of: id, fence: claim.fence, ranges: ranges)
             ])
         }
@@ -325,22 +344,22 @@ import TransferTestSupport
         try await checkpoint(ranges(0..<150, 600..<700))
         _ = try await suspend(id, fixture)
         // What is known after the attempt was taken away, and old news of it.
-        try await store.recordDurable([(claim.fence, 350, ranges(0..<200, 600..<750))])
-        try await store.recordDurable([(claim.fence, 150, ranges(0..<150))])
-        _ = try await store.resumeTask(tenant: fixture.tenant, id: id)
+        try await stores.parts.recordDurable([(claim.fence, 350, ranges(0..<200, 600..<750))])
+        try await stores.parts.recordDurable([(claim.fence, 150, ranges(0..<150))])
+        _ = try await stores.control.resumeTask(tenant: fixture.tenant, id: id)
         let second = try await fixture.claim()[0]
         #expect(second.partial?.ranges == ranges(0..<200, 600..<750))
         #expect(second.partial?.bytesDurable == 350)
         // Through resume data to another task, and through the end of its attempt to the next.
         let token = ResumeDataID(UUID())
-        _ = try await store.cancelTask(tenant: fixture.tenant, id: id, producing: token)
-        try await store.recordDurable([(claim.fence, 360, ranges(0..<210, 600..<750))])
+        _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: id, producing: token)
+        try await stores.parts.recordDurable([(claim.fence, 360, ranges(0..<210, 600..<750))])
         _ = try await fixture.submit { submission, _ in submission.resumeData = token }
         let third = try await fixture.claim()[0]
         #expect(third.partial?.ranges == ranges(0..<210, 600..<750))
         var partial = try #require(third.partial)
         partial.ranges = ranges(0..<300, 600..<800)
-        _ = try await store.conclude([
+        _ = try await stores.completions.conclude([
             Conclusion(
                 task: third.task,
                 fence: third.fence,
@@ -350,34 +369,6 @@ import TransferTestSupport
         ])
         let last = try await fixture.claim()[0]
         #expect(last.partial?.ranges == ranges(0..<300, 600..<800))
-        try await fixture.checkInvariants()
-    }
-
-    @Test func aPartThatIsStillWantedIsNotAbandonedWithItsWorker() async throws {
-        let fixture = try await StoreFixture()
-        let ids = try await fixture.submit(4)
-        let claims = try await fixture.claim()
-        for claim in claims.prefix(3) {
-            try await fixture.store.recordProgress([
-                StoreFixture.progress(of: claim.task, fence: claim.fence)
-            ])
-        }
-        // The first runs on, the second is suspended, the third cancelled with resume data, the
-        // fourth has nothing worth keeping.
-        _ = try await suspend(ids[1], fixture)
-        _ = try await fixture.store.cancelTask(
-            tenant: fixture.tenant,
-            id: ids[2],
-            producing: ResumeDataID(UUID())
-        )
-        try await fixture.silence(fixture.worker)
-        let rescuer = try await fixture.otherWorker()
-        let takeover = try await fixture.store.takeOver(
-            silentFor: .seconds(600),
-            identity: rescuer
-        )
-        #expect(takeover.attempts.count == 2)
-        #expect(try await fixture.store.abandonedParts().map(\.fence) == [claims[3].fence])
         try await fixture.checkInvariants()
     }
 }

@@ -16,7 +16,7 @@ import TransferTestSupport
         let claims = try await fixture.claim()
         try await fixture.publish(Array(claims[..<2]))
         let stale = Fence(rawValue: 1)
-        let changed = try await fixture.store.publish(
+        let changed = try await fixture.stores.completions.publish(
             [Publication(of: claims[2]), Publication(of: claims[3], fence: stale)],
             concluding: [Self.completed(claims[0]), Self.completed(claims[1], fence: stale)]
         )
@@ -28,12 +28,12 @@ import TransferTestSupport
         )
         #expect(try await fixture.count("SELECT count(*) AS count FROM publication") == 2)
         // As after an answer that was lost: what is published is told again, what has ended not.
-        let again = try await fixture.store.publish(
+        let again = try await fixture.stores.completions.publish(
             [Publication(of: claims[2])],
             concluding: [Self.completed(claims[0])]
         )
         #expect(again == [claims[2].task])
-        #expect(try await fixture.store.publish([], concluding: []).isEmpty)
+        #expect(try await fixture.stores.completions.publish([], concluding: []).isEmpty)
         try await fixture.checkInvariants()
     }
 
@@ -49,7 +49,10 @@ import TransferTestSupport
             verdict: .failed(TransferFailure(.poison, "\u{0}"))
         )
         await #expect(throws: StoreError.self) {
-            try await fixture.store.publish([Publication(of: claims[0])], concluding: [refused])
+            try await fixture.stores.completions.publish(
+                [Publication(of: claims[0])],
+                concluding: [refused]
+            )
         }
         #expect(try await fixture.count("SELECT count(*) AS count FROM publication") == 0)
         try await fixture.checkInvariants()
@@ -68,7 +71,7 @@ import TransferTestSupport
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for identifier in identifiers {
                     group.addTask {
-                        _ = try await fixture.store.invalidateSession(
+                        _ = try await fixture.stores.sessions.invalidateSession(
                             tenant: fixture.tenant,
                             identifier: identifier
                         )
@@ -80,7 +83,7 @@ import TransferTestSupport
                         var published: [TaskClaim] = []
                         for turn in 0...5 {
                             let next = Array(mine.dropFirst(turn * 20).prefix(20))
-                            let changed = try await fixture.store.publish(
+                            let changed = try await fixture.stores.completions.publish(
                                 next.reversed().map { Publication(of: $0) },
                                 concluding: published.map { Self.completed($0) }
                             )
@@ -91,7 +94,7 @@ import TransferTestSupport
                 try await group.waitForAll()
             }
         }
-        try await fixture.store.continueCancellations()
+        try await fixture.stores.cancellations.continueCancellations()
         #expect(try await fixture.count("SELECT count(*) AS count FROM attempt") == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM publication") == 0)
         try await fixture.checkInvariants()

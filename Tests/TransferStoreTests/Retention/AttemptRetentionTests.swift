@@ -9,8 +9,8 @@ import TransferTestSupport
     private static let month: Duration = .seconds(30 * 24 * 3600)
 
     private func makePartitions(_ fixture: StoreFixture) async throws {
-        for partition in try await fixture.store.missingPartitions(of: .attempts) {
-            #expect(try await fixture.store.makePartition(partition))
+        for partition in try await fixture.stores.partitions.missingPartitions(of: .attempts) {
+            #expect(try await fixture.stores.partitions.makePartition(partition))
         }
     }
 
@@ -42,9 +42,9 @@ import TransferTestSupport
 
     @Test func nothingFallsIntoTheDefaultPartition() async throws {
         let fixture = try await StoreFixture()
-        #expect(try await fixture.store.missingPartitions(of: .attempts).count == 3)
+        #expect(try await fixture.stores.partitions.missingPartitions(of: .attempts).count == 3)
         try await makePartitions(fixture)
-        #expect(try await fixture.store.missingPartitions(of: .attempts).isEmpty)
+        #expect(try await fixture.stores.partitions.missingPartitions(of: .attempts).isEmpty)
         try await fixture.submit(3)
         try await fixture.complete(try await fixture.claim())
         #expect(try await fixture.count("SELECT count(*) AS count FROM attempt_log") == 3)
@@ -61,17 +61,17 @@ import TransferTestSupport
         }
         let name = try await age(task, fixture)
         try await fixture.complete(try await fixture.claim())
-        let attempts = try await fixture.store.attempts(tenant: fixture.tenant, task: task)
+        let attempts = try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: task)
         #expect(attempts?.map(\.number) == [1, 2, 3])
         #expect(attempts?.map(\.outcome) == [.lost, .lost, .completed])
-        let expired = try await fixture.store.expiredPartitions(
+        let expired = try await fixture.stores.partitions.expiredPartitions(
             of: .attempts,
             olderThan: Self.month
         )
         #expect(expired == [name])
-        for _ in 0..<2 { try await fixture.store.dropPartition(name) }
+        for _ in 0..<2 { try await fixture.stores.partitions.dropPartition(name) }
         // The task stays, and what it did lately.
-        let left = try await fixture.store.attempts(tenant: fixture.tenant, task: task)
+        let left = try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: task)
         #expect(left?.map(\.number) == [3])
         #expect(try await fixture.state(task) == .completed)
     }
@@ -87,7 +87,7 @@ import TransferTestSupport
             """
         )
         for count in [1, 0] {
-            let pruned = try await fixture.store.pruneDefaultPartition(
+            let pruned = try await fixture.stores.partitions.pruneDefaultPartition(
                 of: .attempts,
                 olderThan: Self.month
             )

@@ -10,22 +10,22 @@ import TransferTestSupport
     private static let month: Duration = .seconds(30 * 24 * 3600)
 
     /// A store for which everything that has ended did so too long ago.
-    private static func eager() -> TransferStore {
+    private static func eager() -> Stores {
         var settings = StoreSettings()
         settings.resultRetention = .seconds(-60)
-        return TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        return Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
     }
 
     private func remains(
-        _ store: TransferStore,
+        _ stores: Stores,
         _ fixture: StoreFixture,
         holdMax: Duration = month
     ) async throws -> [TaskRemains] {
         var remains: [TaskRemains] = []
-        for session in try await store.sessionsToExpire(after: nil).sessions {
+        for session in try await stores.retention.sessionsToExpire(after: nil).sessions {
             var position: TaskID?
             repeat {
-                let page = try await store.tasksToExpire(
+                let page = try await stores.retention.tasksToExpire(
                     of: session,
                     after: position,
                     holdMax: holdMax
@@ -45,7 +45,7 @@ import TransferTestSupport
         let claims = try await fixture.claim(2)
         try await fixture.complete([claims[0]])
         try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: ids[2])
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: ids[2])
         return ids
     }
 
@@ -65,7 +65,7 @@ import TransferTestSupport
         let before = try await told(fixture)
         let session = try await fixture.session()
         let part = try #require(try await fixture.task(ids[0]).part)
-        let patient = try await remains(fixture.store, fixture)
+        let patient = try await remains(fixture.stores, fixture)
         #expect(patient.isEmpty)
         let eager = Self.eager()
         let found = try await remains(eager, fixture)
@@ -73,27 +73,27 @@ import TransferTestSupport
         #expect(found[0].paths == [ResultLocation.path(of: ids[0], destination: nil, part: part)])
         // Whoever is stopped before the rows go finds them again.
         #expect(try await remains(eager, fixture).count == 3)
-        for _ in 0..<2 { try await eager.expire(ids) }
+        for _ in 0..<2 { try await eager.retention.expire(ids) }
         #expect(try await remains(eager, fixture).isEmpty)
         for id in ids {
-            #expect(try await eager.task(tenant: fixture.tenant, id: id) == nil)
-            #expect(try await eager.isExpired(tenant: fixture.tenant, id: id))
-            #expect(try await !eager.isExpired(tenant: TenantID(UUID()), id: id))
+            #expect(try await eager.tasks.task(tenant: fixture.tenant, id: id) == nil)
+            #expect(try await eager.tasks.isExpired(tenant: fixture.tenant, id: id))
+            #expect(try await !eager.tasks.isExpired(tenant: TenantID(UUID()), id: id))
         }
         for table in ["task", "outcome", "task_owner"] as [Query] {
             #expect(try await fixture.count("SELECT count(*) AS count FROM \(table)") == 0)
         }
-        #expect(try await eager.attempts(tenant: fixture.tenant, task: ids[0]) == nil)
+        #expect(try await eager.tasks.attempts(tenant: fixture.tenant, task: ids[0]) == nil)
         #expect(try await told(fixture) == before)
         #expect(try await fixture.session().progress == session.progress)
         try await fixture.checkInvariants()
         // As long as an event tells of them.
-        #expect(try await eager.pruneExpiredTasks(after: nil).removed == 0)
+        #expect(try await eager.retention.pruneExpiredTasks(after: nil).removed == 0)
         #expect(try await told(fixture) == before)
         _ = try await fixture.aside.execute("DELETE FROM event")
-        #expect(try await eager.pruneExpiredTasks(after: nil).removed == 3)
-        #expect(try await eager.pruneExpiredTasks(after: nil).position == nil)
-        #expect(try await !eager.isExpired(tenant: fixture.tenant, id: ids[0]))
+        #expect(try await eager.retention.pruneExpiredTasks(after: nil).removed == 3)
+        #expect(try await eager.retention.pruneExpiredTasks(after: nil).position == nil)
+        #expect(try await !eager.tasks.isExpired(tenant: fixture.tenant, id: ids[0]))
     }
 
     @Test func ofAGenerationWhoseEventsAreGoneNothingIsLeft() async throws {
@@ -102,11 +102,11 @@ import TransferTestSupport
         let sequence = try await fixture.session().progress.lastSequence
         let new = try await endedTasks(fixture)
         let eager = Self.eager()
-        try await eager.expire(old + new)
+        try await eager.retention.expire(old + new)
         _ = try await fixture.aside.execute("DELETE FROM event WHERE sequence <= \(sequence)")
-        #expect(try await eager.pruneExpiredTasks(after: nil).removed == 3)
-        for id in old { #expect(try await !eager.isExpired(tenant: fixture.tenant, id: id)) }
-        for id in new { #expect(try await eager.isExpired(tenant: fixture.tenant, id: id)) }
+        #expect(try await eager.retention.pruneExpiredTasks(after: nil).removed == 3)
+        for id in old { #expect(try await !eager.tasks.isExpired(tenant: fixture.tenant, id: id)) }
+        for id in new { #expect(try await eager.tasks.isExpired(tenant: fixture.tenant, id: id)) }
     }
 
     @Test func whatTheSessionSaysCounts() async throws {
@@ -150,7 +150,7 @@ import TransferTestSupport
         let claim = try await fixture.claimDeliveries()[0]
         // All but the end of the first generation.
         for (through, expected) in [(sequence - 1, []), (sequence, old), (last - 1, old)] {
-            let isTold = try await eager.recordDelivered(
+            let isTold = try await eager.deliveries.recordDelivered(
                 claim,
                 through: through,
                 status: 204,
@@ -159,8 +159,13 @@ import TransferTestSupport
             #expect(isTold)
             #expect(try await remains(eager, fixture).map(\.task) == expected)
         }
-        _ = try await eager.recordDelivered(claim, through: last, status: 204, lease: .zero)
-        #expect(try await eager.releaseDelivery(claim))
+        _ = try await eager.deliveries.recordDelivered(
+            claim,
+            through: last,
+            status: 204,
+            lease: .zero
+        )
+        #expect(try await eager.deliveries.releaseDelivery(claim))
         #expect(try await remains(eager, fixture).map(\.task) == old + new)
     }
 
@@ -168,10 +173,10 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([
+        try await fixture.stores.parts.recordProgress([
             StoreFixture.progress(of: id, fence: claim.fence)
         ])
-        _ = try await fixture.store.cancelTask(
+        _ = try await fixture.stores.control.cancelTask(
             tenant: fixture.tenant,
             id: id,
             producing: ResumeDataID(UUID())
@@ -179,18 +184,18 @@ import TransferTestSupport
         let eager = Self.eager()
         // 1. The worker that has to stop; 2. resume data, until it is too old; 3. its file.
         #expect(try await remains(eager, fixture).isEmpty)
-        try await eager.removeRevocations([claim.fence])
+        try await eager.workers.removeRevocations([claim.fence])
         #expect(try await remains(eager, fixture).isEmpty)
-        #expect(try await fixture.store.expireResumeData() == 0)
-        #expect(try await eager.expireResumeData() == 1)
-        #expect(try await eager.expireResumeData() == 0)
+        #expect(try await fixture.stores.retention.expireResumeData() == 0)
+        #expect(try await eager.retention.expireResumeData() == 1)
+        #expect(try await eager.retention.expireResumeData() == 0)
         try await fixture.checkInvariants()
         #expect(try await remains(eager, fixture).isEmpty)
-        let parts = try await eager.abandonedParts()
+        let parts = try await eager.parts.abandonedParts()
         #expect(parts.map(\.fence) == [claim.fence])
-        try await eager.forgetAbandonedParts(parts.map(\.fence))
+        try await eager.parts.forgetAbandonedParts(parts.map(\.fence))
         #expect(try await remains(eager, fixture).map(\.task) == [id])
-        try await eager.expire([id])
+        try await eager.retention.expire([id])
         try await fixture.checkInvariants()
     }
 
@@ -201,39 +206,39 @@ import TransferTestSupport
         }[0]
         var change = TaskChange()
         change.clientString = .some(ClientString("new"))
-        _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+        _ = try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
         try await fixture.complete(try await fixture.claim())
         let before = try await told(fixture)
         let eager = Self.eager()
-        try await eager.expire([id])
-        _ = try await eager.pruneClientStringChanges(after: nil)
+        try await eager.retention.expire([id])
+        _ = try await eager.retention.pruneClientStringChanges(after: nil)
         #expect(try await told(fixture) == before)
         #expect(before.contains { $0.contains("old") } && before.contains { $0.contains("new") })
         _ = try await fixture.aside.execute("DELETE FROM event")
-        _ = try await eager.pruneExpiredTasks(after: nil)
+        _ = try await eager.retention.pruneExpiredTasks(after: nil)
         #expect(try await fixture.count("SELECT count(*) AS count FROM client_string_change") == 0)
     }
 
     @Test func allIsFoundInBatches() async throws {
         let fixture = try await StoreFixture()
-        let count = TransferStore.expiryTasksMax
+        let count = RetentionStore.expiryTasksMax
         var ids: [TaskID] = []
         for _ in 0..<2 { ids += try await fixture.submit(count / 2 + 1) }
-        _ = try await fixture.store.invalidateSession(
+        _ = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             identifier: StoreFixture.identifier
         )
-        while try await fixture.store.continueCancellations() {}
+        while try await fixture.stores.cancellations.continueCancellations() {}
         let eager = Self.eager()
         let found = try await remains(eager, fixture).map(\.task)
         #expect(Set(found) == Set(ids) && found.count == ids.count)
         for start in stride(from: 0, to: found.count, by: count) {
-            try await eager.expire(Array(found[start..<min(start + count, found.count)]))
+            try await eager.retention.expire(Array(found[start..<min(start + count, found.count)]))
         }
         try await fixture.checkInvariants()
         _ = try await fixture.aside.execute("DELETE FROM event")
-        let first = try await eager.pruneExpiredTasks(after: nil)
+        let first = try await eager.retention.pruneExpiredTasks(after: nil)
         #expect(first.removed == count)
-        #expect(try await eager.pruneExpiredTasks(after: first.position).removed == 2)
+        #expect(try await eager.retention.pruneExpiredTasks(after: first.position).removed == 2)
     }
 }

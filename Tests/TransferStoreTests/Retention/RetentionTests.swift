@@ -41,15 +41,15 @@ import TransferTestSupport
 
     private func makePartitions(_ fixture: StoreFixture) async throws -> [Bool] {
         var made: [Bool] = []
-        for partition in try await fixture.store.missingPartitions(of: .events) {
-            made.append(try await fixture.store.makePartition(partition))
+        for partition in try await fixture.stores.partitions.missingPartitions(of: .events) {
+            made.append(try await fixture.stores.partitions.makePartition(partition))
         }
         return made
     }
 
     @Test func partitionsOfTheNextWeeksAreMadeOnce() async throws {
         let fixture = try await StoreFixture()
-        let missing = try await fixture.store.missingPartitions(of: .events)
+        let missing = try await fixture.stores.partitions.missingPartitions(of: .events)
         #expect(missing.count == 3)
         // Several instances that start at once.
         try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -58,7 +58,7 @@ import TransferTestSupport
                     for partition in missing {
                         while true {
                             do throws(StoreError) {
-                                _ = try await fixture.store.makePartition(partition)
+                                _ = try await fixture.stores.partitions.makePartition(partition)
                                 break
                             } catch {
                                 guard case .unavailable = error else { throw error }
@@ -70,7 +70,7 @@ import TransferTestSupport
             }
             for try await _ in group {}
         }
-        #expect(try await fixture.store.missingPartitions(of: .events).isEmpty)
+        #expect(try await fixture.stores.partitions.missingPartitions(of: .events).isEmpty)
         try await fixture.submit(3)
         #expect(try await fixture.count("SELECT count(*) AS count FROM event_default") == 0)
         #expect(try await fixture.events().map(\.sequence) == [1, 2, 3])
@@ -81,17 +81,23 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.submit(2)
         #expect(try await makePartitions(fixture) == [false, true, true])
-        #expect(try await fixture.store.missingPartitions(of: .events).count == 1)
+        #expect(try await fixture.stores.partitions.missingPartitions(of: .events).count == 1)
         try await fixture.submit(2)
         #expect(try await fixture.events().map(\.sequence) == [1, 2, 3, 4])
         #expect(try await fixture.count("SELECT count(*) AS count FROM event_default") == 4)
         // It goes by age alone.
         try await age(3, byDays: 31, fixture)
         #expect(
-            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 3
+            try await fixture.stores.partitions.pruneDefaultPartition(
+                of: .events,
+                olderThan: Self.month
+            ) == 3
         )
         #expect(
-            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 0
+            try await fixture.stores.partitions.pruneDefaultPartition(
+                of: .events,
+                olderThan: Self.month
+            ) == 0
         )
         #expect(try await fixture.events().map(\.sequence) == [4])
     }
@@ -104,13 +110,16 @@ import TransferTestSupport
         try await fixture.submit(5)
         try await age(2, byDays: 42, fixture)
         let session = try await fixture.session().id
-        #expect(try await fixture.store.eventBounds(of: session).oldest == 1)
-        let expired = try await fixture.store.expiredPartitions(of: .events, olderThan: Self.month)
+        #expect(try await fixture.stores.events.eventBounds(of: session).oldest == 1)
+        let expired = try await fixture.stores.partitions.expiredPartitions(
+            of: .events,
+            olderThan: Self.month
+        )
         #expect(expired == [old])
-        for _ in 0..<2 { try await fixture.store.dropPartition(old) }
+        for _ in 0..<2 { try await fixture.stores.partitions.dropPartition(old) }
         #expect(try await fixture.events().map(\.sequence) == [3, 4, 5])
-        #expect(try await fixture.store.eventBounds(of: session).oldest == 3)
-        let all = try await fixture.store.expiredPartitions(
+        #expect(try await fixture.stores.events.eventBounds(of: session).oldest == 3)
+        let all = try await fixture.stores.partitions.expiredPartitions(
             of: .events,
             olderThan: .seconds(-8 * 24 * 3600)
         )
@@ -125,10 +134,10 @@ import TransferTestSupport
         let id = try await fixture.subscribe()
         try await fixture.submit(5)
         try await age(2, byDays: 42, fixture)
-        try await fixture.store.dropPartition(old)
+        try await fixture.stores.partitions.dropPartition(old)
         let claim = try await fixture.claimDeliveries()[0]
-        #expect(try await fixture.store.recordExpired(claim, lease: .seconds(60)) == 2)
-        let told = try await fixture.store.events(
+        #expect(try await fixture.stores.deliveries.recordExpired(claim, lease: .seconds(60)) == 2)
+        let told = try await fixture.stores.events.events(
             of: SessionID(fixture.tenant.uuid),
             after: 0,
             limit: 10
@@ -140,29 +149,37 @@ import TransferTestSupport
     @Test func theNextEventIsTheOldestWhereNoneIsKept() async throws {
         let fixture = try await StoreFixture()
         let session = try await fixture.session().id
-        #expect(try await fixture.store.eventBounds(of: session).oldest == 1)
+        #expect(try await fixture.stores.events.eventBounds(of: session).oldest == 1)
         try await fixture.submit(3)
         try await age(3, byDays: 31, fixture)
         #expect(
-            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 3
+            try await fixture.stores.partitions.pruneDefaultPartition(
+                of: .events,
+                olderThan: Self.month
+            ) == 3
         )
-        #expect(try await fixture.store.eventBounds(of: session).oldest == 4)
-        #expect(try await fixture.store.eventBounds(of: SessionID(fixture.tenant.uuid)).oldest == 1)
+        #expect(try await fixture.stores.events.eventBounds(of: session).oldest == 4)
+        #expect(
+            try await fixture.stores.events.eventBounds(of: SessionID(fixture.tenant.uuid)).oldest
+                == 1
+        )
     }
 
     @Test func aTableInUseIsLeftAlone() async throws {
         let fixture = try await StoreFixture()
         let old = try await makeWeek(6, fixture)
-        let missing = try await fixture.store.missingPartitions(of: .events)
+        let missing = try await fixture.stores.partitions.missingPartitions(of: .events)
         try await fixture.aside.executeScript("BEGIN; LOCK TABLE event IN ROW EXCLUSIVE MODE")
-        await #expect(throws: StoreError.self) { try await fixture.store.dropPartition(old) }
         await #expect(throws: StoreError.self) {
-            try await fixture.store.makePartition(missing[0])
+            try await fixture.stores.partitions.dropPartition(old)
+        }
+        await #expect(throws: StoreError.self) {
+            try await fixture.stores.partitions.makePartition(missing[0])
         }
         // It waits for nobody and nobody for it.
         try await fixture.submit(1)
         try await fixture.aside.executeScript("COMMIT")
-        try await fixture.store.dropPartition(old)
+        try await fixture.stores.partitions.dropPartition(old)
     }
 
     @Test func formerClientStringsGoWithTheEventsThatTellThem() async throws {
@@ -173,16 +190,25 @@ import TransferTestSupport
         var change = TaskChange()
         change.clientString = .some(ClientString("after"))
         for task in tasks {
-            _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: task, change)
+            _ = try await fixture.stores.control.changeTask(
+                tenant: fixture.tenant,
+                id: task,
+                change
+            )
         }
         let count: Query = "SELECT count(*) AS count FROM client_string_change"
         #expect(try await fixture.count(count) == 2)
-        let kept = try await fixture.store.pruneClientStringChanges(after: nil)
+        let kept = try await fixture.stores.retention.pruneClientStringChanges(after: nil)
         #expect(kept.removed == 0)
         #expect(kept.position == nil)
         try await age(2, byDays: 31, fixture)
-        _ = try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month)
-        #expect(try await fixture.store.pruneClientStringChanges(after: nil).removed == 2)
+        _ = try await fixture.stores.partitions.pruneDefaultPartition(
+            of: .events,
+            olderThan: Self.month
+        )
+        #expect(
+            try await fixture.stores.retention.pruneClientStringChanges(after: nil).removed == 2
+        )
         #expect(try await fixture.count(count) == 0)
     }
 
@@ -196,13 +222,22 @@ import TransferTestSupport
             for claim in claims { _ = try await fixture.fail(claim, retryAfter: nil) }
         }
         try await age(1, byDays: 31, fixture)
-        _ = try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month)
+        _ = try await fixture.stores.partitions.pruneDefaultPartition(
+            of: .events,
+            olderThan: Self.month
+        )
         // What was logged lately is not looked at.
-        let young = try await fixture.store.pruneDeliveryLog(olderThan: Self.month, after: nil)
+        let young = try await fixture.stores.retention.pruneDeliveryLog(
+            olderThan: Self.month,
+            after: nil
+        )
         #expect(young.removed == 0)
-        let old = try await fixture.store.pruneDeliveryLog(olderThan: .seconds(-60), after: nil)
+        let old = try await fixture.stores.retention.pruneDeliveryLog(
+            olderThan: .seconds(-60),
+            after: nil
+        )
         #expect(old.removed == 1)
-        let left = try await fixture.store.deliveries(
+        let left = try await fixture.stores.deliveryLog.deliveries(
             tenant: fixture.tenant,
             subscription: subscription,
             state: nil,
@@ -224,7 +259,7 @@ import TransferTestSupport
         var position: ClientStringPosition?
         var removed: [Int] = []
         repeat {
-            let sweep = try await fixture.store.pruneClientStringChanges(after: position)
+            let sweep = try await fixture.stores.retention.pruneClientStringChanges(after: position)
             removed.append(sweep.removed)
             position = sweep.position
         } while position != nil
@@ -243,11 +278,17 @@ import TransferTestSupport
             """
         )
         #expect(
-            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 0
+            try await fixture.stores.partitions.pruneDefaultPartition(
+                of: .events,
+                olderThan: Self.month
+            ) == 0
         )
         try await fixture.aside.executeScript("COMMIT")
         #expect(
-            try await fixture.store.pruneDefaultPartition(of: .events, olderThan: Self.month) == 1
+            try await fixture.stores.partitions.pruneDefaultPartition(
+                of: .events,
+                olderThan: Self.month
+            ) == 1
         )
     }
 }

@@ -21,7 +21,7 @@ import TransferTestSupport
         var removed = 0
         var position: SessionID?
         repeat {
-            let sweep = try await fixture.store.pruneSessions(
+            let sweep = try await fixture.stores.retention.pruneSessions(
                 endedBefore: Self.retention,
                 after: position
             )
@@ -42,7 +42,7 @@ import TransferTestSupport
     }
 
     private func end(_ fixture: StoreFixture, _ identifier: String) async throws {
-        let isEnded = try await fixture.store.invalidateSession(
+        let isEnded = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             identifier: identifier
         )
@@ -59,11 +59,11 @@ import TransferTestSupport
         try await end(fixture, "busy")
         try await age(fixture)
         try await end(fixture, "young")
-        while try await fixture.store.foldMoves() > 0 {}
+        while try await fixture.stores.counts.foldMoves() > 0 {}
         // As long as a task or an event is kept, so is the session.
         #expect(try await prune(fixture) == 0)
-        try await fixture.store.expire(old)
-        while try await fixture.store.foldMoves() > 0 {}
+        try await fixture.stores.retention.expire(old)
+        while try await fixture.stores.counts.foldMoves() > 0 {}
         #expect(try await prune(fixture) == 0)
         _ = try await fixture.aside.execute([
             """
@@ -110,7 +110,7 @@ import TransferTestSupport
         try await age(fixture)
         _ = try await fixture.aside.execute("DELETE FROM event")
         #expect(try await prune(fixture) == 2)
-        let events = try await fixture.store.events(
+        let events = try await fixture.stores.events.events(
             of: SessionID(fixture.tenant.uuid),
             after: 0,
             limit: 10
@@ -121,7 +121,11 @@ import TransferTestSupport
         #expect(lost.map(\.sequences) == [1...1, 1...1])
         #expect(Set(lost.map(\.subscription)) == Set(ids[0...1]))
         for (id, count) in zip(ids, [1, 1, 0]) {
-            let listed = try await fixture.store.logged(id, .expired, of: fixture.tenant)
+            let listed = try await fixture.stores.deliveryLog.logged(
+                id,
+                .expired,
+                of: fixture.tenant
+            )
             #expect(listed.count == count)
         }
         let due = try await fixture.claimDeliveries()
@@ -141,7 +145,7 @@ import TransferTestSupport
             FROM generate_series(1, 250)
             """
         )
-        let first = try await fixture.store.pruneSessions(
+        let first = try await fixture.stores.retention.pruneSessions(
             endedBefore: Self.retention,
             after: nil
         )
@@ -171,21 +175,26 @@ import TransferTestSupport
             SELECT id, 1, false, now(), 1 FROM delivery_log
             """,
         ])
-        let isDeleted = try await fixture.store.deleteSubscription(
+        let isDeleted = try await fixture.stores.subscriptions.deleteSubscription(
             tenant: fixture.tenant,
             id: id
         )
         #expect(isDeleted)
-        #expect(try await !fixture.store.pruneSubscriptions(deletedBefore: Self.retention))
+        #expect(
+            try await !fixture.stores.retention.pruneSubscriptions(deletedBefore: Self.retention)
+        )
         try await age(fixture)
         var calls = 0
-        while try await fixture.store.pruneSubscriptions(deletedBefore: Self.retention) {
+        while try await fixture.stores.retention.pruneSubscriptions(deletedBefore: Self.retention) {
             calls += 1
         }
         #expect(calls == 3)
         let tables = ["delivery", "delivery_log", "delivery_attempt", "subscription"]
         #expect(try await rows(fixture, tables) == [0, 0, 0, 1])
-        let left = try await fixture.store.subscription(tenant: fixture.tenant, id: kept)
+        let left = try await fixture.stores.subscriptions.subscription(
+            tenant: fixture.tenant,
+            id: kept
+        )
         #expect(left != nil)
     }
 }

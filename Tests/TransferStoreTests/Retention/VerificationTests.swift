@@ -20,7 +20,7 @@ import TransferTestSupport
         try await fixture.submit(6)
         try await fixture.submit(2, to: "other")
         try await fixture.complete(try await fixture.claim(3))
-        _ = try await fixture.store.foldMoves()
+        _ = try await fixture.stores.counts.foldMoves()
         try await fixture.submit(2)
         _ = try await fixture.claim(1)
     }
@@ -33,7 +33,7 @@ import TransferTestSupport
         var found: [CountDifference] = []
         var position: SessionID?
         repeat {
-            let page = try await fixture.store.unequalCounts(
+            let page = try await fixture.stores.verification.unequalCounts(
                 after: position,
                 limit: 1,
                 isMending: isMending
@@ -41,7 +41,8 @@ import TransferTestSupport
             found += page.differences
             position = page.position
         } while position != nil
-        return try await found + fixture.store.unequalTenantCounts(isMending: isMending)
+        return try await found
+            + fixture.stores.verification.unequalTenantCounts(isMending: isMending)
     }
 
     @Test func whatIsRightIsNotListed() async throws {
@@ -95,14 +96,14 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let task = try await fixture.submit()[0]
         try await fixture.complete(try await fixture.claim())
-        let results = try await fixture.store.results(after: nil, limit: 10)
+        let results = try await fixture.stores.verification.results(after: nil, limit: 10)
         #expect(results.map(\.task) == [task])
-        #expect(try await fixture.store.markResults(gone: [task], found: []) == 1)
+        #expect(try await fixture.stores.verification.markResults(gone: [task], found: []) == 1)
         #expect(try await fixture.task(task).resultGoneAt != nil)
-        #expect(try await fixture.store.results(after: nil, limit: 10)[0].isKnownGone)
-        #expect(try await fixture.store.markResults(gone: [task], found: []) == 0)
-        #expect(try await fixture.store.markResults(gone: [], found: [task]) == 1)
+        #expect(try await fixture.stores.verification.results(after: nil, limit: 10)[0].isKnownGone)
+        #expect(try await fixture.stores.verification.markResults(gone: [task], found: []) == 0)
+        #expect(try await fixture.stores.verification.markResults(gone: [], found: [task]) == 1)
         #expect(try await fixture.task(task).resultGoneAt == nil)
-        #expect(try await fixture.store.results(after: task, limit: 10).isEmpty)
+        #expect(try await fixture.stores.verification.results(after: task, limit: 10).isEmpty)
     }
 }

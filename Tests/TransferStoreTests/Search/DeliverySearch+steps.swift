@@ -1,3 +1,4 @@
+import TransferTestSupport
 import Postgres
 import TransferModel
 import TransferStore
@@ -57,7 +58,7 @@ extension DeliverySearch {
             if held.cursor < (try await look()).lastSequence { world.allowance.earlyReleases -= 1 }
             // Nobody asks again: the lease frees what was not released.
             if isHeard {
-                _ = try await store.releaseDelivery(held.claim)
+                _ = try await stores.deliveries.releaseDelivery(held.claim)
             } else {
                 world.allowance.lostAnswers -= 1
             }
@@ -82,7 +83,7 @@ extension DeliverySearch {
     ) async throws {
         world.hasBegun = true
         let identity = identity(world.dispatchers[number].incarnation)
-        let due = try await store.claimDeliveries(
+        let due = try await stores.deliveries.claimDeliveries(
             identity.reserve(Self.claimsMax),
             limit: Self.claimsMax,
             lease: Self.lease
@@ -107,7 +108,7 @@ extension DeliverySearch {
         _ world: inout DeliverySearchWorld
     ) async throws {
         let held = world.dispatchers[number].held[index]
-        let events = try await store.events(
+        let events = try await stores.events.events(
             of: held.claim.session,
             after: held.cursor,
             limit: 100
@@ -137,7 +138,7 @@ extension DeliverySearch {
         if held.cursor > held.recorded {
             return try await record(number, index, isHeard, &world)
         }
-        let cursor = try await store.recordExpired(held.claim, lease: Self.lease)
+        let cursor = try await stores.deliveries.recordExpired(held.claim, lease: Self.lease)
         // What tells of it is delivered as anything else, and not looked at here.
         _ = try await pool.execute(
             "UPDATE delivery SET due_at = NULL WHERE session_id IN (SELECT id FROM tenant)"
@@ -170,7 +171,7 @@ extension DeliverySearch {
             let isOurs = try await recordDelivered(held)
             guard isOurs else { return }
         }
-        _ = try await store.recordDeliveryFailed(
+        _ = try await stores.deliveries.recordDeliveryFailed(
             held.claim,
             sequence: held.cursor + 1,
             DeliverySetback(
@@ -201,7 +202,7 @@ extension DeliverySearch {
     }
 
     private func recordDelivered(_ held: DeliverySearchWorld.Held) async throws -> Bool {
-        try await store.recordDelivered(
+        try await stores.deliveries.recordDelivered(
             held.claim,
             through: held.cursor,
             status: 204,
@@ -223,6 +224,9 @@ extension DeliverySearch {
                     ELSE clock_timestamp() - interval '1 hour' END
             """
         )
-        _ = try await store.takeOver(silentFor: Self.lease, identity: identity(incarnation))
+        _ = try await stores.workers.takeOver(
+            silentFor: Self.lease,
+            identity: identity(incarnation)
+        )
     }
 }

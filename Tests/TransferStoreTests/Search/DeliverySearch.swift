@@ -13,7 +13,7 @@ struct DeliverySearch {
     private let fixture: StoreFixture
     private let subscriptions: [SubscriptionID]
     let pool: ConnectionPool
-    let store: TransferStore
+    let stores: Stores
     private var identities: [Int32: WorkerIdentity] = [:]
     private var seen: Set<String> = []
     /// Moments of the database from which it was tried that both dispatchers are gone.
@@ -27,11 +27,11 @@ struct DeliverySearch {
 
     init() async throws {
         fixture = try await StoreFixture()
-        try await fixture.store.retireWorker(incarnation: fixture.worker.incarnation)
+        try await fixture.stores.workers.retireWorker(incarnation: fixture.worker.incarnation)
         let made = [try await fixture.subscribe(), try await fixture.subscribe()]
         subscriptions = made.sorted { "\($0)" < "\($1)" }
         pool = TestDatabase.current.pool(connectionsMax: 1)
-        store = TransferStore(pool: pool)
+        stores = Stores(Database(pool: pool))
     }
 
     /// Goes every way that `allowance` leaves open.
@@ -46,7 +46,7 @@ struct DeliverySearch {
 
     private func begin(_ name: String) async throws -> DeliverySearchWorld.Dispatcher {
         DeliverySearchWorld.Dispatcher(
-            incarnation: try await store.registerWorker(name: name)
+            incarnation: try await stores.workers.registerWorker(name: name)
         )
     }
 
@@ -175,7 +175,7 @@ struct DeliverySearch {
     func write(_ write: DeliverySearchWorld.Write) async throws {
         switch write {
         case .submit:
-            _ = try await store.submit(
+            _ = try await stores.submissions.submit(
                 StoreFixture.submissions(1),
                 tenant: fixture.tenant,
                 sessionIdentifier: StoreFixture.identifier
@@ -183,7 +183,7 @@ struct DeliverySearch {
         case .cancel:
             let rows = try await pool.execute("SELECT id FROM task")
             for row in rows {
-                _ = try await store.cancelTask(
+                _ = try await stores.control.cancelTask(
                     tenant: fixture.tenant,
                     id: TaskID(try row.decode("id"))
                 )

@@ -20,7 +20,7 @@ extension ExhaustiveSearch {
         case .heedForgotten(let worker): try await heedForgotten(worker, &world)
         case .retire(let worker):
             world.allowance.retirements -= 1
-            try await store.retireWorker(incarnation: world.workers[worker].incarnation)
+            try await stores.workers.retireWorker(incarnation: world.workers[worker].incarnation)
             world.end(worker)
         case .crash(let worker):
             world.allowance.crashes -= 1
@@ -51,22 +51,22 @@ extension ExhaustiveSearch {
         case .discard(let worker, let index):
             let part = world.workers[worker].holdings.remove(at: index).partFence
             world.parts.remove(part)
-            try await store.forgetAbandonedParts([part])
+            try await stores.parts.forgetAbandonedParts([part])
         case .sweep:
-            let fences = try await store.abandonedParts().map(\.fence)
+            let fences = try await stores.parts.abandonedParts().map(\.fence)
             world.parts.subtract(fences)
-            try await store.forgetAbandonedParts(fences)
+            try await stores.parts.forgetAbandonedParts(fences)
         case .promote:
             // `now()` is when the search began.
             _ = try await pool.execute("UPDATE delayed SET due_at = now() - interval '1 s'")
-            _ = try await store.promoteDue()
+            _ = try await stores.queue.promoteDue()
         case .cancel:
             world.allowance.cancellations -= 1
-            _ = try await store.cancelTask(tenant: tenant, id: task)
+            _ = try await stores.control.cancelTask(tenant: tenant, id: task)
         case .suspend:
             world.allowance.suspensions -= 1
-            _ = try await store.suspendTask(tenant: tenant, id: task)
-        case .resume: _ = try await store.resumeTask(tenant: tenant, id: task)
+            _ = try await stores.control.suspendTask(tenant: tenant, id: task)
+        case .resume: _ = try await stores.control.resumeTask(tenant: tenant, id: task)
         case .refuse(let worker, let index, let isHeard):
             try await conclude(worker, index, .failed(StoreFixture.failure), isHeard, &world)
         case .occupy:
@@ -92,7 +92,7 @@ extension ExhaustiveSearch {
     ) async throws {
         world.hasBegun = true
         let identity = identity(world.workers[worker].incarnation)
-        let claims = try await store.claimAny(1, by: identity)
+        let claims = try await stores.queue.claimAny(1, by: identity)
         guard isHeard else {
             world.allowance.lostAnswers -= 1
             return
@@ -116,12 +116,12 @@ extension ExhaustiveSearch {
 
     /// A worker that was declared dead registers anew; what it was at work on ends by itself.
     private func beat(_ worker: Int, _ world: inout SearchWorld) async throws {
-        let isAlive = try await store.heartbeat(
+        let isAlive = try await stores.workers.heartbeat(
             incarnation: world.workers[worker].incarnation,
             lease: Self.lease
         )
         guard !isAlive else { return }
-        world.workers[worker].incarnation = try await store.registerWorker(name: "again")
+        world.workers[worker].incarnation = try await stores.workers.registerWorker(name: "again")
     }
 
     /// All others have been silent for too long, and it was not.
@@ -135,7 +135,7 @@ extension ExhaustiveSearch {
                     ELSE clock_timestamp() - interval '1 hour' END
             """
         )
-        let takeover = try await store.takeOver(
+        let takeover = try await stores.workers.takeOver(
             silentFor: Self.lease,
             identity: identity(incarnation)
         )
@@ -154,8 +154,10 @@ extension ExhaustiveSearch {
 
     /// Stops what was taken away; the revocation stays until that has ended.
     private func heedRevocations(_ worker: Int, _ world: inout SearchWorld) async throws {
-        let fences = try await store.controls(incarnation: world.workers[worker].incarnation)
-            .revocations
+        let fences = try await stores.workers.controls(
+            incarnation: world.workers[worker].incarnation
+        )
+        .revocations
         let ended = fences.filter { fence in
             guard
                 let index = world.workers[worker].holdings.firstIndex(where: { $0.fence == fence })
@@ -163,17 +165,19 @@ extension ExhaustiveSearch {
             world.workers[worker].holdings[index].stage = .refused
             return false
         }
-        try await store.removeRevocations(ended)
+        try await stores.workers.removeRevocations(ended)
     }
 
     /// Looks after what is the worker's though it does not know.
     private func heedForgotten(_ worker: Int, _ world: inout SearchWorld) async throws {
         let known = Set(world.workers[worker].holdings.map(\.fence))
-        let holdings = try await store.holdings(incarnation: world.workers[worker].incarnation)
+        let holdings = try await stores.workers.holdings(
+            incarnation: world.workers[worker].incarnation
+        )
         let released = holdings.attempts.filter { !known.contains($0.fence) }.map {
             Conclusion(task: $0.task, fence: $0.fence, verdict: .released)
         }
-        _ = try await store.conclude(released)
+        _ = try await stores.completions.conclude(released)
         for publication in holdings.publications where !known.contains(publication.fence) {
             world.workers[worker].holdings.append(
                 SearchWorld.Holding(
@@ -194,11 +198,11 @@ extension ExhaustiveSearch {
         world.allowance.checkpoints -= 1
         let holding = world.workers[worker].holdings[index]
         // Told of any attempt, for the store does not know which of them have gone on with a file.
-        _ = try await store.recordResumptions([
+        _ = try await stores.parts.recordResumptions([
             Resumption(task: task, fence: holding.fence, offset: 500)
         ])
         // Each worker tells of other bytes, so that a change by the wrong one is seen.
-        try await store.recordProgress([
+        try await stores.parts.recordProgress([
             AttemptProgress(
                 task: task,
                 fence: holding.fence,
@@ -228,7 +232,7 @@ extension ExhaustiveSearch {
         _ world: inout SearchWorld
     ) async throws {
         let holding = world.workers[worker].holdings[index]
-        let accepted = try await store.publish([
+        let accepted = try await stores.completions.publish([
             Publication(
                 task: task,
                 fence: holding.fence,
@@ -280,7 +284,7 @@ extension ExhaustiveSearch {
         let isResult = if case .fetched = verdict { true } else { false }
         let isUnwanted =
             holding.stage == .taken || holding.stage == .attempt && !isKept && !isResult
-        let concluded = try await store.conclude([
+        let concluded = try await stores.completions.conclude([
             Conclusion(
                 task: task,
                 fence: holding.fence,
@@ -310,10 +314,10 @@ extension ExhaustiveSearch {
     /// Keeps the file of an attempt that was taken away only if somebody may go on with it.
     private func settle(_ worker: Int, _ index: Int, _ world: inout SearchWorld) async throws {
         let part = world.workers[worker].holdings.remove(at: index).partFence
-        if try await store.keptParts([(task, part)]).isEmpty {
+        if try await stores.parts.keptParts([(task, part)]).isEmpty {
             world.parts.remove(part)
         } else {
-            try await store.recordDurable([(partFence: part, bytes: 700, ranges: nil)])
+            try await stores.parts.recordDurable([(partFence: part, bytes: 700, ranges: nil)])
         }
     }
 }

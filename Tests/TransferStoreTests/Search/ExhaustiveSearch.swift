@@ -13,7 +13,7 @@ import TransferTestSupport
 struct ExhaustiveSearch {
     private let fixture: StoreFixture
     let pool: ConnectionPool
-    let store: TransferStore
+    let stores: Stores
     let task: TaskID
     let session: SessionID
     var tenant: TenantID { fixture.tenant }
@@ -32,11 +32,11 @@ struct ExhaustiveSearch {
 
     init() async throws {
         fixture = try await StoreFixture()
-        try await fixture.store.retireWorker(incarnation: fixture.worker.incarnation)
+        try await fixture.stores.workers.retireWorker(incarnation: fixture.worker.incarnation)
         task = try await fixture.submit()[0]
         session = try await fixture.session().id
         pool = TestDatabase.current.pool(connectionsMax: 1)
-        store = TransferStore(pool: pool)
+        stores = Stores(Database(pool: pool))
     }
 
     /// Goes every way that `allowance` leaves open.
@@ -53,7 +53,7 @@ struct ExhaustiveSearch {
     }
 
     private func begin(_ name: String) async throws -> SearchWorld.Worker {
-        SearchWorld.Worker(incarnation: try await store.registerWorker(name: name))
+        SearchWorld.Worker(incarnation: try await stores.workers.registerWorker(name: name))
     }
 
     private mutating func visit(_ world: SearchWorld, _ snapshot: SearchSnapshot) async throws {

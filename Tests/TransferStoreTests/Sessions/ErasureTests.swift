@@ -16,7 +16,7 @@ import TransferTestSupport
     }
 
     private func invalidate(_ fixture: StoreFixture, _ identifier: String) async throws {
-        let isEnded = try await fixture.store.invalidateSession(
+        let isEnded = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             identifier: identifier
         )
@@ -31,8 +31,8 @@ import TransferTestSupport
         let fixture = try await fixture()
         let ids = try await fixture.submit(2)
         try await invalidate(fixture, StoreFixture.identifier)
-        #expect(try await fixture.store.tasksToErase().isEmpty)
-        try await fixture.store.erase([])
+        #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
+        try await fixture.stores.erasure.erase([])
         #expect(try await fixture.states(ids) == [.cancelled, .cancelled])
         #expect(try await sessions(fixture) == 2)
     }
@@ -40,8 +40,8 @@ import TransferTestSupport
     @Test func aSessionWithoutTasksIsErased() async throws {
         let fixture = try await fixture()
         try await invalidate(fixture, Self.hidden)
-        #expect(try await fixture.store.tasksToErase().isEmpty)
-        try await fixture.store.erase([])
+        #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
+        try await fixture.stores.erasure.erase([])
         #expect(try await sessions(fixture) == 1)
         try await fixture.checkInvariants()
     }
@@ -51,22 +51,22 @@ import TransferTestSupport
         let id = try await fixture.submit(1, to: Self.hidden)[0]
         let claim = try await fixture.claim()[0]
         try await invalidate(fixture, Self.hidden)
-        #expect(try await fixture.store.tasksToErase().isEmpty)
-        try await fixture.store.erase([])
+        #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
+        try await fixture.stores.erasure.erase([])
         #expect(try await sessions(fixture) == 2)
-        try await fixture.store.removeRevocations([claim.fence])
+        try await fixture.stores.workers.removeRevocations([claim.fence])
         // Its worker may have been killed before the part was gone.
-        let parts = try await fixture.store.abandonedParts()
+        let parts = try await fixture.stores.parts.abandonedParts()
         #expect(parts.map(\.fence) == [claim.fence])
-        #expect(try await fixture.store.tasksToErase().isEmpty)
-        try await fixture.store.forgetAbandonedParts(parts.map(\.fence))
-        let remains = try await fixture.store.tasksToErase()
+        #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
+        try await fixture.stores.parts.forgetAbandonedParts(parts.map(\.fence))
+        let remains = try await fixture.stores.erasure.tasksToErase()
         #expect(remains.map(\.task) == [id])
         #expect(remains.map(\.paths) == [[ResultLocation.path(of: id, destination: nil)]])
         // As long as files could not be removed, the row that names them stays.
-        try await fixture.store.erase([])
-        #expect(try await fixture.store.tasksToErase().count == 1)
-        try await fixture.store.erase([id])
+        try await fixture.stores.erasure.erase([])
+        #expect(try await fixture.stores.erasure.tasksToErase().count == 1)
+        try await fixture.stores.erasure.erase([id])
         #expect(try await sessions(fixture) == 1)
         try await fixture.checkInvariants()
     }
@@ -77,29 +77,29 @@ import TransferTestSupport
         try await fixture.subscribe()
         let id = try await fixture.submit(1, to: Self.hidden)[0]
         try await invalidate(fixture, Self.hidden)
-        #expect(try await fixture.store.tasksToErase().isEmpty)
+        #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
         let claim = try await fixture.claimDeliveries()[0]
-        #expect(try await fixture.store.tasksToErase().isEmpty)
+        #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
         if answers {
-            let isTold = try await fixture.store.recordDelivered(
+            let isTold = try await fixture.stores.deliveries.recordDelivered(
                 claim,
                 through: 4,
                 status: 204,
                 lease: .seconds(600)
             )
             #expect(isTold)
-            #expect(try await fixture.store.releaseDelivery(claim))
+            #expect(try await fixture.stores.deliveries.releaseDelivery(claim))
         } else {
             _ = try await fixture.aside.execute(
                 "UPDATE erasure SET begun_at = now() - interval '61 minutes'"
             )
         }
-        #expect(try await fixture.store.tasksToErase().map(\.task) == [id])
-        try await fixture.store.erase([id])
+        #expect(try await fixture.stores.erasure.tasksToErase().map(\.task) == [id])
+        try await fixture.stores.erasure.erase([id])
         #expect(try await fixture.count("SELECT count(*) AS count FROM event") == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM delivery") == 0)
         // A worker that was just telling has lost its claim.
-        let isLate = try await fixture.store.recordDelivered(
+        let isLate = try await fixture.stores.deliveries.recordDelivered(
             claim,
             through: 4,
             status: 204,
@@ -118,18 +118,18 @@ import TransferTestSupport
             SELECT count(*) AS count FROM event v JOIN session s ON s.id = v.session_id
             WHERE s.identifier = \(Self.hidden)
             """
-        let remains = try await fixture.store.tasksToErase()
+        let remains = try await fixture.stores.erasure.tasksToErase()
         #expect(remains.count == 1000)
         // Each task was created and cancelled.
         let count = try await fixture.count(events)
         #expect(count > 2000)
-        #expect(try await fixture.store.erase(remains.map(\.task)))
+        #expect(try await fixture.stores.erasure.erase(remains.map(\.task)))
         #expect(try await fixture.count(events) == count - 1000)
         #expect(try await sessions(fixture) == 2)
-        #expect(try await fixture.store.erase([]))
+        #expect(try await fixture.stores.erasure.erase([]))
         #expect(try await fixture.count(events) == 0)
         #expect(try await sessions(fixture) == 1)
-        #expect(try await !fixture.store.erase([]))
+        #expect(try await !fixture.stores.erasure.erase([]))
         #expect(try await fixture.states(kept) == [.queued])
         try await fixture.checkInvariants()
     }
@@ -139,45 +139,45 @@ import TransferTestSupport
         let fixture = try await fixture()
         try await fixture.submit(1, to: Self.hidden)
         let claim = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([
+        try await fixture.stores.parts.recordProgress([
             StoreFixture.progress(of: claim.task, fence: claim.fence)
         ])
         let token = ResumeDataID(UUID())
-        _ = try await fixture.store.cancelTask(
+        _ = try await fixture.stores.control.cancelTask(
             tenant: fixture.tenant,
             id: claim.task,
             producing: token
         )
-        try await fixture.store.removeRevocations([claim.fence])
+        try await fixture.stores.workers.removeRevocations([claim.fence])
         let heir = try await fixture.submit { submission, _ in submission.resumeData = token }[0]
         try await invalidate(fixture, Self.hidden)
-        #expect(try await fixture.store.tasksToErase().isEmpty)
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: heir)
-        let parts = try await fixture.store.abandonedParts()
+        #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: heir)
+        let parts = try await fixture.stores.parts.abandonedParts()
         #expect(parts.map(\.fence) == [claim.fence])
-        #expect(try await fixture.store.tasksToErase().isEmpty)
-        try await fixture.store.forgetAbandonedParts(parts.map(\.fence))
-        #expect(try await fixture.store.tasksToErase().map(\.task) == [claim.task])
+        #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
+        try await fixture.stores.parts.forgetAbandonedParts(parts.map(\.fence))
+        #expect(try await fixture.stores.erasure.tasksToErase().map(\.task) == [claim.task])
     }
 
     @Test func resumeDataThatNobodyTookIsGivenUp() async throws {
         let fixture = try await fixture()
         try await fixture.submit(1, to: Self.hidden)
         let claim = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([
+        try await fixture.stores.parts.recordProgress([
             StoreFixture.progress(of: claim.task, fence: claim.fence)
         ])
         let token = ResumeDataID(UUID())
-        _ = try await fixture.store.cancelTask(
+        _ = try await fixture.stores.control.cancelTask(
             tenant: fixture.tenant,
             id: claim.task,
             producing: token
         )
-        try await fixture.store.removeRevocations([claim.fence])
+        try await fixture.stores.workers.removeRevocations([claim.fence])
         try await invalidate(fixture, Self.hidden)
-        #expect(try await fixture.store.tasksToErase().isEmpty)
-        #expect(try await !fixture.store.hasResumeData(token))
-        let parts = try await fixture.store.abandonedParts()
+        #expect(try await fixture.stores.erasure.tasksToErase().isEmpty)
+        #expect(try await !fixture.stores.control.hasResumeData(token))
+        let parts = try await fixture.stores.parts.abandonedParts()
         #expect(parts.map(\.fence) == [claim.fence])
     }
 }

@@ -8,14 +8,14 @@ import TransferTestSupport
 /// What a session does that ends with its last task.
 @Suite(.postgresSchema) struct FinishTests {
     private func finish(_ fixture: StoreFixture) async throws -> FinishResult {
-        try await fixture.store.finishSession(
+        try await fixture.stores.sessions.finishSession(
             tenant: fixture.tenant,
             identifier: StoreFixture.identifier
         )
     }
 
     private func isFree(_ fixture: StoreFixture) async throws -> Bool {
-        try await fixture.store.session(
+        try await fixture.stores.sessions.session(
             tenant: fixture.tenant,
             identifier: StoreFixture.identifier
         ) == nil
@@ -24,7 +24,7 @@ import TransferTestSupport
     private func kinds(_ fixture: StoreFixture, of id: SessionID) async throws -> [SessionEvent
         .Kind]
     {
-        try await fixture.store.events(of: id, after: 0, limit: 1000).map(\.kind)
+        try await fixture.stores.events.events(of: id, after: 0, limit: 1000).map(\.kind)
     }
 
     @Test func anIdleSessionEndsAtOnce() async throws {
@@ -48,7 +48,7 @@ import TransferTestSupport
         #expect(try await finish(fixture) == .finishing)
         #expect(try await finish(fixture) == .finishing)
         #expect(try await fixture.session().isFinishing)
-        let result = try await fixture.store.submit(
+        let result = try await fixture.stores.submissions.submit(
             StoreFixture.submissions(1),
             tenant: fixture.tenant,
             sessionIdentifier: StoreFixture.identifier
@@ -62,7 +62,7 @@ import TransferTestSupport
         try await fixture.complete([claims[0]])
         try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
         #expect(try await !isFree(fixture))
-        _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: tasks[0])
+        _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: tasks[0])
         try await fixture.complete(try await fixture.claim())
         #expect(try await isFree(fixture))
         #expect(
@@ -73,7 +73,7 @@ import TransferTestSupport
         // The rest of it is done by whoever passes.
         let pending: Query = "SELECT count(*) AS count FROM cancellation"
         #expect(try await fixture.count(pending) == 1)
-        try await fixture.store.continueCancellations()
+        try await fixture.stores.cancellations.continueCancellations()
         #expect(try await fixture.count(pending) == 0)
         #expect(try await fixture.claimDeliveries().map(\.session) == [id])
         try await fixture.checkInvariants()
@@ -84,7 +84,7 @@ import TransferTestSupport
         let id = try await fixture.session().id
         let task = try await fixture.submit()[0]
         #expect(try await finish(fixture) == .finishing)
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
         #expect(
             try await kinds(fixture, of: id) == [
                 .taskCreated, .taskCancelled, .sessionEventsFinished, .sessionInvalidated,
@@ -98,7 +98,7 @@ import TransferTestSupport
         let id = try await fixture.session().id
         try await fixture.submit(2)
         #expect(try await finish(fixture) == .finishing)
-        let isEnded = try await fixture.store.invalidateSession(
+        let isEnded = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             identifier: StoreFixture.identifier
         )
@@ -113,14 +113,14 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.putSession("hidden", kind: .ephemeral)
         let task = try await fixture.submit(1, to: "hidden")[0]
-        let result = try await fixture.store.finishSession(
+        let result = try await fixture.stores.sessions.finishSession(
             tenant: fixture.tenant,
             identifier: "hidden"
         )
         #expect(result == .finishing)
         try await fixture.complete(try await fixture.claim())
-        #expect(try await fixture.store.task(tenant: fixture.tenant, id: task) == nil)
-        #expect(try await fixture.store.tasksToErase().map(\.task) == [task])
+        #expect(try await fixture.stores.tasks.task(tenant: fixture.tenant, id: task) == nil)
+        #expect(try await fixture.stores.erasure.tasksToErase().map(\.task) == [task])
     }
 
     /// Ends, submissions and the finish meet in every order.
@@ -137,7 +137,7 @@ import TransferTestSupport
                 }
                 group.addTask { _ = try await finish(fixture) }
                 group.addTask {
-                    _ = try await fixture.store.submit(
+                    _ = try await fixture.stores.submissions.submit(
                         StoreFixture.submissions(1) { task, _ in task.autostart = false },
                         tenant: fixture.tenant,
                         sessionIdentifier: StoreFixture.identifier
@@ -145,14 +145,14 @@ import TransferTestSupport
                 }
                 try await group.waitForAll()
             }
-            let left = try await fixture.store.session(
+            let left = try await fixture.stores.sessions.session(
                 tenant: fixture.tenant,
                 identifier: StoreFixture.identifier
             )
             if let left {
                 #expect(left.isFinishing, "round \(round)")
                 #expect(left.progress.outstanding == 1)
-                let page = try await fixture.store.tasks(
+                let page = try await fixture.stores.tasks.tasks(
                     tenant: fixture.tenant,
                     sessionIdentifier: StoreFixture.identifier,
                     state: .suspended,
@@ -160,7 +160,7 @@ import TransferTestSupport
                     limit: 10
                 )
                 let task = try #require(page?.tasks.first)
-                _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task.id)
+                _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task.id)
             }
             let kinds = try await kinds(fixture, of: session.id)
             #expect(kinds.count { $0 == .sessionInvalidated } == 1)

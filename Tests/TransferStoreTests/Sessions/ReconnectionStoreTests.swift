@@ -13,7 +13,7 @@ import TransferTestSupport
         after: TaskID? = nil,
         limit: Int = 1000
     ) async throws -> Reconnection {
-        try await fixture.store.reconnect(
+        try await fixture.stores.sessions.reconnect(
             try await fixture.session().id,
             owner: "worker-1",
             time: time,
@@ -107,9 +107,13 @@ import TransferTestSupport
             #expect(parts.flatMap { $0 }.count == ids.count)
             #expect(Set(parts.flatMap { $0 }) == Set(ids))
             // The one before has nothing to renew any more.
-            let store = fixture.store
+            let stores = fixture.stores
             #expect(
-                try await store.renewLease(tenant: fixture.tenant, old.lease, for: .forGood) == nil
+                try await stores.sessions.renewLease(
+                    tenant: fixture.tenant,
+                    old.lease,
+                    for: .forGood
+                ) == nil
             )
             try await endLeases(fixture)
         }
@@ -117,10 +121,10 @@ import TransferTestSupport
 
     @Test func aLeaseIsRenewedReleasedAndKeptForGood() async throws {
         let fixture = try await StoreFixture()
-        let store = fixture.store
+        let stores = fixture.stores
         let ids = try await fixture.submit(3)
         let taken = try await reconnect(fixture)
-        let renewed = try await store.renewLease(
+        let renewed = try await stores.sessions.renewLease(
             tenant: fixture.tenant,
             taken.lease,
             for: .seconds(3600)
@@ -128,10 +132,13 @@ import TransferTestSupport
         #expect(renewed?.tasks == 3)
         #expect(try #require(renewed?.expiresAt) > Date() + 3000)
         let stranger = TenantID(UUID())
-        #expect(try await !store.releaseLease(tenant: stranger, taken.lease))
-        #expect(try await store.renewLease(tenant: stranger, taken.lease, for: .forGood) == nil)
-        #expect(try await store.releaseLease(tenant: fixture.tenant, taken.lease))
-        #expect(try await !store.releaseLease(tenant: fixture.tenant, taken.lease))
+        #expect(try await !stores.sessions.releaseLease(tenant: stranger, taken.lease))
+        #expect(
+            try await stores.sessions.renewLease(tenant: stranger, taken.lease, for: .forGood)
+                == nil
+        )
+        #expect(try await stores.sessions.releaseLease(tenant: fixture.tenant, taken.lease))
+        #expect(try await !stores.sessions.releaseLease(tenant: fixture.tenant, taken.lease))
         let again = try await reconnect(fixture, time: .forGood)
         #expect(again.items.map(\.id) == ids)
         #expect(again.expiresAt == nil)
@@ -144,9 +151,10 @@ import TransferTestSupport
         try await fixture.submit()
         let taken = try await reconnect(fixture)
         try await endLeases(fixture)
-        let store = fixture.store
+        let stores = fixture.stores
         #expect(
-            try await store.renewLease(tenant: fixture.tenant, taken.lease, for: .forGood) == nil
+            try await stores.sessions.renewLease(tenant: fixture.tenant, taken.lease, for: .forGood)
+                == nil
         )
         #expect(try await reconnect(fixture).items.count == 1)
     }
@@ -179,7 +187,7 @@ import TransferTestSupport
                 submission.options.asksToBegin = true
             }
             _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
-            _ = try await fixture.store.promoteDue()
+            _ = try await fixture.stores.queue.promoteDue()
         }
         func told() async throws -> Int {
             try await fixture.events().count { $0.kind == .sessionEventsPending }
@@ -197,19 +205,19 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let hidden = try await fixture.putSession("hidden", kind: .ephemeral)
         let id = try await fixture.submit(1, to: "hidden")[0]
-        _ = try await fixture.store.reconnect(
+        _ = try await fixture.stores.sessions.reconnect(
             hidden.id,
             owner: nil,
             time: .forGood,
             after: nil,
             limit: 10
         )
-        _ = try await fixture.store.invalidateSession(
+        _ = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             identifier: "hidden"
         )
-        #expect(try await fixture.store.tasksToErase().map(\.task) == [id])
-        try await fixture.store.erase([id])
+        #expect(try await fixture.stores.erasure.tasksToErase().map(\.task) == [id])
+        try await fixture.stores.erasure.erase([id])
         #expect(try await fixture.count("SELECT count(*) AS count FROM task_owner") == 0)
         try await fixture.checkInvariants()
     }

@@ -11,7 +11,7 @@ import TransferTestSupport
         let made = try await withThrowingTaskGroup(of: (SessionID?, Bool).self) { group in
             for _ in 0..<50 {
                 group.addTask {
-                    let result = try await fixture.store.putSession(
+                    let result = try await fixture.stores.sessions.putSession(
                         tenant: fixture.tenant,
                         identifier: "shared",
                         configuration: SessionConfiguration()
@@ -42,23 +42,23 @@ import TransferTestSupport
 
     @Test func tenantsDoNotSeeEachOther() async throws {
         let fixture = try await StoreFixture()
-        let other = try await fixture.store.createAPIKey(
+        let other = try await fixture.stores.tenants.createAPIKey(
             id: "other",
             tenantName: "other",
             secretSHA256: Array(repeating: 1, count: 32),
             name: "other"
         )
         let tasks = try await fixture.submit()
-        let store = fixture.store
+        let stores = fixture.stores
         let identifier = StoreFixture.identifier
-        #expect(try await store.session(tenant: other, identifier: identifier) == nil)
-        #expect(try await store.sessions(tenant: other, after: nil, limit: 10).isEmpty)
-        #expect(try await store.task(tenant: other, id: tasks[0]) == nil)
-        #expect(try await store.cancelTask(tenant: other, id: tasks[0]) == nil)
-        #expect(try await store.resumeTask(tenant: other, id: tasks[0]) == nil)
-        #expect(try await !store.invalidateSession(tenant: other, identifier: identifier))
+        #expect(try await stores.sessions.session(tenant: other, identifier: identifier) == nil)
+        #expect(try await stores.sessions.sessions(tenant: other, after: nil, limit: 10).isEmpty)
+        #expect(try await stores.tasks.task(tenant: other, id: tasks[0]) == nil)
+        #expect(try await stores.control.cancelTask(tenant: other, id: tasks[0]) == nil)
+        #expect(try await stores.control.resumeTask(tenant: other, id: tasks[0]) == nil)
+        #expect(try await !stores.sessions.invalidateSession(tenant: other, identifier: identifier))
         #expect(
-            try await store.events(
+            try await stores.events.events(
                 tenant: other,
                 sessionIdentifier: identifier,
                 after: 0,
@@ -74,7 +74,7 @@ import TransferTestSupport
         for identifier in identifiers { try await fixture.putSession(identifier) }
         var found: [String] = []
         while true {
-            let page = try await fixture.store.sessions(
+            let page = try await fixture.stores.sessions.sessions(
                 tenant: fixture.tenant,
                 after: found.last.map { (client: .default, identifier: $0) },
                 limit: 3
@@ -99,19 +99,19 @@ import TransferTestSupport
         try await fixture.publish([claims[0]])
         let identifier = StoreFixture.identifier
         #expect(
-            try await fixture.store.invalidateSession(
+            try await fixture.stores.sessions.invalidateSession(
                 tenant: fixture.tenant,
                 identifier: identifier
             )
         )
         #expect(
-            try await !fixture.store.invalidateSession(
+            try await !fixture.stores.sessions.invalidateSession(
                 tenant: fixture.tenant,
                 identifier: identifier
             )
         )
         #expect(
-            try await fixture.store.session(
+            try await fixture.stores.sessions.session(
                 tenant: fixture.tenant,
                 identifier: identifier
             ) == nil
@@ -121,7 +121,7 @@ import TransferTestSupport
         let others = (held + delayed + waiting).filter { $0 != claims[0].task }
         #expect(try await fixture.states(others).allSatisfy { $0 == .cancelled })
         try await fixture.conclude([claims[0]], .completed)
-        let events = try await fixture.store.events(of: old.id, after: 0, limit: 100)
+        let events = try await fixture.stores.events.events(of: old.id, after: 0, limit: 100)
         #expect(events.last?.kind == .sessionEventsFinished)
         #expect(events.count { $0.kind == .sessionInvalidated } == 1)
         let new = try await fixture.putSession()
@@ -144,7 +144,7 @@ import TransferTestSupport
             """,
             "INSERT INTO cancellation (session_id) VALUES (\(session.id.uuid))",
         ])
-        try await fixture.store.continueCancellations()
+        try await fixture.stores.cancellations.continueCancellations()
         #expect(
             try await fixture.states(ids).sorted { $0.rawValue < $1.rawValue }
                 == [.cancelled, .cancelled, .running]
@@ -155,7 +155,7 @@ import TransferTestSupport
         _ = try await fixture.aside.execute(
             "UPDATE session_progress SET outstanding = 0 WHERE session_id = \(session.id.uuid)"
         )
-        try await fixture.store.continueCancellations()
+        try await fixture.stores.cancellations.continueCancellations()
         #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
     }
 
@@ -168,7 +168,7 @@ import TransferTestSupport
             let claims = try await fixture.claim(200)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    _ = try await fixture.store.invalidateSession(
+                    _ = try await fixture.stores.sessions.invalidateSession(
                         tenant: fixture.tenant,
                         identifier: identifier
                     )
@@ -183,7 +183,8 @@ import TransferTestSupport
                 }
                 try await group.waitForAll()
             }
-            let last = try await fixture.store.events(of: session.id, after: 0, limit: 1000).last
+            let last = try await fixture.stores.events.events(of: session.id, after: 0, limit: 1000)
+                .last
             #expect(last?.kind == .sessionEventsFinished || last?.kind == .sessionInvalidated)
         }
         try await fixture.checkInvariants()
@@ -194,14 +195,14 @@ import TransferTestSupport
         for round in 0..<20 {
             let identifier = "round-\(round)"
             let session = try await fixture.putSession(identifier)
-            async let isEnded = fixture.store.invalidateSession(
+            async let isEnded = fixture.stores.sessions.invalidateSession(
                 tenant: fixture.tenant,
                 identifier: identifier
             )
             let accepted = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
-                        let result = try await fixture.store.submit(
+                        let result = try await fixture.stores.submissions.submit(
                             StoreFixture.submissions(3),
                             tenant: fixture.tenant,
                             sessionIdentifier: identifier

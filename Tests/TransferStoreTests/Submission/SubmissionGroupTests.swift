@@ -36,7 +36,7 @@ import TransferTestSupport
             group.addTask {
                 // A defect of the caller: one identifier for two tasks.
                 await #expect(throws: StoreError.self) {
-                    try await fixture.store.submit(
+                    try await fixture.stores.submissions.submit(
                         [twice, twice],
                         tenant: fixture.tenant,
                         sessionIdentifier: StoreFixture.identifier
@@ -57,13 +57,13 @@ import TransferTestSupport
             fixture.lot([2, 1], to: $0, of: fixture.tenant)
         }
         let stored = try await fixture.holding(StoreFixture.identifier) { group in
-            group.addTask { try await fixture.store.submit(lots, whenLocked: .skip) }
+            group.addTask { try await fixture.stores.submissions.submit(lots, whenLocked: .skip) }
             try await eventually("the other lot is stored") {
                 try await fixture.count("SELECT count(*) AS count FROM task") == 3
             }
         }
         #expect(stored == [[1: 1]])
-        let waited = try await fixture.store.submit([lots[0]], whenLocked: .wait)
+        let waited = try await fixture.stores.submissions.submit([lots[0]], whenLocked: .wait)
         #expect(waited == [0: 1])
         #expect(try await fixture.session().progress.lastSequence == 3)
         try await fixture.checkInvariants()
@@ -79,7 +79,7 @@ import TransferTestSupport
             fixture.lot([2], to: "second", of: fixture.tenant),
             fixture.lot([1, 1, 1], to: StoreFixture.identifier, of: fixture.tenant),
         ]
-        let stored = try await fixture.store.submit(lots, whenLocked: .skip)
+        let stored = try await fixture.stores.submissions.submit(lots, whenLocked: .skip)
         #expect(stored == [0: 1, 1: 1, 2: 1])
         #expect(try await fixture.strayCount() == 0)
         // In the order of the requests, behind what was there.
@@ -95,7 +95,10 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         for name in ["open", "finishing", "blocked"] { try await fixture.putSession(name) }
         try await fixture.submit(to: "finishing")
-        _ = try await fixture.store.finishSession(tenant: fixture.tenant, identifier: "finishing")
+        _ = try await fixture.stores.sessions.finishSession(
+            tenant: fixture.tenant,
+            identifier: "finishing"
+        )
         let outcomes = try await fixture.holding("blocked") { group in
             group.addTask { try await fixture.outcome("blocked") }
             try await fixture.waits(for: 1)
@@ -155,7 +158,7 @@ import TransferTestSupport
             try await fixture.waits(for: 10)
         }
         for number in UInt8(0)..<9 {
-            let found = try await fixture.store.lookUp(
+            let found = try await fixture.stores.idempotency.lookUp(
                 idempotencyKey: [number],
                 requestSHA256: Array(repeating: number, count: 32),
                 tenant: fixture.tenant
@@ -169,7 +172,7 @@ import TransferTestSupport
     @Test func tenantsInAGroupHaveTheirOwnTasks() async throws {
         let fixture = try await StoreFixture()
         let other = try await fixture.otherTenant()
-        let full = try await fixture.store.limitTenant(
+        let full = try await fixture.stores.tenants.limitTenant(
             named: "test",
             changes: TenantLimitChanges(outstandingTasksMax: 1)
         )
@@ -227,13 +230,13 @@ extension StoreFixture {
 
     /// Another tenant, with a session of the same name.
     fileprivate func otherTenant() async throws -> TenantID {
-        let other = try await store.createAPIKey(
+        let other = try await stores.tenants.createAPIKey(
             id: "other",
             tenantName: "other",
             secretSHA256: Array(repeating: 1, count: 32),
             name: "other"
         )
-        _ = try await store.putSession(
+        _ = try await stores.sessions.putSession(
             tenant: other,
             identifier: Self.identifier,
             configuration: SessionConfiguration()
@@ -271,7 +274,7 @@ extension StoreFixture {
     /// Returns when a request waits for the lock, and the others of `count` for that one.
     fileprivate func waits(for count: Int) async throws {
         try await eventually("\(count) requests have come") {
-            guard store.gatherer.waitingCount == count - 1 else { return false }
+            guard stores.submissions.gatherer.waitingCount == count - 1 else { return false }
             let waiting: Query = """
                 SELECT count(*) AS count FROM pg_locks WHERE NOT granted
                     AND locktype IN ('transactionid', 'tuple')
@@ -288,7 +291,7 @@ extension StoreFixture {
     ) async throws -> String {
         let result: SubmitResult
         do {
-            result = try await store.submit(
+            result = try await stores.submissions.submit(
                 Self.submissions(1),
                 tenant: other ?? tenant,
                 sessionIdentifier: identifier,

@@ -81,7 +81,7 @@ import TransferTestSupport
         var submissions = StoreFixture.submissions(3)
         submissions.append(submissions[0])
         await #expect(throws: StoreError.self) {
-            try await fixture.store.submit(
+            try await fixture.stores.submissions.submit(
                 submissions,
                 tenant: fixture.tenant,
                 sessionIdentifier: StoreFixture.identifier
@@ -95,12 +95,12 @@ import TransferTestSupport
     @Test func anUnknownOrEndedSessionGetsNothing() async throws {
         let fixture = try await StoreFixture()
         let identifier = StoreFixture.identifier
-        _ = try await fixture.store.invalidateSession(
+        _ = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             identifier: identifier
         )
         for name in ["unknown", identifier] {
-            let result = try await fixture.store.submit(
+            let result = try await fixture.stores.submissions.submit(
                 StoreFixture.submissions(1),
                 tenant: fixture.tenant,
                 sessionIdentifier: name,
@@ -118,9 +118,9 @@ import TransferTestSupport
 
     @Test func aRepeatedRequestIsAnsweredAgainAndDoesNothing() async throws {
         let fixture = try await StoreFixture()
-        let store = fixture.store
+        let stores = fixture.stores
         func submit(_ record: IdempotencyRecord) async throws -> SubmitResult {
-            try await store.submit(
+            try await stores.submissions.submit(
                 StoreFixture.submissions(2),
                 tenant: fixture.tenant,
                 sessionIdentifier: StoreFixture.identifier,
@@ -141,7 +141,7 @@ import TransferTestSupport
             return
         }
         #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 2)
-        let found = try await store.lookUp(
+        let found = try await stores.idempotency.lookUp(
             idempotencyKey: Array("key".utf8),
             requestSHA256: Array(repeating: 1, count: 32),
             tenant: fixture.tenant
@@ -155,7 +155,7 @@ import TransferTestSupport
         let results = try await withThrowingTaskGroup(of: SubmitResult.self) { group in
             for index in 0..<50 {
                 group.addTask {
-                    try await fixture.store.submit(
+                    try await fixture.stores.submissions.submit(
                         StoreFixture.submissions(1),
                         tenant: fixture.tenant,
                         sessionIdentifier: StoreFixture.identifier,
@@ -186,19 +186,19 @@ import TransferTestSupport
 
     @Test func anotherTenantsKeyIsAnotherKey() async throws {
         let fixture = try await StoreFixture()
-        _ = try await fixture.store.submit(
+        _ = try await fixture.stores.submissions.submit(
             StoreFixture.submissions(1),
             tenant: fixture.tenant,
             sessionIdentifier: StoreFixture.identifier,
             idempotency: Self.record()
         )
-        let other = try await fixture.store.createAPIKey(
+        let other = try await fixture.stores.tenants.createAPIKey(
             id: "other",
             tenantName: "other",
             secretSHA256: Array(repeating: 1, count: 32),
             name: "other"
         )
-        let found = try await fixture.store.lookUp(
+        let found = try await fixture.stores.idempotency.lookUp(
             idempotencyKey: Array("key".utf8),
             requestSHA256: Array(repeating: 1, count: 32),
             tenant: other
@@ -209,7 +209,7 @@ import TransferTestSupport
     @Test func forgetsKeysAfterTheirTime() async throws {
         let fixture = try await StoreFixture()
         for key in ["old", "new"] {
-            _ = try await fixture.store.submit(
+            _ = try await fixture.stores.submissions.submit(
                 StoreFixture.submissions(1),
                 tenant: fixture.tenant,
                 sessionIdentifier: StoreFixture.identifier,
@@ -222,8 +222,8 @@ import TransferTestSupport
             WHERE key = \(Array("old".utf8))
             """
         )
-        #expect(try await fixture.store.pruneIdempotencyKeys() == 1)
-        #expect(try await fixture.store.pruneIdempotencyKeys() == 0)
+        #expect(try await fixture.stores.idempotency.pruneIdempotencyKeys() == 1)
+        #expect(try await fixture.stores.idempotency.pruneIdempotencyKeys() == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM idempotency_key") == 1)
     }
 }

@@ -13,7 +13,11 @@ import TransferTestSupport
 
     private func fixture() async throws -> StoreFixture {
         let fixture = try await StoreFixture()
-        _ = try await fixture.store.putClient(tenant: fixture.tenant, id: Self.share, kind: .app)
+        _ = try await fixture.stores.clients.putClient(
+            tenant: fixture.tenant,
+            id: Self.share,
+            kind: .app
+        )
         return fixture
     }
 
@@ -33,7 +37,7 @@ import TransferTestSupport
     }
 
     private func invalidate(_ fixture: StoreFixture, _ identifier: String) async throws {
-        let isEnded = try await fixture.store.invalidateSession(
+        let isEnded = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             identifier: identifier
         )
@@ -79,15 +83,15 @@ import TransferTestSupport
         let session = try await fill(fixture, "large")
         try await invalidate(fixture, "large")
         // The answer waits for a page and not for the rest.
-        #expect(try await cancelled(fixture) <= Int64(TransferStore.cancellationPageMax))
+        #expect(try await cancelled(fixture) <= Int64(CancellationStore.cancellationPageMax))
         // Nothing of the rest begins.
         #expect(try await fixture.claim(100).isEmpty)
         // The first, and the last, behind which there is nothing.
         var pages = 2
-        while try await fixture.store.continueCancellations() { pages += 1 }
+        while try await fixture.stores.cancellations.continueCancellations() { pages += 1 }
         #expect(pages == Self.pagesOfTasks)
         #expect(try await cancelled(fixture) == Int64(900 * Self.pagesOfTasks))
-        #expect(try await largestPage(fixture) <= Int64(TransferStore.cancellationPageMax))
+        #expect(try await largestPage(fixture) <= Int64(CancellationStore.cancellationPageMax))
         #expect(try await ends(fixture, of: session) == 1)
         #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
         try await fixture.checkInvariants()
@@ -99,14 +103,14 @@ import TransferTestSupport
         let fixture = try await fixture()
         let session = try await fill(fixture, "large")
         try await invalidate(fixture, "large")
-        let others = (0..<3).map { _ in TransferStore(pool: TestDatabase.current.pool()) }
+        let others = (0..<3).map { _ in Stores(Database(pool: TestDatabase.current.pool())) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for other in others {
-                group.addTask { while try await other.continueCancellations() {} }
+                group.addTask { while try await other.cancellations.continueCancellations() {} }
             }
             try await group.waitForAll()
         }
-        while try await fixture.store.continueCancellations() {}
+        while try await fixture.stores.cancellations.continueCancellations() {}
         #expect(try await cancelled(fixture) == Int64(900 * Self.pagesOfTasks))
         #expect(try await ends(fixture, of: session) == 1)
         try await fixture.checkInvariants()
@@ -125,14 +129,17 @@ import TransferTestSupport
             submission.options.asksToBegin = index == 0
         }
         let flow = try #require(
-            try await fixture.store.waitingFlows(in: Set(Shard.all).lanes).first
+            try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes).first
         )
         try await invalidate(fixture, "large")
         // Also a worker that knew of the tasks before gets none.
         let grant = FlowGrant(flow: flow.flow, count: 10, from: flow.position)
-        let claims = try await fixture.store.claim([grant], fences: fixture.worker.reserve(10))
+        let claims = try await fixture.stores.queue.claim(
+            [grant],
+            fences: fixture.worker.reserve(10)
+        )
         #expect(claims.isEmpty)
-        let flows = try await fixture.store.waitingFlows(in: Set(Shard.all).lanes)
+        let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes)
         #expect(flows.map(\.mayBegin) == [false])
         _ = try await fixture.aside.execute(
             """
@@ -140,11 +147,11 @@ import TransferTestSupport
                 - CASE session_id WHEN \(large.id.uuid) THEN interval '1 h' ELSE interval '0' END
             """
         )
-        let promotion = try await fixture.store.promoteDue()
+        let promotion = try await fixture.stores.queue.promoteDue()
         #expect(promotion.promoted == 1)
         #expect(promotion.asked == 1)
         #expect(try await fixture.states(others) == [.waitingToBegin, .queued])
-        while try await fixture.store.continueCancellations() {}
+        while try await fixture.stores.cancellations.continueCancellations() {}
         let asked: Query = """
             SELECT count(*) AS count FROM event
             WHERE session_id = \(large.id.uuid) AND kind = 'task.will_begin'
@@ -165,16 +172,16 @@ import TransferTestSupport
             "SELECT 1 FROM session_progress WHERE session_id = \(held.id.uuid) FOR UPDATE"
         )
         // As long as there is more of the other one that is no failure.
-        while try await fixture.store.continueCancellations() {
+        while try await fixture.stores.cancellations.continueCancellations() {
             if try await count(fixture, ofOutstanding: other) <= 600 { break }
         }
         await #expect(throws: StoreError.self) {
-            try await fixture.store.continueCancellations()
+            try await fixture.stores.cancellations.continueCancellations()
         }
         #expect(try await ends(fixture, of: other) == 1)
         #expect(try await ends(fixture, of: held) == 0)
         _ = try await holder.execute("ROLLBACK")
-        while try await fixture.store.continueCancellations() {}
+        while try await fixture.stores.cancellations.continueCancellations() {}
         #expect(try await ends(fixture, of: held) == 1)
         try await fixture.checkInvariants()
     }
@@ -182,15 +189,21 @@ import TransferTestSupport
     @Test func aForceQuitOfManyTasksIsDoneInPages() async throws {
         let fixture = try await fixture()
         let session = try await fill(fixture, "large", of: Self.share)
-        let quit = try await fixture.store.forceQuit(tenant: fixture.tenant, id: Self.share)
+        let quit = try await fixture.stores.clients.forceQuit(
+            tenant: fixture.tenant,
+            id: Self.share
+        )
         #expect(quit?.lifecycle == .forceQuit)
-        #expect(try await cancelled(fixture) <= Int64(TransferStore.cancellationPageMax))
+        #expect(try await cancelled(fixture) <= Int64(CancellationStore.cancellationPageMax))
         #expect(try await fixture.claim(100).isEmpty)
         // What was outstanding does not come back.
-        let launched = try await fixture.store.launch(tenant: fixture.tenant, id: Self.share)
+        let launched = try await fixture.stores.clients.launch(
+            tenant: fixture.tenant,
+            id: Self.share
+        )
         #expect(launched?.lifecycle == .active)
         #expect(try await cancelled(fixture) == Int64(900 * Self.pagesOfTasks))
-        #expect(try await largestPage(fixture) <= Int64(TransferStore.cancellationPageMax))
+        #expect(try await largestPage(fixture) <= Int64(CancellationStore.cancellationPageMax))
         #expect(try await ends(fixture, of: session) == 1)
         let reasons: Query = """
             SELECT count(*) AS count FROM outcome
@@ -199,7 +212,7 @@ import TransferTestSupport
         #expect(try await fixture.count(reasons) == Int64(900 * Self.pagesOfTasks))
         // The sessions take tasks again, and these are not cancelled.
         let ids = try await fixture.submit(1, to: "large", of: Self.share)
-        try await fixture.store.continueCancellations()
+        try await fixture.stores.cancellations.continueCancellations()
         #expect(try await fixture.states(ids) == [.queued])
         try await fixture.checkInvariants()
     }
@@ -208,14 +221,14 @@ import TransferTestSupport
     @Test func aForceQuitAndAnEndTogetherEndASessionOnce() async throws {
         let fixture = try await fixture()
         let session = try await fill(fixture, "large", of: Self.share)
-        _ = try await fixture.store.forceQuit(tenant: fixture.tenant, id: Self.share)
-        let isEnded = try await fixture.store.invalidateSession(
+        _ = try await fixture.stores.clients.forceQuit(tenant: fixture.tenant, id: Self.share)
+        let isEnded = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             client: Self.share,
             identifier: "large"
         )
         #expect(isEnded)
-        while try await fixture.store.continueCancellations() {}
+        while try await fixture.stores.cancellations.continueCancellations() {}
         #expect(try await ends(fixture, of: session) == 1)
         #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
         try await fixture.checkInvariants()
@@ -225,11 +238,14 @@ import TransferTestSupport
         let fixture = try await fixture()
         let session = try await fixture.putSession("finished")
         try await fixture.submit(3, to: "finished")
-        _ = try await fixture.store.finishSession(tenant: fixture.tenant, identifier: "finished")
+        _ = try await fixture.stores.sessions.finishSession(
+            tenant: fixture.tenant,
+            identifier: "finished"
+        )
         // It is finished and not cancelled.
-        #expect(try await !fixture.store.continueCancellations())
+        #expect(try await !fixture.stores.cancellations.continueCancellations())
         try await fixture.complete(try await fixture.claim())
-        #expect(try await !fixture.store.continueCancellations())
+        #expect(try await !fixture.stores.cancellations.continueCancellations())
         #expect(try await ends(fixture, of: session) == 1)
         #expect(try await cancelled(fixture) == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
@@ -252,7 +268,7 @@ import TransferTestSupport
         }
         var pages: [Int] = []
         while true {
-            let released = try await fixture.store.release(lanes: [StoreFixture.lane])
+            let released = try await fixture.stores.queue.release(lanes: [StoreFixture.lane])
             if released == 0 { break }
             pages.append(released)
         }

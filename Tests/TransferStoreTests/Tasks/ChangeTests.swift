@@ -11,10 +11,10 @@ import TransferTestSupport
         _ id: TaskID,
         _ fixture: StoreFixture,
         _ body: (inout TaskChange) -> Void
-    ) async throws -> TransferStore.ChangeResult {
+    ) async throws -> ControlStore.ChangeResult {
         var change = TaskChange()
         body(&change)
-        return try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+        return try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
     }
 
     private func begin(
@@ -66,7 +66,7 @@ import TransferTestSupport
     @Test func anotherTenantChangesNothing() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
-        let stranger = try await fixture.store.createAPIKey(
+        let stranger = try await fixture.stores.tenants.createAPIKey(
             id: "stranger",
             tenantName: "stranger",
             secretSHA256: Array(repeating: 0, count: 32),
@@ -75,7 +75,7 @@ import TransferTestSupport
         var change = TaskChange()
         change.clientString = .some(ClientString("theirs"))
         guard
-            case .unknownTask = try await fixture.store.changeTask(
+            case .unknownTask = try await fixture.stores.control.changeTask(
                 tenant: stranger,
                 id: id,
                 change
@@ -107,7 +107,7 @@ import TransferTestSupport
         let task = try await fixture.task(id)
         #expect(task.state == .waitingForRetry)
         #expect(task.failure == StoreFixture.failure)
-        _ = try await fixture.store.promoteDue()
+        _ = try await fixture.stores.queue.promoteDue()
         let other = try await fixture.submit()[0]
         #expect(try await fixture.claim().map(\.task) == [id, other])
         try await fixture.checkInvariants()
@@ -144,7 +144,7 @@ import TransferTestSupport
         #expect(try #require(waiting.waitsUntil) < Date(timeIntervalSinceNow: 120))
         let held = try await fixture.submit { submission, _ in submission.autostart = false }[0]
         #expect(try await begin(held, at: later, fixture)?.state == .suspended)
-        _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: held)
+        _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: held)
         #expect(try await fixture.state(held) == .scheduled)
         try await fixture.checkInvariants()
     }
@@ -158,11 +158,11 @@ import TransferTestSupport
             }[0]
             // Due now, so that a promotion and the change meet.
             _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
-            async let promoted = fixture.store.promoteDue()
+            async let promoted = fixture.stores.queue.promoteDue()
             async let changed = begin(id, at: later, fixture)
             _ = try await (promoted, changed)
             #expect(try await fixture.state(id) == .scheduled)
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
         }
         try await fixture.checkInvariants()
     }

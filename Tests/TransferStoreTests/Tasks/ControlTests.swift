@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @Suite(.postgresSchema) struct ControlTests {
     private func cancel(_ id: TaskID, _ fixture: StoreFixture) async throws -> TransferState? {
-        try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)?.state
+        try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)?.state
     }
 
     @Test func cancelsATaskWhereverItWaits() async throws {
@@ -29,7 +29,7 @@ import TransferTestSupport
         for id in ids { #expect(try await cancel(id, fixture) == .cancelled) }
         #expect(try await fixture.task(waiting[0]).attempt == 1)
         #expect(try await fixture.claim().isEmpty)
-        #expect(try await fixture.store.promoteDue().next == nil)
+        #expect(try await fixture.stores.queue.promoteDue().next == nil)
         #expect(try await fixture.session().progress.cancelled == 4)
         #expect(try await fixture.events().last?.kind == .sessionEventsFinished)
         try await fixture.checkInvariants()
@@ -39,7 +39,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let claim = try await fixture.claim()[0]
-        try await fixture.store.recordProgress([
+        try await fixture.stores.parts.recordProgress([
             AttemptProgress(task: id, fence: claim.fence, bytesReceived: 5, bytesExpected: 10)
         ])
         #expect(try await fixture.task(id).bytesExpected == 10)
@@ -47,10 +47,14 @@ import TransferTestSupport
         #expect(try await fixture.task(id).bytesReceived == 5)
         let me = fixture.worker.incarnation
         for _ in 0..<2 {
-            #expect(try await fixture.store.controls(incarnation: me).revocations == [claim.fence])
+            #expect(
+                try await fixture.stores.workers.controls(incarnation: me).revocations == [
+                    claim.fence
+                ]
+            )
         }
-        try await fixture.store.removeRevocations([claim.fence])
-        #expect(try await fixture.store.controls(incarnation: me).revocations.isEmpty)
+        try await fixture.stores.workers.removeRevocations([claim.fence])
+        #expect(try await fixture.stores.workers.controls(incarnation: me).revocations.isEmpty)
         #expect(try await fixture.publish([claim]).isEmpty)
         #expect(try await fixture.conclude([claim], .released).isEmpty)
         try await fixture.checkInvariants()
@@ -117,7 +121,7 @@ import TransferTestSupport
                         claims,
                         .retry(StoreFixture.failure, after: .zero)
                     )
-                    _ = try await fixture.store.promoteDue()
+                    _ = try await fixture.stores.queue.promoteDue()
                 }
             }
             for id in ids {
@@ -133,21 +137,24 @@ import TransferTestSupport
 
     @Test func resumesASuspendedTaskOnce() async throws {
         let fixture = try await StoreFixture()
-        let store = fixture.store
+        let stores = fixture.stores
         let ids = try await fixture.submit(2) { submission, index in
             submission.autostart = false
             if index == 1 { submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600) }
         }
         for _ in 0..<2 {
             let states = [
-                try await store.resumeTask(tenant: fixture.tenant, id: ids[0])?.state,
-                try await store.resumeTask(tenant: fixture.tenant, id: ids[1])?.state,
+                try await stores.control.resumeTask(tenant: fixture.tenant, id: ids[0])?.state,
+                try await stores.control.resumeTask(tenant: fixture.tenant, id: ids[1])?.state,
             ]
             #expect(states == [.queued, .scheduled])
         }
         #expect(try await fixture.events().count { $0.kind == .taskResumed } == 2)
         #expect(try await cancel(ids[0], fixture) == .cancelled)
-        #expect(try await store.resumeTask(tenant: fixture.tenant, id: ids[0])?.state == .cancelled)
+        #expect(
+            try await stores.control.resumeTask(tenant: fixture.tenant, id: ids[0])?.state
+                == .cancelled
+        )
         try await fixture.checkInvariants()
     }
 
@@ -160,7 +167,7 @@ import TransferTestSupport
         }
         // On a machine so slow that the time had come before the submit, there is nothing to see.
         while try await fixture.states(ids)[0] == .scheduled {
-            let promotion = try await fixture.store.promoteDue()
+            let promotion = try await fixture.stores.queue.promoteDue()
             // Until the first is due, it is the one that is waited for.
             if promotion.promoted == 0, let next = promotion.next { #expect(next <= .seconds(1)) }
         }
@@ -169,7 +176,7 @@ import TransferTestSupport
             """
         #expect(try await fixture.count(lateness) == 1)
         #expect(try await fixture.states(ids) == [.queued, .scheduled])
-        #expect(try #require(try await fixture.store.promoteDue().next) > .seconds(3500))
+        #expect(try #require(try await fixture.stores.queue.promoteDue().next) > .seconds(3500))
         try await fixture.checkInvariants()
     }
 
@@ -186,14 +193,14 @@ import TransferTestSupport
         _ = try await fixture.aside.execute(
             "UPDATE delayed SET due_at = \(known.addingTimeInterval(60))"
         )
-        let held = try await fixture.store.promoteDue(notAfter: known)
+        let held = try await fixture.stores.queue.promoteDue(notAfter: known)
         #expect(held.promoted == 0)
         let next = try #require(held.next)
         #expect(next > .seconds(59) && next < .seconds(61))
         #expect(held.date >= now)
         #expect(try await fixture.state(id) == .scheduled)
         let due = known.addingTimeInterval(60)
-        #expect(try await fixture.store.promoteDue(notAfter: due).promoted == 1)
+        #expect(try await fixture.stores.queue.promoteDue(notAfter: due).promoted == 1)
         try await fixture.checkInvariants()
     }
 
@@ -205,11 +212,13 @@ import TransferTestSupport
             .retry(StoreFixture.failure, after: .zero)
         )
         let promoted = try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<4 { group.addTask { try await fixture.store.promoteDue().promoted } }
+            for _ in 0..<4 {
+                group.addTask { try await fixture.stores.queue.promoteDue().promoted }
+            }
             return try await group.reduce(0, +)
         }
         // Rows that others were just promoting were passed over.
-        let rest = try await fixture.store.promoteDue().promoted
+        let rest = try await fixture.stores.queue.promoteDue().promoted
         #expect(promoted + rest == 300)
         try await fixture.checkInvariants()
     }

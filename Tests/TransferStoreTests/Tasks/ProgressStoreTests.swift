@@ -27,7 +27,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.submit(3)
         let claims = try await fixture.claim()
-        let isTold = try await fixture.store.recordProgress([
+        let isTold = try await fixture.stores.parts.recordProgress([
             Self.progress(claims[0], 100), Self.progress(claims[1], 200, isTold: false),
             Self.progress(claims[2], 300),
         ])
@@ -55,7 +55,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.submit()
         let claim = try await fixture.claim()[0]
-        let isTold = try await fixture.store.recordProgress([
+        let isTold = try await fixture.stores.parts.recordProgress([
             Self.progress(claim, 100, isTold: false)
         ])
         #expect(!isTold)
@@ -69,10 +69,10 @@ import TransferTestSupport
         try await fixture.complete([claims[0]])
         // Past the point of no return, too.
         try await fixture.publish([claims[1]])
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: claims[2].task)
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claims[2].task)
         let before = try await fixture.events().count
         for claim in claims {
-            #expect(try await !fixture.store.recordProgress([Self.progress(claim, 900)]))
+            #expect(try await !fixture.stores.parts.recordProgress([Self.progress(claim, 900)]))
         }
         #expect(try await fixture.events().count == before)
         try await fixture.checkInvariants()
@@ -83,12 +83,12 @@ import TransferTestSupport
         for round in 0..<40 {
             let id = try await fixture.submit()[0]
             let claim = try await fixture.claim()[0]
-            async let told = fixture.store.recordProgress([Self.progress(claim, 500)])
+            async let told = fixture.stores.parts.recordProgress([Self.progress(claim, 500)])
             if round % 2 == 0 {
                 async let ended = fixture.conclude([claim], .failed(StoreFixture.failure))
                 _ = try await (told, ended)
             } else {
-                async let ended = fixture.store.cancelTask(tenant: fixture.tenant, id: id)
+                async let ended = fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
                 _ = try await (told, ended)
             }
             let kinds = try await fixture.events().filter { $0.task?.id == id }.map(\.kind)

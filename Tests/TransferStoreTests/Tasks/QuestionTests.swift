@@ -24,12 +24,14 @@ import TransferTestSupport
         _ = try await fixture.aside.execute(
             "UPDATE delayed SET due_at = now() - interval '1 s' WHERE due_at > now()"
         )
-        _ = try await fixture.store.promoteDue()
+        _ = try await fixture.stores.queue.promoteDue()
     }
 
     private func kinds(_ fixture: StoreFixture) async throws -> [SessionEvent.Kind] {
         let session = try await fixture.session()
-        return try await fixture.store.events(of: session.id, after: 0, limit: 100).map(\.kind)
+        return try await fixture.stores.events.events(of: session.id, after: 0, limit: 100).map(
+            \.kind
+        )
     }
 
     @Test func aTaskAsksWhenItsTimeHasComeAndBeginsOnceItIsAnswered() async throws {
@@ -41,7 +43,11 @@ import TransferTestSupport
         #expect(waiting.failure == nil)
         #expect(try await fixture.claim().isEmpty)
         try await fixture.checkInvariants()
-        let answer = try await fixture.store.beginTask(tenant: fixture.tenant, id: id, with: nil)
+        let answer = try await fixture.stores.decisions.beginTask(
+            tenant: fixture.tenant,
+            id: id,
+            with: nil
+        )
         guard case .answered(let task) = answer else {
             Issue.record("\(answer)")
             return
@@ -72,13 +78,13 @@ import TransferTestSupport
             $0.options.asksToBegin = true
             $0.autostart = false
         }
-        _ = try await fixture.store.resumeTask(tenant: fixture.tenant, id: id)
+        _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: id)
         #expect(try await fixture.state(id) == .scheduled)
         try await makeDue(fixture)
         #expect(try await fixture.state(id) == .waitingToBegin)
         var change = TaskChange()
         change.earliestBeginAt = .some(Date().addingTimeInterval(7200))
-        _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+        _ = try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
         #expect(try await fixture.state(id) == .scheduled)
         try await fixture.checkInvariants()
         try await makeDue(fixture)
@@ -94,7 +100,11 @@ import TransferTestSupport
             lane: lane,
             headers: [HTTPHeader(name: "X-New", value: "1")]
         )
-        _ = try await fixture.store.beginTask(tenant: fixture.tenant, id: id, with: request)
+        _ = try await fixture.stores.decisions.beginTask(
+            tenant: fixture.tenant,
+            id: id,
+            with: request
+        )
         let claim = try #require(try await fixture.claim().first)
         #expect(claim.url == "https://elsewhere.test/b")
         #expect(claim.lane == lane)
@@ -107,7 +117,7 @@ import TransferTestSupport
         let results = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<8 {
                 group.addTask {
-                    let result = try await fixture.store.beginTask(
+                    let result = try await fixture.stores.decisions.beginTask(
                         tenant: fixture.tenant,
                         id: id,
                         with: nil
@@ -121,7 +131,11 @@ import TransferTestSupport
         #expect(results == 1)
         #expect(try await fixture.claim().count == 1)
         let stranger = TenantID(UUID())
-        let foreign = try await fixture.store.beginTask(tenant: stranger, id: id, with: nil)
+        let foreign = try await fixture.stores.decisions.beginTask(
+            tenant: stranger,
+            id: id,
+            with: nil
+        )
         guard case .unknownTask = foreign else {
             Issue.record("\(foreign)")
             return
@@ -132,9 +146,9 @@ import TransferTestSupport
     @Test func aTaskThatNobodyAnswersFailsInTheEnd() async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
-        #expect(try await fixture.store.failUnanswered() == 0)
+        #expect(try await fixture.stores.decisions.failUnanswered() == 0)
         _ = try await fixture.aside.execute("UPDATE asked SET until = now()")
-        #expect(try await fixture.store.failUnanswered() == 1)
+        #expect(try await fixture.stores.decisions.failUnanswered() == 1)
         let task = try await fixture.task(id)
         #expect(task.state == .failed)
         #expect(task.failure?.code == .timedOut)
@@ -155,8 +169,8 @@ import TransferTestSupport
         let id = try await asked(fixture)
         let task =
             isCancelled
-            ? try await fixture.store.cancelTask(tenant: fixture.tenant, id: id)
-            : try await fixture.store.suspendTask(tenant: fixture.tenant, id: id).task
+            ? try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
+            : try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id).task
         #expect(task?.state == (isCancelled ? .cancelled : .suspended))
         #expect(try await fixture.count("SELECT count(*) AS count FROM asked") == 0)
         try await fixture.checkInvariants()
@@ -165,7 +179,7 @@ import TransferTestSupport
     @Test func aCancellationThatAnswersTakesOnlyWhatAsksThat() async throws {
         let fixture = try await StoreFixture()
         func cancel(_ id: TaskID, _ state: TransferState) async throws -> TransferState? {
-            let result = try await fixture.store.cancelTask(
+            let result = try await fixture.stores.decisions.cancelTask(
                 tenant: fixture.tenant,
                 id: id,
                 ifAskingIn: state
@@ -178,7 +192,11 @@ import TransferTestSupport
         #expect(try await cancel(asking, .waitingToBegin) == .cancelled)
         #expect(try await cancel(asking, .waitingToBegin) == nil)
         let answered = try await asked(fixture)
-        _ = try await fixture.store.beginTask(tenant: fixture.tenant, id: answered, with: nil)
+        _ = try await fixture.stores.decisions.beginTask(
+            tenant: fixture.tenant,
+            id: answered,
+            with: nil
+        )
         #expect(try await cancel(answered, .waitingToBegin) == nil)
         #expect(try await fixture.state(answered) == .queued)
         let origin = Origin(scheme: "https", host: "origin.test", port: 443)
@@ -194,7 +212,7 @@ import TransferTestSupport
     @Test func aSessionThatEndsTakesItsAskingTasksAlong() async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
-        _ = try await fixture.store.invalidateSession(
+        _ = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             identifier: StoreFixture.identifier
         )
@@ -213,7 +231,11 @@ import TransferTestSupport
             .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(60))
         )
         let answer = CredentialAnswer.given(.bearer, secret: [1])
-        _ = try await fixture.store.answerChallenge(tenant: fixture.tenant, id: id, with: answer)
+        _ = try await fixture.stores.decisions.answerChallenge(
+            tenant: fixture.tenant,
+            id: id,
+            with: answer
+        )
         let kept: Query = """
             SELECT (SELECT count(*) FROM credential) + (SELECT count(*) FROM session_credential)
                 AS count
@@ -224,7 +246,7 @@ import TransferTestSupport
             "UPDATE session_progress SET is_invalidated = true",
             "INSERT INTO cancellation SELECT id FROM session",
         ])
-        try await fixture.store.continueCancellations()
+        try await fixture.stores.cancellations.continueCancellations()
         #expect(try await fixture.count(kept) == 0)
         #expect(try await fixture.state(id) == .cancelled)
         try await fixture.checkInvariants()
@@ -234,7 +256,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
         func listed(_ state: TransferState) async throws -> [TaskID]? {
-            try await fixture.store.tasks(
+            try await fixture.stores.tasks.tasks(
                 tenant: fixture.tenant,
                 sessionIdentifier: StoreFixture.identifier,
                 state: state,

@@ -10,7 +10,7 @@ import TransferTestSupport
 
     private func fixture() async throws -> StoreFixture {
         let fixture = try await StoreFixture()
-        _ = try await fixture.store.putClient(
+        _ = try await fixture.stores.clients.putClient(
             tenant: fixture.tenant,
             id: Self.share,
             kind: .app
@@ -20,11 +20,11 @@ import TransferTestSupport
 
     @Test func everyTenantHasTheDefault() async throws {
         let fixture = try await StoreFixture()
-        let store = fixture.store
-        let client = try await store.client(tenant: fixture.tenant, id: .default)
+        let stores = fixture.stores
+        let client = try await stores.clients.client(tenant: fixture.tenant, id: .default)
         #expect(client?.kind == .app)
         #expect(client?.lifecycle == .active)
-        let again = try await store.createAPIKey(
+        let again = try await stores.tenants.createAPIKey(
             id: "second",
             tenantName: "test",
             secretSHA256: Array(repeating: 1, count: 32),
@@ -37,14 +37,14 @@ import TransferTestSupport
 
     @Test func aClientIsMadeOnceAndKeepsItsKind() async throws {
         let fixture = try await fixture()
-        let (client, isCreated) = try await fixture.store.putClient(
+        let (client, isCreated) = try await fixture.stores.clients.putClient(
             tenant: fixture.tenant,
             id: Self.share,
             kind: .extension
         )
         #expect(!isCreated)
         #expect(client.kind == .app)
-        let page = try await fixture.store.clients(
+        let page = try await fixture.stores.clients.clients(
             tenant: fixture.tenant,
             after: Self.share,
             limit: 10
@@ -63,9 +63,9 @@ import TransferTestSupport
         #expect(try await fixture.session().progress.outstanding == 0)
         #expect(try await fixture.session(of: Self.share).progress.outstanding == 1)
         #expect(try await fixture.events(of: Self.share).map(\.client) == [Self.share])
-        let store = fixture.store
+        let stores = fixture.stores
         #expect(
-            try await store.invalidateSession(
+            try await stores.sessions.invalidateSession(
                 tenant: fixture.tenant,
                 client: Self.share,
                 identifier: StoreFixture.identifier
@@ -82,7 +82,7 @@ import TransferTestSupport
         var found: [String] = []
         var place: (client: ClientID, identifier: String)?
         repeat {
-            let page = try await fixture.store.sessions(
+            let page = try await fixture.stores.sessions.sessions(
                 tenant: fixture.tenant,
                 after: place,
                 limit: 2
@@ -93,7 +93,7 @@ import TransferTestSupport
         #expect(
             found == ["\(Self.share) a", "\(Self.share) b", "default a", "default nightly"]
         )
-        let own = try await fixture.store.sessions(
+        let own = try await fixture.stores.sessions.sessions(
             tenant: fixture.tenant,
             client: Self.share,
             after: (Self.share, "a"),
@@ -104,7 +104,7 @@ import TransferTestSupport
 
     @Test func aSessionNeedsItsClient() async throws {
         let fixture = try await fixture()
-        let result = try await fixture.store.putSession(
+        let result = try await fixture.stores.sessions.putSession(
             tenant: fixture.tenant,
             client: ClientID(stored: "absent"),
             identifier: "a",
@@ -131,13 +131,13 @@ import TransferTestSupport
         func told() async throws -> Set<SubscriptionID> {
             let claims = try await fixture.claimDeliveries()
             for claim in claims {
-                _ = try await fixture.store.recordDelivered(
+                _ = try await fixture.stores.deliveries.recordDelivered(
                     claim,
                     through: 1000,
                     status: 204,
                     lease: .zero
                 )
-                _ = try await fixture.store.releaseDelivery(claim)
+                _ = try await fixture.stores.deliveries.releaseDelivery(claim)
             }
             return Set(claims.map(\.subscription))
         }

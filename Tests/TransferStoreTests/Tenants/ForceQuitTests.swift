@@ -11,7 +11,7 @@ import TransferTestSupport
 
     private func fixture(connectionsMax: Int = 8) async throws -> StoreFixture {
         let fixture = try await StoreFixture(connectionsMax: connectionsMax)
-        _ = try await fixture.store.putClient(
+        _ = try await fixture.stores.clients.putClient(
             tenant: fixture.tenant,
             id: Self.share,
             kind: .app
@@ -22,12 +22,15 @@ import TransferTestSupport
     }
 
     private func quit(_ fixture: StoreFixture) async throws {
-        let client = try await fixture.store.forceQuit(tenant: fixture.tenant, id: Self.share)
+        let client = try await fixture.stores.clients.forceQuit(
+            tenant: fixture.tenant,
+            id: Self.share
+        )
         #expect(client?.lifecycle == .forceQuit)
     }
 
     private func launch(_ fixture: StoreFixture) async throws {
-        let client = try await fixture.store.launch(tenant: fixture.tenant, id: Self.share)
+        let client = try await fixture.stores.clients.launch(tenant: fixture.tenant, id: Self.share)
         #expect(client?.lifecycle == .active)
     }
 
@@ -35,7 +38,7 @@ import TransferTestSupport
         _ fixture: StoreFixture,
         _ identifier: String = StoreFixture.identifier
     ) async throws -> Bool {
-        let result = try await fixture.store.submit(
+        let result = try await fixture.stores.submissions.submit(
             StoreFixture.submissions(1),
             tenant: fixture.tenant,
             client: Self.share,
@@ -76,7 +79,7 @@ import TransferTestSupport
         #expect(try await fixture.state(running[1]) == .running)
         #expect(try await pending(fixture) == 1)
         try await fixture.conclude([claims[1]], .completed)
-        try await fixture.store.continueCancellations()
+        try await fixture.stores.cancellations.continueCancellations()
         #expect(try await pending(fixture) == 0)
         let events = try await fixture.events("second", of: Self.share)
         #expect(
@@ -105,7 +108,7 @@ import TransferTestSupport
             FROM session s WHERE s.id = session_id AND s.client = \(Self.share.name)
             """
         )
-        while try await fixture.store.continueCancellations() {}
+        while try await fixture.stores.cancellations.continueCancellations() {}
         let progress = try await fixture.session(of: Self.share).progress
         #expect(progress.outstanding == 0)
         #expect(progress.cancelled == 2700)
@@ -121,7 +124,7 @@ import TransferTestSupport
         #expect(try await !isAccepted(fixture, "new"))
         try await fixture.submit()
         try await quit(fixture)
-        let background = try await fixture.store.enterBackground(
+        let background = try await fixture.stores.clients.enterBackground(
             tenant: fixture.tenant,
             id: Self.share
         )
@@ -137,7 +140,7 @@ import TransferTestSupport
             ON CONFLICT (session_id) DO NOTHING
             """
         )
-        try await fixture.store.continueCancellations()
+        try await fixture.stores.cancellations.continueCancellations()
         #expect(try await pending(fixture) == 0)
         #expect(try await fixture.session(of: Self.share).progress.outstanding == 1)
         try await fixture.checkInvariants()
@@ -185,7 +188,7 @@ import TransferTestSupport
         try await quit(fixture)
         // Whoever was delivering has lost its claim, and writes nothing.
         #expect(
-            try await !fixture.store.recordDelivered(
+            try await !fixture.stores.deliveries.recordDelivered(
                 taken,
                 through: 1,
                 status: 204,
@@ -238,7 +241,7 @@ import TransferTestSupport
             submission.options.asksToBegin = true
         }
         _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
-        _ = try await fixture.store.promoteDue()
+        _ = try await fixture.stores.queue.promoteDue()
         for round in 1...10 {
             _ = try await fixture.aside.execute("UPDATE client SET lifecycle = 'suspended'")
             try await withThrowingTaskGroup(of: Void.self) { group in

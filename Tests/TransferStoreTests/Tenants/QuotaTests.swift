@@ -17,7 +17,7 @@ import TransferTestSupport
     }
 
     private func limit(_ maximum: Int64?, _ fixture: StoreFixture) async throws {
-        let isKnown = try await fixture.store.limitTenant(
+        let isKnown = try await fixture.stores.tenants.limitTenant(
             named: "test",
             changes: TenantLimitChanges(outstandingTasksMax: maximum)
         )
@@ -39,14 +39,17 @@ import TransferTestSupport
         try await fixture.complete(try await fixture.claim(1))
         try await fixture.submit()
         #expect(try await quota { try await fixture.submit() } == full)
-        _ = try await fixture.store.invalidateSession(tenant: fixture.tenant, identifier: "other")
+        _ = try await fixture.stores.sessions.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: "other"
+        )
         try await fixture.submit()
         #expect(try await quota { try await fixture.submit() } == full)
         try await limit(nil, fixture)
         try await fixture.submit(1000)
         #expect(ids.count == 2)
         try await fixture.checkInvariants()
-        let isKnown = try await fixture.store.limitTenant(
+        let isKnown = try await fixture.stores.tenants.limitTenant(
             named: "?",
             changes: TenantLimitChanges(outstandingTasksMax: 1)
         )
@@ -66,7 +69,7 @@ import TransferTestSupport
             return try ["rate", "tasks", "running"].map { try row.decodeIfPresent($0) }
         }
         func change(_ changes: TenantLimitChanges) async throws {
-            #expect(try await fixture.store.limitTenant(named: "test", changes: changes))
+            #expect(try await fixture.stores.tenants.limitTenant(named: "test", changes: changes))
         }
         #expect(try await limits() == [nil, nil, nil])
         try await change(
@@ -89,19 +92,19 @@ import TransferTestSupport
 
     @Test func anotherTenantsTasksDoNotCount() async throws {
         let fixture = try await StoreFixture()
-        let other = try await fixture.store.createAPIKey(
+        let other = try await fixture.stores.tenants.createAPIKey(
             id: "other",
             tenantName: "other",
             secretSHA256: Array(repeating: 0, count: 32),
             name: "other"
         )
-        _ = try await fixture.store.putSession(
+        _ = try await fixture.stores.sessions.putSession(
             tenant: other,
             identifier: "theirs",
             configuration: SessionConfiguration()
         )
         try await limit(1, fixture)
-        let result = try await fixture.store.submit(
+        let result = try await fixture.stores.submissions.submit(
             StoreFixture.submissions(5),
             tenant: other,
             sessionIdentifier: "theirs"
@@ -129,7 +132,10 @@ import TransferTestSupport
         let full = Quota(.sessions, maximum: Quota.sessionsMax)
         #expect(try await quota { try await fixture.putSession("one more") } == full)
         try await fixture.putSession("last")
-        _ = try await fixture.store.invalidateSession(tenant: fixture.tenant, identifier: "last")
+        _ = try await fixture.stores.sessions.invalidateSession(
+            tenant: fixture.tenant,
+            identifier: "last"
+        )
         try await fixture.putSession("one more")
     }
 
@@ -143,7 +149,7 @@ import TransferTestSupport
             """
         )
         func put(_ name: String) async throws -> Bool {
-            try await fixture.store.putClient(
+            try await fixture.stores.clients.putClient(
                 tenant: fixture.tenant,
                 id: try #require(ClientID(name)),
                 kind: .app
@@ -158,7 +164,7 @@ import TransferTestSupport
     @Test func aTenantHasAsManyCredentialsAsItMay() async throws {
         let fixture = try await StoreFixture()
         func put(_ name: String) async throws -> Bool {
-            try await fixture.store.putCredential(
+            try await fixture.stores.credentials.putCredential(
                 tenant: fixture.tenant,
                 name: name,
                 form: .bearer,
@@ -191,29 +197,32 @@ import TransferTestSupport
         )
         let full = Quota(.subscriptions, maximum: Quota.subscriptionsMax)
         #expect(try await quota { try await fixture.subscribe() } == full)
-        _ = try await fixture.store.deleteSubscription(tenant: fixture.tenant, id: first)
+        _ = try await fixture.stores.subscriptions.deleteSubscription(
+            tenant: fixture.tenant,
+            id: first
+        )
         try await fixture.subscribe()
     }
 
     /// Nobody has to set a limit for that.
     @Test func oneTenantLeavesRoomInTheQueueForOthers() async throws {
         let fixture = try await StoreFixture()
-        let other = try await fixture.store.createAPIKey(
+        let other = try await fixture.stores.tenants.createAPIKey(
             id: "other",
             tenantName: "other",
             secretSHA256: Array(repeating: 0, count: 32),
             name: "other"
         )
-        _ = try await fixture.store.putSession(
+        _ = try await fixture.stores.sessions.putSession(
             tenant: other,
             identifier: StoreFixture.identifier,
             configuration: SessionConfiguration()
         )
         var settings = StoreSettings()
         settings.queueMax = 100
-        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        let stores = Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
         func submit(_ count: Int, _ tenant: TenantID) async throws -> SubmitResult {
-            try await store.submit(
+            try await stores.submissions.submit(
                 StoreFixture.submissions(count),
                 tenant: tenant,
                 sessionIdentifier: StoreFixture.identifier
@@ -243,9 +252,9 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         var settings = StoreSettings()
         settings.queueMax = 4
-        let store = TransferStore(pool: TestDatabase.current.pool(), settings: settings)
+        let stores = Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
         func submit(_ count: Int) async throws -> SubmitResult {
-            try await store.submit(
+            try await stores.submissions.submit(
                 StoreFixture.submissions(count),
                 tenant: fixture.tenant,
                 sessionIdentifier: StoreFixture.identifier

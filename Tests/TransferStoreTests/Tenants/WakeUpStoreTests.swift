@@ -17,7 +17,7 @@ import TransferTestSupport
         for number in 0..<count {
             let session = try await fixture.putSession("session \(number)")
             let task = try await fixture.submit(1, to: session.identifier)[0]
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
             let event = try await fixture.events(session.identifier).last
             #expect(event?.kind == .sessionEventsFinished)
             events[session.id] = event
@@ -53,14 +53,14 @@ import TransferTestSupport
         #expect(wakeUps.count == 8)
         let admissions = try await withThrowingTaskGroup(of: WakeUpAdmission.self) { group in
             for (claim, event) in wakeUps {
-                group.addTask { try await fixture.store.admitWakeUp(claim, event) }
+                group.addTask { try await fixture.stores.wakeUps.admitWakeUp(claim, event) }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(admissions.count { $0 == .admitted } == 1)
         for (claim, event) in wakeUps {
             // Those that met it just being sent ask once more; nobody else goes.
-            let admission = try await fixture.store.admitWakeUp(claim, event)
+            let admission = try await fixture.stores.wakeUps.admitWakeUp(claim, event)
             guard admission != .admitted else { continue }
             let wait = try await wait(claim, fixture)
             #expect((50...60).contains(wait))
@@ -76,20 +76,20 @@ import TransferTestSupport
             if index > 0 {
                 // A second too early.
                 try await pass(throttle.delay(after: index) - .seconds(5), fixture)
-                let early = try await fixture.store.claimedAgain(claim, fixture)
-                #expect(try await fixture.store.admitWakeUp(early, event) == .postponed)
+                let early = try await fixture.stores.claimedAgain(claim, fixture)
+                #expect(try await fixture.stores.wakeUps.admitWakeUp(early, event) == .postponed)
                 #expect(try await wait(early, fixture) <= 5)
                 try await pass(.seconds(5), fixture)
             }
-            let again = try await fixture.store.claimedAgain(claim, fixture)
-            #expect(try await fixture.store.admitWakeUp(again, event) == .admitted)
+            let again = try await fixture.stores.claimedAgain(claim, fixture)
+            #expect(try await fixture.stores.wakeUps.admitWakeUp(again, event) == .admitted)
         }
         #expect(try await fixture.count("SELECT count::bigint AS count FROM wake_up") == 9)
         try await pass(throttle.quietPeriod + .seconds(1), fixture)
         let (claim, _) = wakeUps[0]
-        let fresh = try await fixture.store.claimedAgain(claim, fixture)
+        let fresh = try await fixture.stores.claimedAgain(claim, fixture)
         let (_, event) = wakeUps[1]
-        #expect(try await fixture.store.admitWakeUp(fresh, event) == .admitted)
+        #expect(try await fixture.stores.wakeUps.admitWakeUp(fresh, event) == .admitted)
         #expect(try await fixture.count("SELECT count::bigint AS count FROM wake_up") == 1)
     }
 
@@ -98,8 +98,8 @@ import TransferTestSupport
         try await fixture.subscribe()
         let (claim, event) = try await wakeUps(1, fixture)[0]
         for _ in 0..<3 {
-            let again = try await fixture.store.claimedAgain(claim, fixture)
-            #expect(try await fixture.store.admitWakeUp(again, event) == .admitted)
+            let again = try await fixture.stores.claimedAgain(claim, fixture)
+            #expect(try await fixture.stores.wakeUps.admitWakeUp(again, event) == .admitted)
         }
         #expect(try await fixture.count("SELECT count::bigint AS count FROM wake_up") == 1)
     }
@@ -108,17 +108,22 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.subscribe()
         let (claim, event) = try await wakeUps(1, fixture)[0]
-        _ = try await fixture.store.claimedAgain(claim, fixture)
-        #expect(try await fixture.store.admitWakeUp(claim, event) == .undecided)
+        _ = try await fixture.stores.claimedAgain(claim, fixture)
+        #expect(try await fixture.stores.wakeUps.admitWakeUp(claim, event) == .undecided)
         #expect(try await fixture.count("SELECT count(*) AS count FROM wake_up") == 0)
-        let again = try await fixture.store.claimedAgain(claim, fixture)
-        _ = try await fixture.store.admitWakeUp(again, event)
-        #expect(try await fixture.store.deleteSubscription(tenant: fixture.tenant, id: id))
+        let again = try await fixture.stores.claimedAgain(claim, fixture)
+        _ = try await fixture.stores.wakeUps.admitWakeUp(again, event)
+        #expect(
+            try await fixture.stores.subscriptions.deleteSubscription(
+                tenant: fixture.tenant,
+                id: id
+            )
+        )
         #expect(try await fixture.count("SELECT count(*) AS count FROM wake_up") == 0)
     }
 }
 
-extension TransferStore {
+extension Stores {
     /// The delivery of `claim`, given to this instance once more.
     fileprivate func claimedAgain(
         _ claim: DeliveryClaim,

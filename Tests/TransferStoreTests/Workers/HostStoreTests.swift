@@ -36,11 +36,15 @@ import TransferTestSupport
     @Test func decisionsAreKeptNewestFirst() async throws {
         let fixture = try await StoreFixture()
         let mine = [fixture.tenant]
-        try await fixture.store.record([
+        try await fixture.stores.hosts.record([
             change(6, 3, "One.", tenants: mine), change(3, 4, "Two.", tenants: mine),
         ])
-        try await fixture.store.record([change(4, 0, "Three.", isClosed: true, tenants: mine)])
-        let host = try #require(try await fixture.store.host(Self.lane, tenant: fixture.tenant))
+        try await fixture.stores.hosts.record([
+            change(4, 0, "Three.", isClosed: true, tenants: mine)
+        ])
+        let host = try #require(
+            try await fixture.stores.hosts.host(Self.lane, tenant: fixture.tenant)
+        )
         #expect(host.name == "files.test:443")
         #expect(host.isClosed)
         // What it is given once it is open.
@@ -48,8 +52,10 @@ import TransferTestSupport
         #expect(host.decisions.map(\.reason) == ["Three.", "Two.", "One."])
         #expect(host.decisions.map(\.before) == [4, 3, 6])
         #expect(host.decisions.map(\.after) == [0, 4, 3])
-        try await fixture.store.record([change(5, 6, connections: nil, tenants: mine)])
-        let well = try #require(try await fixture.store.host(Self.lane, tenant: fixture.tenant))
+        try await fixture.stores.hosts.record([change(5, 6, connections: nil, tenants: mine)])
+        let well = try #require(
+            try await fixture.stores.hosts.host(Self.lane, tenant: fixture.tenant)
+        )
         #expect(well.connections == nil)
         #expect(!well.isClosed)
     }
@@ -57,9 +63,11 @@ import TransferTestSupport
     @Test func onlyTheNewestHundredAreKept() async throws {
         let fixture = try await StoreFixture()
         let changes = (1...150).map { change($0, $0 + 1, tenants: [fixture.tenant]) }
-        try await fixture.store.record(Array(changes.prefix(80)))
-        try await fixture.store.record(Array(changes.suffix(70)))
-        let host = try #require(try await fixture.store.host(Self.lane, tenant: fixture.tenant))
+        try await fixture.stores.hosts.record(Array(changes.prefix(80)))
+        try await fixture.stores.hosts.record(Array(changes.suffix(70)))
+        let host = try #require(
+            try await fixture.stores.hosts.host(Self.lane, tenant: fixture.tenant)
+        )
         #expect(host.decisions.map(\.before) == (51...150).reversed())
         #expect(try await fixture.count("SELECT count(*) AS count FROM host_decision") == 100)
     }
@@ -67,7 +75,7 @@ import TransferTestSupport
     @Test func onlyWhoseTasksItConcernsReadsOfIt() async throws {
         let fixture = try await StoreFixture()
         let other = TenantID(UUID())
-        try await fixture.store.record([
+        try await fixture.stores.hosts.record([
             change(6, 3, tenants: [fixture.tenant]),
             change(
                 6,
@@ -77,26 +85,35 @@ import TransferTestSupport
                 tenants: [fixture.tenant, other]
             ),
         ])
-        let mine = try await fixture.store.hosts(tenant: fixture.tenant, limit: 10)
+        let mine = try await fixture.stores.hosts.hosts(tenant: fixture.tenant, limit: 10)
         #expect(mine.map(\.name) == ["a.test:80", "files.test:443"])
-        let rest = try await fixture.store.hosts(
+        let rest = try await fixture.stores.hosts.hosts(
             tenant: fixture.tenant,
             after: "a.test:80",
             limit: 10
         )
         #expect(rest.map(\.name) == ["files.test:443"])
-        #expect(try await fixture.store.hosts(tenant: other, limit: 10).count == 1)
-        #expect(try await fixture.store.host(Self.lane, tenant: other) == nil)
+        #expect(try await fixture.stores.hosts.hosts(tenant: other, limit: 10).count == 1)
+        #expect(try await fixture.stores.hosts.host(Self.lane, tenant: other) == nil)
     }
 
     @Test func aNewOwnerLearnsWhatIsKnownOfItsHosts() async throws {
         let fixture = try await StoreFixture()
-        let first = try await fixture.store.registerWorker(name: "first", leasesShards: true)
-        #expect(try await fixture.store.leaseShards(incarnation: first).hosts.isEmpty)
-        try await fixture.store.record([change(6, 3, tenants: [])])
+        let first = try await fixture.stores.workers.registerWorker(
+            name: "first",
+            leasesShards: true
+        )
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: first).hosts.isEmpty)
+        try await fixture.stores.hosts.record([change(6, 3, tenants: [])])
         let bound = Lane(host: "bound.test", port: 443)
-        #expect(try await fixture.store.limitHost(bound, name: "bound.test:443", maxConnections: 9))
-        let lease = try await fixture.store.leaseShards(incarnation: first)
+        #expect(
+            try await fixture.stores.hosts.limitHost(
+                bound,
+                name: "bound.test:443",
+                maxConnections: 9
+            )
+        )
+        let lease = try await fixture.stores.workers.leaseShards(incarnation: first)
         #expect(
             lease.hosts == [
                 Self.lane: HostState(maxConnections: nil, connections: 3),
@@ -104,24 +121,31 @@ import TransferTestSupport
             ]
         )
         #expect(
-            try await fixture.store.limitHost(bound, name: "bound.test:443", maxConnections: nil)
+            try await fixture.stores.hosts.limitHost(
+                bound,
+                name: "bound.test:443",
+                maxConnections: nil
+            )
         )
-        try await fixture.store.record([change(5, 6, connections: nil, tenants: [])])
-        #expect(try await fixture.store.leaseShards(incarnation: first).hosts.isEmpty)
+        try await fixture.stores.hosts.record([change(5, 6, connections: nil, tenants: [])])
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: first).hosts.isEmpty)
     }
 
     /// However many hosts have trouble, what an operator has said is never left out.
     @Test func aNewOwnerLearnsEveryBoundOfAnOperator() async throws {
         let fixture = try await StoreFixture()
-        let worker = try await fixture.store.registerWorker(name: "first", leasesShards: true)
-        #expect(try await fixture.store.limitHost(Self.lane, name: "a:1", maxConnections: 9))
+        let worker = try await fixture.stores.workers.registerWorker(
+            name: "first",
+            leasesShards: true
+        )
+        #expect(try await fixture.stores.hosts.limitHost(Self.lane, name: "a:1", maxConnections: 9))
         _ = try await fixture.aside.execute(
             """
             INSERT INTO host (lane, name, connections)
             SELECT n, 'h:1', 3 FROM generate_series(1, 10000) AS n
             """
         )
-        let hosts = try await fixture.store.leaseShards(incarnation: worker).hosts
+        let hosts = try await fixture.stores.workers.leaseShards(incarnation: worker).hosts
         #expect(hosts.count == 10_000)
         #expect(hosts[Self.lane]?.maxConnections == 9)
     }
@@ -130,16 +154,22 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let mine = [fixture.tenant]
         func isClosed() async throws -> Bool? {
-            try await fixture.store.host(Self.lane, tenant: fixture.tenant)?.isClosed
+            try await fixture.stores.hosts.host(Self.lane, tenant: fixture.tenant)?.isClosed
         }
-        let first = try await fixture.store.registerWorker(name: "first", leasesShards: true)
-        _ = try await fixture.store.leaseShards(incarnation: first)
-        try await fixture.store.record([change(6, 0, isClosed: true, tenants: mine)])
-        _ = try await fixture.store.leaseShards(incarnation: first)
+        let first = try await fixture.stores.workers.registerWorker(
+            name: "first",
+            leasesShards: true
+        )
+        _ = try await fixture.stores.workers.leaseShards(incarnation: first)
+        try await fixture.stores.hosts.record([change(6, 0, isClosed: true, tenants: mine)])
+        _ = try await fixture.stores.workers.leaseShards(incarnation: first)
         #expect(try await isClosed() == true)
-        try await fixture.store.retireWorker(incarnation: first)
-        let second = try await fixture.store.registerWorker(name: "second", leasesShards: true)
-        _ = try await fixture.store.leaseShards(incarnation: second)
+        try await fixture.stores.workers.retireWorker(incarnation: first)
+        let second = try await fixture.stores.workers.registerWorker(
+            name: "second",
+            leasesShards: true
+        )
+        _ = try await fixture.stores.workers.leaseShards(incarnation: second)
         #expect(try await isClosed() == false)
     }
 
@@ -147,21 +177,23 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let mine = [fixture.tenant]
         let (well, bound) = (Lane(key: 1), Lane(key: 2))
-        try await fixture.store.record([
+        try await fixture.stores.hosts.record([
             change(5, 6, lane: well, name: "well:1", connections: nil, tenants: mine),
             change(5, 6, lane: bound, name: "bound:1", connections: nil, tenants: mine),
             change(6, 3, tenants: mine),
         ])
-        _ = try await fixture.store.limitHost(bound, name: "bound:1", maxConnections: 3)
-        #expect(try await fixture.store.pruneHosts() == 0)
+        _ = try await fixture.stores.hosts.limitHost(bound, name: "bound:1", maxConnections: 3)
+        #expect(try await fixture.stores.hosts.pruneHosts() == 0)
         _ = try await fixture.aside.execute(
             "UPDATE host SET changed_at = now() - interval '31 days'"
         )
         // Also the one that is still given less.
-        #expect(try await fixture.store.pruneHosts() == 2)
-        let names = try await fixture.store.hosts(tenant: fixture.tenant, limit: 9).map(\.name)
+        #expect(try await fixture.stores.hosts.pruneHosts() == 2)
+        let names = try await fixture.stores.hosts.hosts(tenant: fixture.tenant, limit: 9).map(
+            \.name
+        )
         #expect(names == ["bound:1"])
-        #expect(try await fixture.store.host(well, tenant: fixture.tenant) == nil)
+        #expect(try await fixture.stores.hosts.host(well, tenant: fixture.tenant) == nil)
         #expect(
             try await fixture.count("SELECT count(*) AS count FROM host_decision WHERE lane = 1")
                 == 0

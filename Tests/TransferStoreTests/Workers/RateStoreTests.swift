@@ -12,7 +12,7 @@ import TransferTestSupport
         _ claims: [TaskClaim],
         by worker: WorkerIdentity? = nil
     ) async throws -> [Fence: RateLimits] {
-        try await fixture.store.controls(
+        try await fixture.stores.workers.controls(
             incarnation: (worker ?? fixture.worker).incarnation,
             RateQuestion(version: claims.map(\.limits.version).min())
         ).limits
@@ -33,7 +33,7 @@ import TransferTestSupport
             configuration(each: 2000, total: 3000)
         )
         #expect(session.configuration.totalBytesPerSecondMax == 3000)
-        let isKnown = try await fixture.store.limitTenant(
+        let isKnown = try await fixture.stores.tenants.limitTenant(
             named: "test",
             changes: TenantLimitChanges(totalBytesPerSecondMax: 4000)
         )
@@ -56,7 +56,7 @@ import TransferTestSupport
 
         var change = TaskChange()
         change.bytesPerSecondMax = .some(2000)
-        _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+        _ = try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
         #expect(try await limits(fixture, claims)[fence]?.task == 2000)
 
         try await fixture.putSession(configuration: configuration(each: 9000, total: 3000))
@@ -68,8 +68,8 @@ import TransferTestSupport
         let session = try await fixture.session()
         var configuration = session.configuration
         configuration.totalBytesPerSecondMax = nil
-        #expect(try await fixture.store.changeSession(session, to: configuration))
-        _ = try await fixture.store.limitTenant(
+        #expect(try await fixture.stores.sessions.changeSession(session, to: configuration))
+        _ = try await fixture.stores.tenants.limitTenant(
             named: "test",
             changes: TenantLimitChanges(totalBytesPerSecondMax: 4000)
         )
@@ -78,7 +78,7 @@ import TransferTestSupport
         #expect(last.tenant == 4000)
 
         change.bytesPerSecondMax = .some(nil)
-        _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+        _ = try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
         #expect(try await limits(fixture, claims)[fence]?.task == 9000)
         // Nobody else is told of it.
         #expect(try await limits(fixture, claims, by: fixture.otherWorker()).isEmpty)
@@ -94,10 +94,10 @@ import TransferTestSupport
         var other = same
         other.timeoutForRequest = .seconds(7)
         other.options.redirectsMax = 3
-        #expect(try await fixture.store.changeSession(fixture.session(), to: other))
+        #expect(try await fixture.stores.sessions.changeSession(fixture.session(), to: other))
         var change = TaskChange()
         change.priority = TaskPriority(1)
-        _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+        _ = try await fixture.stores.control.changeTask(tenant: fixture.tenant, id: id, change)
         #expect(try await limits(fixture, claims).isEmpty)
     }
 
@@ -110,7 +110,11 @@ import TransferTestSupport
             for id in ids {
                 var change = TaskChange()
                 change.bytesPerSecondMax = .some(limit)
-                _ = try await fixture.store.changeTask(tenant: fixture.tenant, id: id, change)
+                _ = try await fixture.stores.control.changeTask(
+                    tenant: fixture.tenant,
+                    id: id,
+                    change
+                )
                 #expect(try await fixture.task(id).options.bytesPerSecondMax == limit)
             }
         }
@@ -132,7 +136,7 @@ import TransferTestSupport
             .tenant(TenantID(UUID())),
         ]
         for (worker, own) in [(fixture.worker, 4), (other, 1)] as [(WorkerIdentity, Int64)] {
-            let sharers = try await fixture.store.controls(
+            let sharers = try await fixture.stores.workers.controls(
                 incarnation: worker.incarnation,
                 RateQuestion(owners: owners)
             ).sharers
@@ -150,22 +154,22 @@ import TransferTestSupport
     @Test func aChangeOfWhatHasChangedMeanwhileIsRefused() async throws {
         let fixture = try await StoreFixture()
         let read = try await fixture.session()
-        #expect(try await fixture.store.changeSession(read, to: read.configuration))
-        #expect(try await !fixture.store.changeSession(read, to: read.configuration))
+        #expect(try await fixture.stores.sessions.changeSession(read, to: read.configuration))
+        #expect(try await !fixture.stores.sessions.changeSession(read, to: read.configuration))
         let now = try await fixture.session()
         try await fixture.putSession()
-        #expect(try await !fixture.store.changeSession(now, to: now.configuration))
+        #expect(try await !fixture.stores.sessions.changeSession(now, to: now.configuration))
         let last = try await fixture.session()
-        _ = try await fixture.store.invalidateSession(
+        _ = try await fixture.stores.sessions.invalidateSession(
             tenant: fixture.tenant,
             identifier: StoreFixture.identifier
         )
-        #expect(try await !fixture.store.changeSession(last, to: last.configuration))
+        #expect(try await !fixture.stores.sessions.changeSession(last, to: last.configuration))
     }
 
     @Test func aTenantThatIsNotThereIsNotLimited() async throws {
         let fixture = try await StoreFixture()
-        let isKnown = try await fixture.store.limitTenant(
+        let isKnown = try await fixture.stores.tenants.limitTenant(
             named: "nobody",
             changes: TenantLimitChanges(totalBytesPerSecondMax: 4000)
         )

@@ -5,68 +5,78 @@ import TransferTestSupport
 
 @Suite(.postgresSchema) struct ShardStoreTests {
     private func worker(_ fixture: StoreFixture) async throws -> Int32 {
-        let worker = try await fixture.store.registerWorker(name: "sharer", leasesShards: true)
-        #expect(try await fixture.store.heartbeat(incarnation: worker, lease: .seconds(10)))
+        let worker = try await fixture.stores.workers.registerWorker(
+            name: "sharer",
+            leasesShards: true
+        )
+        #expect(
+            try await fixture.stores.workers.heartbeat(incarnation: worker, lease: .seconds(10))
+        )
         return worker
     }
 
     /// A worker that never heard of its registration, and registers again.
     @Test func whoNeverLearntOfItsRegistrationTakesNoShare() async throws {
         let fixture = try await StoreFixture()
-        _ = try await fixture.store.registerWorker(name: "lost", leasesShards: true)
-        let first = try await fixture.store.registerWorker(name: "first", leasesShards: true)
-        let lease = try await fixture.store.leaseShards(incarnation: first)
+        _ = try await fixture.stores.workers.registerWorker(name: "lost", leasesShards: true)
+        let first = try await fixture.stores.workers.registerWorker(
+            name: "first",
+            leasesShards: true
+        )
+        let lease = try await fixture.stores.workers.leaseShards(incarnation: first)
         #expect(lease.shards.count == 64)
         #expect(lease.share == 64)
-        #expect(try await fixture.store.vitals(silentFor: .seconds(10)).workers == 0)
-        #expect(try await fixture.store.heartbeat(incarnation: first, lease: .seconds(10)))
-        #expect(try await fixture.store.vitals(silentFor: .seconds(10)).workers == 1)
+        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(10)).workers == 0)
+        #expect(try await fixture.stores.workers.heartbeat(incarnation: first, lease: .seconds(10)))
+        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(10)).workers == 1)
         _ = try await worker(fixture)
-        #expect(try await fixture.store.vitals(silentFor: .seconds(10)).workers == 2)
-        #expect(try await fixture.store.leaseShards(incarnation: first).share == 32)
+        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(10)).workers == 2)
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: first).share == 32)
         // Nor is one counted that has fallen silent, whether anybody has taken over from it or not.
         try await fixture.silence(WorkerIdentity(incarnation: first))
-        #expect(try await fixture.store.vitals(silentFor: .seconds(10)).workers == 1)
+        #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(10)).workers == 1)
     }
 
     @Test func workersShareTheShards() async throws {
         let fixture = try await StoreFixture()
         let first = try await worker(fixture)
-        let all = try await fixture.store.leaseShards(incarnation: first)
+        let all = try await fixture.stores.workers.leaseShards(incarnation: first)
         #expect(all.shards == Set(Shard.all))
         #expect(all.share == 64)
         let second = try await worker(fixture)
         // As long as the first one has all there is nothing to have.
-        #expect(try await fixture.store.leaseShards(incarnation: second).shards.isEmpty)
-        let half = try await fixture.store.leaseShards(incarnation: first)
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: second).shards.isEmpty)
+        let half = try await fixture.stores.workers.leaseShards(incarnation: first)
         #expect(half.shards.count == 64)
         #expect(half.share == 32)
         let given = Set(Shard.all.prefix(40))
-        try await fixture.store.releaseShards(given, incarnation: first)
+        try await fixture.stores.workers.releaseShards(given, incarnation: first)
         // Not another one's.
-        try await fixture.store.releaseShards(Set(Shard.all), incarnation: second)
-        let taken = try await fixture.store.leaseShards(incarnation: second)
+        try await fixture.stores.workers.releaseShards(Set(Shard.all), incarnation: second)
+        let taken = try await fixture.stores.workers.leaseShards(incarnation: second)
         #expect(taken.shards.count == 32)
         #expect(taken.shards.isSubset(of: given))
         // Eight are left, for the one that has 24.
-        #expect(try await fixture.store.leaseShards(incarnation: first).shards.count == 32)
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: first).shards.count == 32)
     }
 
     @Test func whatADeadWorkerHadIsFree() async throws {
         let fixture = try await StoreFixture()
         let dead = try await worker(fixture)
-        _ = try await fixture.store.leaseShards(incarnation: dead)
-        try await fixture.store.retireWorker(incarnation: dead)
-        #expect(try await fixture.store.leaseShards(incarnation: dead).shards.isEmpty)
+        _ = try await fixture.stores.workers.leaseShards(incarnation: dead)
+        try await fixture.stores.workers.retireWorker(incarnation: dead)
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: dead).shards.isEmpty)
         let heir = try await worker(fixture)
-        #expect(try await fixture.store.leaseShards(incarnation: heir).shards.count == 64)
-        #expect(try await fixture.store.leaseShards(incarnation: dead).shards.isEmpty)
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: heir).shards.count == 64)
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: dead).shards.isEmpty)
     }
 
     @Test func whoNeverClaimsTakesNoShare() async throws {
         let fixture = try await StoreFixture()
-        _ = try await fixture.store.registerWorker(name: "webhooks only")
-        let lease = try await fixture.store.leaseShards(incarnation: try await worker(fixture))
+        _ = try await fixture.stores.workers.registerWorker(name: "webhooks only")
+        let lease = try await fixture.stores.workers.leaseShards(
+            incarnation: try await worker(fixture)
+        )
         #expect(lease.shards.count == 64)
         #expect(lease.share == 64)
     }
@@ -78,12 +88,12 @@ import TransferTestSupport
         }
         let claims = try await fixture.claim()
         let heir = try await worker(fixture)
-        _ = try await fixture.store.leaseShards(incarnation: heir)
-        let foreign = try await fixture.store.foreignAttempts(inShardsOf: heir)
+        _ = try await fixture.stores.workers.leaseShards(incarnation: heir)
+        let foreign = try await fixture.stores.workers.foreignAttempts(inShardsOf: heir)
         #expect(foreign.values.sorted() == [2, 3])
         #expect(foreign[claims.first { $0.lane.key == 7 }?.flow ?? claims[0].flow] == 3)
         try await fixture.complete(claims.filter { $0.lane.key == 7 })
-        let later = try await fixture.store.foreignAttempts(inShardsOf: heir)
+        let later = try await fixture.stores.workers.foreignAttempts(inShardsOf: heir)
         #expect(later.map(\.key.lane.key) == [.min])
     }
 
@@ -95,13 +105,15 @@ import TransferTestSupport
                 group.addTask {
                     var generator = SeededGenerator(state: seed)
                     for _ in 0..<6 {
-                        let me = try await fixture.store.registerWorker(
+                        let me = try await fixture.stores.workers.registerWorker(
                             name: "sharer",
                             leasesShards: true
                         )
                         var mine: Set<Shard> = []
                         for _ in 0..<5 {
-                            let lease = try await fixture.store.leaseShards(incarnation: me)
+                            let lease = try await fixture.stores.workers.leaseShards(
+                                incarnation: me
+                            )
                             // Whatever it has had and not given away is still its own.
                             #expect(lease.shards.isSuperset(of: mine))
                             mine = lease.shards
@@ -109,16 +121,16 @@ import TransferTestSupport
                                 mine.shuffled(using: &generator)
                                     .prefix(Int.random(in: 0...mine.count, using: &generator))
                             )
-                            try await fixture.store.releaseShards(given, incarnation: me)
+                            try await fixture.stores.workers.releaseShards(given, incarnation: me)
                             mine.subtract(given)
                         }
-                        try await fixture.store.retireWorker(incarnation: me)
+                        try await fixture.stores.workers.retireWorker(incarnation: me)
                     }
                 }
             }
             try await group.waitForAll()
         }
         let heir = try await worker(fixture)
-        #expect(try await fixture.store.leaseShards(incarnation: heir).shards.count == 64)
+        #expect(try await fixture.stores.workers.leaseShards(incarnation: heir).shards.count == 64)
     }
 }

@@ -13,7 +13,10 @@ import TransferTestSupport
         _ = try await fixture.claim()
         let rescuer = try await fixture.otherWorker()
         #expect(try await isHeard(fixture.worker, fixture))
-        let takeover = try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
+        let takeover = try await fixture.stores.workers.takeOver(
+            silentFor: Self.lease,
+            identity: rescuer
+        )
         #expect(takeover.workers == 0)
         #expect(takeover.attempts.isEmpty)
     }
@@ -22,14 +25,17 @@ import TransferTestSupport
         _ worker: WorkerIdentity,
         _ fixture: StoreFixture
     ) async throws -> Bool {
-        try await fixture.store.heartbeat(incarnation: worker.incarnation, lease: Self.lease)
+        try await fixture.stores.workers.heartbeat(
+            incarnation: worker.incarnation,
+            lease: Self.lease
+        )
     }
 
     private func workersDeclaredDead(
         by rescuer: WorkerIdentity,
         _ fixture: StoreFixture
     ) async throws -> Int {
-        try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer).workers
+        try await fixture.stores.workers.takeOver(silentFor: Self.lease, identity: rescuer).workers
     }
 
     /// Moves the times of all workers, as it looks after the database's clock was set the other way.
@@ -87,12 +93,18 @@ import TransferTestSupport
         let claims = try await fixture.claim()
         let sleeper = try await fixture.otherWorker()
         for worker in [sleeper, fixture.worker] {
-            try await fixture.store.retireWorker(incarnation: worker.incarnation)
+            try await fixture.stores.workers.retireWorker(incarnation: worker.incarnation)
         }
-        let takeover = try await fixture.store.takeOver(silentFor: Self.lease, identity: sleeper)
+        let takeover = try await fixture.stores.workers.takeOver(
+            silentFor: Self.lease,
+            identity: sleeper
+        )
         #expect(takeover.attempts.isEmpty)
         let rescuer = try await fixture.otherWorker()
-        let next = try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
+        let next = try await fixture.stores.workers.takeOver(
+            silentFor: Self.lease,
+            identity: rescuer
+        )
         #expect(next.attempts.map(\.task) == claims.map(\.task))
     }
 
@@ -101,7 +113,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         func register(_ lock: String?) async throws -> WorkerIdentity {
             WorkerIdentity(
-                incarnation: try await fixture.store.registerWorker(
+                incarnation: try await fixture.stores.workers.registerWorker(
                     name: "locked",
                     instanceLock: lock
                 )
@@ -117,7 +129,7 @@ import TransferTestSupport
         for living in [neighbour, one, other, successor] {
             #expect(try await isHeard(living, fixture))
         }
-        let takeover = try await fixture.store.takeOver(
+        let takeover = try await fixture.stores.workers.takeOver(
             silentFor: Self.lease,
             identity: successor
         )
@@ -128,7 +140,7 @@ import TransferTestSupport
     @Test func aWorkerNeverDeclaresItselfDead() async throws {
         let fixture = try await StoreFixture()
         try await fixture.silence(fixture.worker)
-        let takeover = try await fixture.store.takeOver(
+        let takeover = try await fixture.stores.workers.takeOver(
             silentFor: Self.lease,
             identity: fixture.worker
         )
@@ -142,18 +154,21 @@ import TransferTestSupport
         let claims = try await fixture.claim()
         try await fixture.publish(Array(claims.suffix(2)))
         // Cancelled, and its worker dies before it removes the part file.
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: claims[0].task)
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claims[0].task)
         try await fixture.silence(fixture.worker)
         let rescuer = try await fixture.otherWorker()
-        let takeover = try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
+        let takeover = try await fixture.stores.workers.takeOver(
+            silentFor: Self.lease,
+            identity: rescuer
+        )
         #expect(takeover.workers == 1)
         #expect(Set(takeover.attempts.map(\.task)) == Set(claims[1...2].map(\.task)))
         #expect(Set(takeover.publications.map(\.task)) == Set(claims[3...4].map(\.task)))
         // The part files keep the names that the dead worker gave them.
-        let abandoned = try await fixture.store.abandonedParts()
+        let abandoned = try await fixture.stores.parts.abandonedParts()
         #expect(Set(abandoned.map(\.fence)) == Set(claims[0...2].map(\.fence)))
-        try await fixture.store.forgetAbandonedParts(abandoned.map(\.fence))
-        #expect(try await fixture.store.abandonedParts().isEmpty)
+        try await fixture.stores.parts.forgetAbandonedParts(abandoned.map(\.fence))
+        #expect(try await fixture.stores.parts.abandonedParts().isEmpty)
         #expect(Set(takeover.publications.map(\.partFence)) == Set(claims[3...4].map(\.fence)))
         #expect(takeover.publications.allSatisfy { $0.result == StoreFixture.result })
         let fences = takeover.attempts.map(\.fence) + takeover.publications.map(\.fence)
@@ -169,7 +184,7 @@ import TransferTestSupport
         let completions = takeover.publications.map {
             Conclusion(task: $0.task, fence: $0.fence, verdict: .completed)
         }
-        #expect(try await fixture.store.conclude(completions).count == 2)
+        #expect(try await fixture.stores.completions.conclude(completions).count == 2)
         let again = try await fixture.claim(by: rescuer)
         #expect(again.map(\.number) == [2, 2])
         try await fixture.checkInvariants()
@@ -185,7 +200,10 @@ import TransferTestSupport
             for _ in 0..<4 {
                 let rescuer = try await fixture.otherWorker()
                 group.addTask {
-                    try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
+                    try await fixture.stores.workers.takeOver(
+                        silentFor: Self.lease,
+                        identity: rescuer
+                    )
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
@@ -194,7 +212,7 @@ import TransferTestSupport
         var concluded = 0
         for takeover in takeovers {
             concluded += try await fixture.conclude(takeover.attempts, .requeued).count
-            concluded += try await fixture.store.conclude(
+            concluded += try await fixture.stores.completions.conclude(
                 takeover.publications.map {
                     Conclusion(task: $0.task, fence: $0.fence, verdict: .completed)
                 }
@@ -212,11 +230,14 @@ import TransferTestSupport
             try await fixture.silence(victim)
             let rescuer = try await fixture.otherWorker()
             async let claims = fixture.claim(20, by: victim)
-            async let early = fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
+            async let early = fixture.stores.workers.takeOver(
+                silentFor: Self.lease,
+                identity: rescuer
+            )
             let claimed = try await claims
             var attempts = try await early.attempts
             // A worker whose row was locked by its claim is found by the next look.
-            attempts += try await fixture.store.takeOver(
+            attempts += try await fixture.stores.workers.takeOver(
                 silentFor: Self.lease,
                 identity: rescuer
             ).attempts
@@ -232,16 +253,16 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.subscribe()
         try await fixture.submit()
-        let claim = try await fixture.store.claimDeliveries(
+        let claim = try await fixture.stores.deliveries.claimDeliveries(
             fixture.worker.reserve(1),
             limit: 1,
             lease: .seconds(600)
         ).claims[0]
         try await fixture.silence(fixture.worker)
         let rescuer = try await fixture.otherWorker()
-        _ = try await fixture.store.takeOver(silentFor: Self.lease, identity: rescuer)
-        #expect(try await !fixture.store.releaseDelivery(claim))
-        let next = try await fixture.store.claimDeliveries(
+        _ = try await fixture.stores.workers.takeOver(silentFor: Self.lease, identity: rescuer)
+        #expect(try await !fixture.stores.deliveries.releaseDelivery(claim))
+        let next = try await fixture.stores.deliveries.claimDeliveries(
             rescuer.reserve(1),
             limit: 1,
             lease: .seconds(600)

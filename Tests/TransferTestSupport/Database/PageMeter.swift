@@ -6,7 +6,7 @@ package import TransferStore
 /// Whatever it does is undone: every measurement finds the database as the one before. Plans are
 /// kept, each as it was made the first time.
 package struct PageMeter: Sendable {
-    package let store: TransferStore
+    package let stores: Stores
     private let pool: ConnectionPool
 
     /// More than the verbs of a store have statements, so that none is planned anew.
@@ -14,14 +14,14 @@ package struct PageMeter: Sendable {
 
     /// Makes a connection with the service's settings, or with others.
     package init(
-        settings: [String: String] = TransferStore.serverSettings,
-        store storeSettings: StoreSettings = StoreSettings()
+        settings: [String: String] = Database.serverSettings,
+        stores storeSettings: StoreSettings = StoreSettings()
     ) {
         pool = TestDatabase.current.pool(connectionsMax: 1) {
             $0.serverSettings = settings
             $0.preparedStatementsMax = Self.preparedStatementsMax
         }
-        store = TransferStore(pool: pool, settings: storeSettings)
+        stores = Stores(Database(pool: pool, settings: storeSettings))
     }
 
     /// Keeps the statistics of all tables as they are.
@@ -40,20 +40,20 @@ package struct PageMeter: Sendable {
 
     /// How many pages of tables and indexes are read by `body`, those counted each time that are
     /// read several times.
-    package func pages(_ body: (TransferStore) async throws -> Void) async throws -> Int64 {
+    package func pages(_ body: (Stores) async throws -> Void) async throws -> Int64 {
         try await pagesOfRelations(body).values.reduce(0, +)
     }
 
     /// The same of each table and index of which any is read.
     package func pagesOfRelations(
-        _ body: (TransferStore) async throws -> Void
+        _ body: (Stores) async throws -> Void
     ) async throws -> [String: Int64] {
         // In one transaction, as what PostgreSQL counts of it goes with its end.
         _ = try await pool.execute("BEGIN")
         let outcome: Result<[String: Int64], any Error>
         do {
             let before = try await pagesRead()
-            try await body(store)
+            try await body(stores)
             outcome = .success(
                 try await pagesRead().merging(before) { $0 - $1 }.filter { $0.value > 0 }
             )

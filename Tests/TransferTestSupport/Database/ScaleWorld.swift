@@ -1,7 +1,7 @@
 import Foundation
 package import Postgres
 package import TransferModel
-package import TransferStore
+import TransferStore
 
 /// A database that is full: a session of many outstanding tasks, one of as many results, a
 /// hundredth of as many other sessions with a subscription each, and what is kept beside them.
@@ -36,7 +36,7 @@ package struct ScaleWorld: Sendable {
         tasks: Int,
         of tenant: TenantID,
         worker: WorkerIdentity,
-        in store: TransferStore,
+        in stores: Stores,
         by connection: Connection
     ) async throws {
         precondition(tasks % 1000 == 0, "each kind of task has its part of a thousand")
@@ -45,8 +45,8 @@ package struct ScaleWorld: Sendable {
         self.worker = worker
         epoch = Int64((Date().timeIntervalSince1970 - 3 * 3600) * 1000)
         for log in PartitionedLog.allCases {
-            for partition in try await store.missingPartitions(of: log) {
-                _ = try await store.makePartition(partition)
+            for partition in try await stores.partitions.missingPartitions(of: log) {
+                _ = try await stores.partitions.makePartition(partition)
             }
         }
         for table in Self.tables { _ = try await connection.execute("DELETE FROM \(table)") }

@@ -12,7 +12,7 @@ import TransferWebhooks
 /// A store with a tenant, a subscriber, and dispatchers between them.
 final class DeliveryFixture: Sendable {
     let receiver: WebhookReceiver
-    let store: TransferStore
+    let stores: Stores
     let tenant: TenantID
     let secret = SigningSecret.random()
     let worker: WorkerIdentity
@@ -26,22 +26,22 @@ final class DeliveryFixture: Sendable {
         try await migrator.migrate(connection)
         await connection.close()
         receiver = try WebhookReceiver()
-        store = TransferStore(pool: database.pool())
+        stores = Stores(Database(pool: database.pool()))
         curl = try CurlLoop(name: "webhooks-test", connectionsMax: 512)
-        tenant = try await store.createAPIKey(
+        tenant = try await stores.tenants.createAPIKey(
             id: "test",
             tenantName: "test",
             secretSHA256: Array(repeating: 0, count: 32),
             name: "test"
         )
-        worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "test"))
+        worker = WorkerIdentity(incarnation: try await stores.workers.registerWorker(name: "test"))
     }
 
     deinit { curl.stop() }
 
     /// Makes another tenant.
     func anotherTenant() async throws -> TenantID {
-        try await store.createAPIKey(
+        try await stores.tenants.createAPIKey(
             id: "other",
             tenantName: "other",
             secretSHA256: Array(repeating: 1, count: 32),
@@ -82,7 +82,7 @@ final class DeliveryFixture: Sendable {
             settings: settings,
             createdAt: Date()
         )
-        _ = try await store.createSubscription(subscription, secret: secret)
+        _ = try await stores.subscriptions.createSubscription(subscription, secret: secret)
         return subscription.id
     }
 
@@ -90,7 +90,7 @@ final class DeliveryFixture: Sendable {
     func enable(_ id: SubscriptionID, _ isEnabled: Bool = true) async throws {
         var change = SubscriptionChange()
         change.isEnabled = isEnabled
-        _ = try await store.changeSubscription(tenant: tenant, id: id, change)
+        _ = try await stores.subscriptions.changeSubscription(tenant: tenant, id: id, change)
     }
 
     /// Writes `count` events of a session, which is made when there is none.
@@ -102,7 +102,7 @@ final class DeliveryFixture: Sendable {
         tenant: TenantID? = nil
     ) async throws -> [TaskID] {
         let tenant = tenant ?? self.tenant
-        _ = try await store.putSession(
+        _ = try await stores.sessions.putSession(
             tenant: tenant,
             client: client,
             identifier: session,
@@ -115,7 +115,7 @@ final class DeliveryFixture: Sendable {
                 lane: Lane(host: "origin.test", port: 80)
             )
         }
-        _ = try await store.submit(
+        _ = try await stores.submissions.submit(
             submissions,
             tenant: tenant,
             client: client,
@@ -140,7 +140,7 @@ final class DeliveryFixture: Sendable {
         bounds.pollInterval = .milliseconds(20)
         change(&bounds)
         let dispatcher = WebhookDispatcher(
-            store: store,
+            stores: WebhookStores(stores.database),
             worker: worker,
             curl: curl,
             egress: egress,
@@ -166,12 +166,14 @@ final class DeliveryFixture: Sendable {
     /// Runs a dispatcher under a registration of its own until `body` is done, and ends it so that
     /// nothing it still says counts: its registration is gone before.
     func withKilledDispatcher(body: @Sendable () async throws -> Void) async throws {
-        let worker = WorkerIdentity(incarnation: try await store.registerWorker(name: "killed"))
+        let worker = WorkerIdentity(
+            incarnation: try await stores.workers.registerWorker(name: "killed")
+        )
         var bounds = DeliveryBounds()
         bounds.pollInterval = .milliseconds(20)
         bounds.shutdownGrace = .zero
         let dispatcher = WebhookDispatcher(
-            store: store,
+            stores: WebhookStores(stores.database),
             worker: worker,
             curl: curl,
             egress: EgressGuard { _ in true },
@@ -187,7 +189,7 @@ final class DeliveryFixture: Sendable {
             tasks.addTask { await dispatcher.run() }
             try await body()
             try await execute("DELETE FROM worker WHERE incarnation = \(worker.incarnation)")
-            _ = try await store.takeOver(silentFor: .seconds(3600), identity: self.worker)
+            _ = try await stores.workers.takeOver(silentFor: .seconds(3600), identity: self.worker)
             tasks.cancelAll()
         }
     }

@@ -45,7 +45,7 @@ struct WebhookBatchTests {
             try messages.map(sequences) == [Array(1...100), Array(101...200), Array(201...250)]
         )
         #expect(Set(messages.map(\.id)).count == 3)
-        let page = try await fixture.store.events(
+        let page = try await fixture.stores.events.events(
             tenant: fixture.tenant,
             sessionIdentifier: "nightly",
             after: 100,
@@ -70,7 +70,7 @@ struct WebhookBatchTests {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe { $0.form = .batch }
         for task in try await fixture.happen(2) {
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
         }
         try await fixture.happen(1)
         let messages = try await fixture.withDispatcher { _ in
@@ -91,7 +91,11 @@ struct WebhookBatchTests {
         try await fixture.happen(2)
         var change = SubscriptionChange()
         change.form = now
-        _ = try await fixture.store.changeSubscription(tenant: fixture.tenant, id: id, change)
+        _ = try await fixture.stores.subscriptions.changeSubscription(
+            tenant: fixture.tenant,
+            id: id,
+            change
+        )
         try await makeDue(fixture)
         let count = now == .batch ? 3 : 4
         let messages = try await fixture.withDispatcher { _ in
@@ -113,17 +117,17 @@ struct WebhookBatchTests {
             $0.filter = EventFilter(["task.created", "session.*"])
         }
         for task in try await fixture.happen(3) {
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
         }
         let messages = try await fixture.withDispatcher(schedule: twoTries) { dispatcher in
             _ = try await fixture.receiver.messages(3)
-            let dead = try await fixture.store.logged(id, .dead, of: fixture.tenant)
+            let dead = try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant)
             #expect(dead.count == 1)
             let delivery = try #require(dead.first)
             let batch = try #require(delivery.batch)
             #expect([batch.first, batch.last, Int64(batch.count)] == [1, 3, 3])
             #expect(delivery.attempts.count == 2)
-            let recovered = try await fixture.store.recover(
+            let recovered = try await fixture.stores.deliveryLog.recover(
                 tenant: fixture.tenant,
                 subscription: id,
                 since: Date(timeIntervalSince1970: 0),
@@ -147,15 +151,18 @@ struct WebhookBatchTests {
         try await fixture.withDispatcher(schedule: twoTries) { dispatcher in
             _ = try await fixture.receiver.messages(4)
             _ = try await fixture.delivery { $0.wait == nil }
-            let dead = try await fixture.store.logged(id, .dead, of: fixture.tenant)
+            let dead = try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant)
             #expect(dead.map(\.sequence) == [2, 1])
             try await fixture.execute("DELETE FROM event WHERE sequence = 1")
             try await fixture.execute(
                 "UPDATE delivery_log SET replay_due_at = now() WHERE sequence = 1"
             )
-            let none = try await fixture.store.replay(tenant: fixture.tenant, id: dead[1].id)
+            let none = try await fixture.stores.deliveryLog.replay(
+                tenant: fixture.tenant,
+                id: dead[1].id
+            )
             #expect(none == nil)
-            _ = try await fixture.store.replay(tenant: fixture.tenant, id: dead[0].id)
+            _ = try await fixture.stores.deliveryLog.replay(tenant: fixture.tenant, id: dead[0].id)
             dispatcher.signal()
             let messages = try await fixture.receiver.messages(5)
             #expect(try messages.map { try $0.event().sequence } == [1, 1, 2, 2, 2])

@@ -11,7 +11,7 @@ import TransferWebhooks
     @Test func nothingIsSentOfAForceQuitClientAndAllInOrderAfterItsLaunch() async throws {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe()
-        _ = try await fixture.store.putClient(
+        _ = try await fixture.stores.clients.putClient(
             tenant: fixture.tenant,
             id: Self.share,
             kind: .app
@@ -19,14 +19,14 @@ import TransferWebhooks
         try await fixture.happen(2, of: Self.share)
         try await fixture.withDispatcher { _ in
             _ = try await fixture.receiver.messages(2)
-            _ = try await fixture.store.forceQuit(tenant: fixture.tenant, id: Self.share)
+            _ = try await fixture.stores.clients.forceQuit(tenant: fixture.tenant, id: Self.share)
             // What is told of another client shows that claims were made.
             try await fixture.happen(3)
             try await eventually("the other client is told") {
                 Self.told(fixture, of: "default").count == 3
             }
             #expect(Self.told(fixture, of: "share") == ["task.created", "task.created"])
-            _ = try await fixture.store.launch(tenant: fixture.tenant, id: Self.share)
+            _ = try await fixture.stores.clients.launch(tenant: fixture.tenant, id: Self.share)
             try await eventually("the client is told") {
                 Self.told(fixture, of: "share").count == 5
             }

@@ -36,14 +36,14 @@ struct WebhookDispatcherFailureTests {
                 _ = try await fixture.receiver.messages(count + 1)
                 var change = TaskChange()
                 change.clientString = .some(ClientString(text))
-                _ = try await fixture.store.changeTask(
+                _ = try await fixture.stores.control.changeTask(
                     tenant: fixture.tenant,
                     id: task,
                     change
                 )
             }
             _ = try await fixture.receiver.messages(4)
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
             return try await fixture.receiver.messages(6)
         }
         #expect(Set(messages[..<4].map(\.body)).count == 1)
@@ -86,7 +86,7 @@ struct WebhookDispatcherFailureTests {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe()
         let task = try await fixture.happen(1)[0]
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
         let aside = try await TestDatabase.current.connection()
         // Only the end of a generation asks the log of deliveries for what belongs into it.
         try await aside.executeScript("BEGIN; LOCK TABLE delivery_log IN ACCESS EXCLUSIVE MODE")

@@ -82,7 +82,7 @@ struct WebhookDispatcherTests {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe { $0.filter = EventFilter(["task.cancelled"]) }
         let tasks = try await fixture.happen(20)
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: tasks[3])
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: tasks[3])
         try await fixture.happen(20)
         // What was passed over is behind the cursor too, and the pair is idle.
         let delivery = try await fixture.withDispatcher { _ in

@@ -93,7 +93,7 @@ struct WebhookExpiryTests {
         #expect(Set(told.map(\.subscriptionID)).contains(id.description))
         // Who names kinds and not this one is told by the list alone.
         #expect(try messages(fixture, at: "/asks").map(\.data.sequence) == [1, 4])
-        let listed = try await fixture.store.logged(id, .expired, of: fixture.tenant)
+        let listed = try await fixture.stores.deliveryLog.logged(id, .expired, of: fixture.tenant)
         #expect(listed.map(\.firstExpired) == [1])
         #expect(listed.map(\.sequence) == [3])
     }
@@ -132,14 +132,16 @@ struct WebhookExpiryTests {
         for session in ["a", "b"] { try await fixture.happen(2, in: session) }
         try await expire(through: 1, fixture)
         // It is told first, so that what the others are told lies behind that.
-        let due = try await fixture.store.claimDeliveries(
+        let due = try await fixture.stores.deliveries.claimDeliveries(
             fixture.worker.reserve(10),
             limit: 10,
             lease: .seconds(60)
         )
         for claim in due.claims.sorted(by: { $0.isScoped && !$1.isScoped }) {
-            #expect(try await fixture.store.recordExpired(claim, lease: .seconds(60)) == 1)
-            #expect(try await fixture.store.releaseDelivery(claim))
+            #expect(
+                try await fixture.stores.deliveries.recordExpired(claim, lease: .seconds(60)) == 1
+            )
+            #expect(try await fixture.stores.deliveries.releaseDelivery(claim))
         }
         try await fixture.withDispatcher { _ in
             // Two events that are kept, and three that tell of lost ones.

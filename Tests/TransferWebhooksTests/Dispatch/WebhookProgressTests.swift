@@ -19,10 +19,10 @@ import TransferWebhooks
             }
         }
         let worker = WorkerIdentity(
-            incarnation: try await fixture.store.registerWorker(name: "engine")
+            incarnation: try await fixture.stores.workers.registerWorker(name: "engine")
         )
-        let claims = try await fixture.store.claimAny(1, by: worker)
-        let isTold = try await fixture.store.recordProgress(
+        let claims = try await fixture.stores.queue.claimAny(1, by: worker)
+        let isTold = try await fixture.stores.parts.recordProgress(
             claims.map {
                 AttemptProgress(
                     task: $0.task,
@@ -36,7 +36,7 @@ import TransferWebhooks
         #expect(isTold)
         // Nobody else is woken for it.
         #expect(try await fixture.deliveries().count { $0.wait != nil } == 1)
-        _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
         try await fixture.withDispatcher { _ in
             _ = try await fixture.receiver.messages(3, at: "/all")
             _ = try await fixture.receiver.messages(1, at: "/named")

@@ -23,18 +23,18 @@ struct WebhookReplayTests {
         let messages = try await fixture.withDispatcher(schedule: threeTries) { dispatcher in
             _ = try await fixture.receiver.messages(5)
             let delivery = try #require(
-                try await fixture.store.logged(id, .dead, of: fixture.tenant).first
+                try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant).first
             )
             #expect(delivery.attempts.count == 3)
             // What could steer a terminal is gone from the answer.
             #expect(
                 delivery.attempts.map(\.answer) == Array(repeating: "out of �[31morder", count: 3)
             )
-            _ = try await fixture.store.replay(tenant: fixture.tenant, id: delivery.id)
+            _ = try await fixture.stores.deliveryLog.replay(tenant: fixture.tenant, id: delivery.id)
             dispatcher.signal()
             let messages = try await fixture.receiver.messages(6)
             try await eventually("nothing is dead") {
-                try await fixture.store.logged(id, .dead, of: fixture.tenant).isEmpty
+                try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant).isEmpty
             }
             return messages
         }
@@ -55,9 +55,10 @@ struct WebhookReplayTests {
         try await fixture.withDispatcher(schedule: threeTries) { dispatcher in
             _ = try await fixture.receiver.messages(9)
             try await eventually("three are dead") {
-                try await fixture.store.logged(id, .dead, of: fixture.tenant).count == 3
+                try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant).count
+                    == 3
             }
-            let count = try await fixture.store.recover(
+            let count = try await fixture.stores.deliveryLog.recover(
                 tenant: fixture.tenant,
                 subscription: id,
                 since: .distantPast,
@@ -66,7 +67,11 @@ struct WebhookReplayTests {
             #expect(count == 3)
             dispatcher.signal()
             try await eventually("one got through and the others were left") {
-                let left = try await fixture.store.logged(id, .dead, of: fixture.tenant)
+                let left = try await fixture.stores.deliveryLog.logged(
+                    id,
+                    .dead,
+                    of: fixture.tenant
+                )
                 return left.count == 2 && left.allSatisfy { $0.nextAttemptAt == nil }
             }
         }
@@ -103,7 +108,7 @@ struct WebhookReplayTests {
         )
         try await fixture.enable(id, false)
         let endpoint = try #require(
-            try await fixture.store.endpoint(tenant: fixture.tenant, subscription: id)
+            try await fixture.stores.deliveryLog.endpoint(tenant: fixture.tenant, subscription: id)
         )
         try await fixture.withDispatcher { dispatcher in
             let refused = await dispatcher.sender.sendTest(of: id, to: endpoint)
@@ -128,6 +133,6 @@ struct WebhookReplayTests {
             #expect(body.contains(#""subscription_id":"\#(id)""#))
         }
         #expect(try await fixture.deliveries().isEmpty)
-        #expect(try await fixture.store.logged(id, .dead, of: fixture.tenant).isEmpty)
+        #expect(try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant).isEmpty)
     }
 }

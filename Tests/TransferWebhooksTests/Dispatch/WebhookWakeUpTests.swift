@@ -12,7 +12,7 @@ struct WebhookWakeUpTests {
     /// Ends a generation of a session.
     private func finish(_ session: String, _ fixture: DeliveryFixture) async throws {
         for task in try await fixture.happen(1, in: session) {
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
         }
     }
 
@@ -45,7 +45,11 @@ struct WebhookWakeUpTests {
             #expect(try await fixture.deliveries().allSatisfy { $0.attempt == 0 })
             var change = SubscriptionChange()
             change.throttlesWakeUps = false
-            _ = try await fixture.store.changeSubscription(tenant: fixture.tenant, id: id, change)
+            _ = try await fixture.stores.subscriptions.changeSubscription(
+                tenant: fixture.tenant,
+                id: id,
+                change
+            )
             _ = try await fixture.receiver.messages(7)
         }
         #expect(try finished(fixture) == ["a", "b"])

@@ -12,7 +12,7 @@ struct WebhookAcknowledgementTests {
     /// A generation of `count` cancelled tasks: as many events again, and one that ends it.
     private func finish(_ fixture: DeliveryFixture, _ count: Int = 1) async throws {
         for task in try await fixture.happen(count) {
-            _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+            _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
         }
     }
 
@@ -31,7 +31,7 @@ struct WebhookAcknowledgementTests {
     }
 
     private func acknowledge(_ fixture: DeliveryFixture, _ token: AckToken) async throws -> Bool {
-        try await fixture.store.acknowledge(
+        try await fixture.stores.wakeUps.acknowledge(
             token,
             tenant: fixture.tenant,
             sessionIdentifier: "nightly"
@@ -90,7 +90,7 @@ struct WebhookAcknowledgementTests {
         #expect(try messages.map { try $0.event().sequence } == [1, 2, 3, 3])
         #expect(messages[2].id == messages[3].id)
         #expect(messages[2].body == messages[3].body)
-        let dead = try await fixture.store.logged(id, .dead, of: fixture.tenant)
+        let dead = try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant)
         #expect(dead.first?.attempts.map(\.status) == [202, 202, nil])
         #expect(dead.first?.attempts.last?.reason == "not_acknowledged")
         // It always answered, so that it is not failing.

@@ -36,13 +36,16 @@ struct WebhookKillTests {
             for _ in 0..<2 {
                 let count = Int.random(in: 1...6, using: &random)
                 for task in try await fixture.happen(count, in: session) {
-                    _ = try await fixture.store.cancelTask(tenant: fixture.tenant, id: task)
+                    _ = try await fixture.stores.control.cancelTask(
+                        tenant: fixture.tenant,
+                        id: task
+                    )
                 }
             }
         }
         var expected: [String: Int] = [:]
         for session in sessions {
-            expected[session] = try await fixture.store.events(
+            expected[session] = try await fixture.stores.events.events(
                 tenant: fixture.tenant,
                 sessionIdentifier: session,
                 after: 0,

@@ -34,7 +34,7 @@ struct WebhookSettingsTests {
         let fixture = try await DeliveryFixture()
         let id = try await fixture.subscribe()
         let second = SigningSecret.random()
-        _ = try await fixture.store.rotateSecret(
+        _ = try await fixture.stores.subscriptions.rotateSecret(
             tenant: fixture.tenant,
             id: id,
             to: second,
@@ -43,7 +43,7 @@ struct WebhookSettingsTests {
         try await fixture.happen(1)
         try await fixture.withDispatcher { _ in _ = try await fixture.receiver.messages(1) }
         let third = SigningSecret.random()
-        _ = try await fixture.store.rotateSecret(
+        _ = try await fixture.stores.subscriptions.rotateSecret(
             tenant: fixture.tenant,
             id: id,
             to: third,

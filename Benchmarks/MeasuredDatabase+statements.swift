@@ -1,0 +1,244 @@
+import Foundation
+import Postgres
+import TransferModel
+
+/// All SQL of the benchmark: what no verb of the store does.
+extension MeasuredDatabase {
+    /// What a server has done since its start.
+    struct Effort {
+        /// Bytes of its log.
+        let walBytes: Int64
+        let commits: Int64
+
+        static func - (after: Effort, before: Effort) -> Effort {
+            Effort(
+                walBytes: after.walBytes - before.walBytes,
+                commits: after.commits - before.commits
+            )
+        }
+    }
+
+    /// What one kind of statement has cost since ``forgetCosts()``.
+    struct Cost {
+        let calls: Int64
+        /// Pages looked at, in memory or on disk.
+        let buffers: Int64
+        /// Pages that were not in PostgreSQL's memory.
+        let reads: Int64
+        let milliseconds: Double
+        /// Milliseconds of the quickest call, which nobody else has held up.
+        let fastest: Double
+    }
+
+    /// Statements that are told from others by their text.
+    enum Kind: String {
+        /// Together with the look at which flows there are.
+        case claim = "%FROM ready r%"
+        case submit = "%INSERT INTO task (%INSERT INTO ready (%"
+    }
+
+    /// How the rows of a backlog are spread over hosts.
+    enum Spread: String, CaseIterable {
+        /// Evenly over ``lanes``.
+        case many = "1,000 hosts"
+        /// All but one a host to one of them.
+        case one = "1 host"
+
+        static let lanes = 1000
+        /// The host of all, for ``one``; others are numbered from 1.
+        static let fullLane = Lane(key: 0)
+    }
+
+    static let pgbenchInsert = "INSERT INTO insert_row (body) VALUES (repeat('x', 100));\n"
+
+    /// Where the server is, and as whom to connect.
+    static func address(_ connection: Connection) async throws -> (host: String, user: String) {
+        let rows = try await connection.execute(
+            """
+            SELECT trim(both '"' from current_setting('unix_socket_directories')) AS host,
+                current_user::text AS name
+            """
+        )
+        guard let row = rows.first else { throw Program.Failure(description: "no server") }
+        return (try row.decode("host"), try row.decode("name"))
+    }
+
+    func makePeers() async throws {
+        try await aside.executeScript("CREATE EXTENSION pg_stat_statements")
+        try await aside.executeScript(
+            "CREATE DATABASE \(Query.quoted(identifier: Self.peers))"
+        )
+    }
+
+    /// The table that pgbench inserts into, in the database of peers.
+    static let pgbenchTable = """
+        CREATE TABLE insert_row (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text)
+        """
+
+    func effort() async throws -> Effort {
+        let rows = try await aside.execute(
+            """
+            SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS bytes, xact_commit
+            FROM pg_stat_database WHERE datname = current_database()
+            """
+        )
+        guard let row = rows.first else { throw Program.Failure(description: "no statistics") }
+        return Effort(walBytes: try row.decode("bytes"), commits: try row.decode("xact_commit"))
+    }
+
+    func forgetCosts() async throws {
+        _ = try await aside.execute("SELECT pg_stat_statements_reset() IS NULL AS done")
+    }
+
+    func cost(of kind: Kind) async throws -> Cost {
+        let rows = try await aside.execute(
+            """
+            SELECT coalesce(sum(calls), 0)::bigint AS calls,
+                coalesce(sum(shared_blks_hit + shared_blks_read), 0)::bigint AS buffers,
+                coalesce(sum(shared_blks_read), 0)::bigint AS reads,
+                coalesce(sum(total_exec_time), 0)::float8 AS milliseconds,
+                coalesce(min(min_exec_time), 0)::float8 AS fastest
+            FROM pg_stat_statements WHERE query LIKE \(kind.rawValue)
+            """
+        )
+        guard let row = rows.first else { throw Program.Failure(description: "no statistics") }
+        return Cost(
+            calls: try row.decode("calls"),
+            buffers: try row.decode("buffers"),
+            reads: try row.decode("reads"),
+            milliseconds: try row.decode("milliseconds"),
+            fastest: try row.decode("fastest")
+        )
+    }
+
+    /// Ends of tasks, and tasks that have more than one.
+    func ends() async throws -> (count: Int64, repeated: Int64) {
+        let rows = try await aside.execute(
+            """
+            SELECT coalesce(sum(k.ends), 0)::bigint AS ends,
+                count(*) FILTER (WHERE k.ends > 1) AS repeated
+            FROM (
+                SELECT count(*) AS ends FROM event
+                WHERE kind IN ('task.completed', 'task.failed', 'task.cancelled')
+                GROUP BY task_id
+            ) k
+            """
+        )
+        guard let row = rows.first else { throw Program.Failure(description: "no events") }
+        return (try row.decode("ends"), try row.decode("repeated"))
+    }
+
+    /// Holds a snapshot for `duration`; the rows that end meanwhile cannot be removed.
+    func holdSnapshot(for duration: Duration) async throws {
+        let connection = try await connection(
+            ["default_transaction_isolation": "repeatable read"]
+        )
+        let seconds = duration / .seconds(1)
+        do {
+            _ = try await connection.execute("SELECT pg_sleep(\(seconds)) IS NULL AS done")
+        } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
+    }
+
+    /// How many snapshots of ``holdSnapshot(for:)`` are held.
+    func heldSnapshots() async throws -> Int64 {
+        let rows = try await aside.execute(
+            """
+            SELECT count(*) AS snapshots FROM pg_stat_activity
+            WHERE query LIKE 'SELECT pg_sleep%' AND backend_xmin IS NOT NULL
+            """
+        )
+        return try rows.first?.decode("snapshots") ?? 0
+    }
+
+    /// Makes `count` tasks of the session that wait for a day that does not come.
+    func makeDelayed(_ count: Int, in session: SessionID) async throws {
+        try await insert(0..<count, in: session, spread: .many, areReady: false)
+    }
+
+    /// Makes `count` runnable tasks, as many in each of `sessions`.
+    func makeReady(_ count: Int, in sessions: [SessionID], spread: Spread) async throws {
+        let perSession = count / sessions.count
+        for (index, session) in sessions.enumerated() {
+            let numbers = index * perSession..<(index + 1) * perSession
+            try await insert(numbers, in: session, spread: spread, areReady: true)
+        }
+    }
+
+    private func insert(
+        _ numbers: Range<Int>,
+        in session: SessionID,
+        spread: Spread,
+        areReady: Bool
+    ) async throws {
+        let session = session.uuid
+        let rows = Int64(numbers.count)
+        let first = Int64(numbers.lowerBound)
+        let lanes = Int64(Spread.lanes)
+        let isEven = spread == .many
+        _ = try await aside.execute([
+            // As the version 7 identifiers of tasks that came 20 in a millisecond, last year.
+            """
+            INSERT INTO task (
+                id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
+                created_at, earliest_begin_at)
+            SELECT (lpad(to_hex(1750000000000 + n / 20), 12, '0') || '7' || lpad(to_hex(n % 20), 3, '0')
+                    || '8' || lpad(to_hex(n % 4096), 3, '0')
+                    || lpad(to_hex((random() * 4294967295)::bigint), 12, '0'))::uuid,
+                \(session), \(tenant.uuid), 1,
+                CASE WHEN \(isEven) OR n < \(lanes) THEN n % \(lanes) ELSE 0 END, 500,
+                'http://127.0.0.1:9/small/' || n, '[]', now(),
+                CASE WHEN NOT \(areReady) THEN now() + interval '10 years' END
+            FROM generate_series(\(first), \(first + rows - 1)) AS g (n)
+            """,
+            areReady
+                ? """
+                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
+                SELECT lane, session_id, priority_rank, id, 0 FROM task WHERE session_id = \(session)
+                """
+                : """
+                INSERT INTO delayed (task_id, due_at, attempt, lane, session_id, priority_rank)
+                SELECT id, earliest_begin_at, 0, lane, session_id, priority_rank FROM task
+                WHERE session_id = \(session)
+                """,
+            """
+            INSERT INTO event (
+                session_id, sequence, kind, generation, task_id, task_state, attempt,
+                bytes_received)
+            SELECT session_id, row_number() OVER (ORDER BY id), 'task.created', 1, id,
+                \(areReady ? "queued" : "scheduled")::text::task_state, 0, 0
+            FROM task WHERE session_id = \(session)
+            """,
+            """
+            UPDATE session_progress SET generation = 1, outstanding = \(rows),
+                last_sequence = \(rows)
+            WHERE session_id = \(session)
+            """,
+        ])
+    }
+
+    /// Does at once what autovacuum and the checkpointer would have done some time later.
+    func settle() async throws {
+        for table in [
+            "task", "ready", "delayed", "event", "attempt", "outcome", "session_progress",
+        ] {
+            try await aside.executeScript("VACUUM (ANALYZE) \(table)")
+        }
+        try await aside.executeScript("CHECKPOINT")
+    }
+
+    /// Removes all tasks, so that the next backlog begins with none.
+    func clear() async throws {
+        try await aside.executeScript(
+            """
+            TRUNCATE task, ready, delayed, held, attempt, publication, outcome, attempt_log, partial,
+                event;
+            UPDATE session_progress SET generation = 0, outstanding = 0, last_sequence = 0,
+                completed = 0, failed = 0, cancelled = 0;
+            """
+        )
+    }
+}

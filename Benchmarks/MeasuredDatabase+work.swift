@@ -1,0 +1,157 @@
+import Foundation
+import TransferModel
+import TransferStore
+
+/// What the API and the engine do, without either.
+extension MeasuredDatabase {
+    private static let result = TransferResult(
+        httpStatus: 200,
+        bytesReceived: 0,
+        contentType: "application/octet-stream",
+        etag: nil,
+        isLengthVerified: true
+    )
+
+    func putSession(_ identifier: String) async throws -> SessionID {
+        let result = try await sessions.putSession(
+            tenant: tenant,
+            identifier: identifier,
+            configuration: SessionConfiguration()
+        )
+        guard case .created(let session) = result else {
+            throw Program.Failure(description: "no session: \(result)")
+        }
+        return session.id
+    }
+
+    /// Tasks as the API makes them.
+    func submissions(
+        _ count: Int,
+        _ path: ClaimRate.Path = .download,
+        lane: (Int) -> Lane
+    ) -> [TaskSubmission] {
+        let now = Date()
+        // In order, as indexes like them best; those of one millisecond are in none by themselves.
+        let ids = (0..<count).map { _ in UUID.version7(at: now) }.sorted()
+        return ids.enumerated().map { index, id in
+            TaskSubmission(
+                id: TaskID(id),
+                url: "http://127.0.0.1:9/small/\(index)",
+                lane: lane(index),
+                destination: path == .namedDownload
+                    ? Destination(path: "named/\(id)", overwrite: true) : nil,
+                request: path == .upload
+                    ? TransferRequest(kind: .upload, method: "PUT", upload: .data([1, 2, 3]))
+                    : TransferRequest()
+            )
+        }
+    }
+
+    func submit(_ tasks: [TaskSubmission], to identifier: String) async throws {
+        let result = try await submissions.submit(
+            tasks,
+            tenant: tenant,
+            sessionIdentifier: identifier
+        )
+        guard case .accepted = result else {
+            throw Program.Failure(description: "not accepted: \(result)")
+        }
+    }
+
+    /// Registers a worker, which nobody declares dead as long as no service runs.
+    func worker() async throws -> WorkerIdentity {
+        WorkerIdentity(incarnation: try await workers.registerWorker(name: "bench"))
+    }
+
+    /// Claims up to `limit` tasks as the engine does, which looks for flows first: `perLane` to one
+    /// host, nil for any number, beginning behind the host `after`, beside the connections to hosts
+    /// that are `busy`.
+    func claim(
+        _ limit: Int,
+        by worker: WorkerIdentity,
+        perLane: Int? = nil,
+        after: Lane = Lane(key: .min),
+        busy: [Lane: Int] = [:]
+    ) async throws -> [TaskClaim] {
+        let begin = after.key == .min ? .min : after.key + 1
+        let flows = try await queue.waitingFlows(in: [begin ... .max])
+        var rest = limit
+        var used = busy
+        var grants: [FlowGrant] = []
+        for waiting in flows where rest > 0 {
+            let lane = waiting.flow.lane
+            let count = min(rest, (perLane ?? limit) - used[lane, default: 0])
+            guard count > 0 else { continue }
+            used[lane, default: 0] += count
+            rest -= count
+            grants.append(FlowGrant(flow: waiting.flow, count: count, from: waiting.position))
+        }
+        return try await queue.claim(grants, fences: worker.reserve(limit))
+    }
+
+    /// Ends downloads without a destination, as the engine does, and returns how many.
+    func complete(_ claims: [TaskClaim]) async throws -> Int {
+        try await completions.conclude(
+            claims.map { claim in
+                Conclusion(
+                    task: claim.task,
+                    fence: claim.fence,
+                    verdict: .fetched(Self.result, part: claim.fence),
+                    bytesReceived: Self.result.bytesReceived,
+                    metrics: AttemptMetrics()
+                )
+            }
+        ).count
+    }
+
+    /// Moves downloads with a destination past the point of no return and ends published ones, in
+    /// one transaction.
+    ///
+    /// - Returns: those that are published now, and how many were ended.
+    func publish(
+        _ claims: [TaskClaim],
+        concluding published: [TaskClaim] = []
+    ) async throws -> (published: [TaskClaim], ended: Int) {
+        let changed = try await completions.publish(
+            claims.map { claim in
+                Publication(
+                    task: claim.task,
+                    fence: claim.fence,
+                    partFence: claim.fence,
+                    tenant: claim.tenant,
+                    session: claim.session,
+                    number: claim.number,
+                    destination: claim.destination,
+                    result: Self.result,
+                    metrics: AttemptMetrics()
+                )
+            },
+            concluding: published.map { claim in
+                Conclusion(
+                    task: claim.task,
+                    fence: claim.fence,
+                    verdict: .completed,
+                    metrics: AttemptMetrics()
+                )
+            }
+        )
+        return (
+            claims.filter { changed.contains($0.task) },
+            published.count { changed.contains($0.task) }
+        )
+    }
+
+    /// Ends uploads and returns how many.
+    func answer(_ claims: [TaskClaim]) async throws -> Int {
+        try await completions.conclude(
+            claims.map { claim in
+                Conclusion(
+                    task: claim.task,
+                    fence: claim.fence,
+                    verdict: .answered(Self.result, body: []),
+                    metrics: AttemptMetrics()
+                )
+            }
+        ).count
+    }
+}

@@ -1,0 +1,132 @@
+import EmbeddedPostgres
+import EventLoop
+import Foundation
+import Logging
+import Postgres
+import TransferModel
+import TransferStore
+
+/// A PostgreSQL with the settings that the service gives its own, for services, for the store by
+/// itself and for peers.
+struct MeasuredDatabase {
+    /// How libpq connects to it.
+    let url: String
+    /// A key for its API.
+    let key: String
+    /// Files of all services on it.
+    let data: String
+    /// The directory of its socket.
+    let host: String
+    /// Whom it knows.
+    let user: String
+    /// Stores by themselves, without a service.
+    let sessions: SessionStore
+    let submissions: SubmissionStore
+    let workers: WorkerStore
+    let queue: QueueStore
+    let completions: CompletionStore
+    /// The tenant of ``key``.
+    let tenant: TenantID
+    /// Looks at it beside everything else.
+    let aside: Connection
+    private let cluster: EmbeddedCluster
+    private let pool: ConnectionPool
+    private let loop: EventLoop
+
+    /// A database for peers, so that nobody's tables are in another's way.
+    static let peers = "peers"
+    /// As many as the peers and four services open.
+    private static let connectionsMax = "300"
+    private static let tenantName = "default"
+    /// Connections of the store.
+    private static let storeConnectionsMax = 8
+    /// For what makes ten million rows.
+    private static let longest: Duration = .seconds(7200)
+
+    init(program: String, folder: Folder) async throws {
+        data = try folder.directory("database")
+        let logger = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
+        cluster = try await EmbeddedCluster.start(
+            in: data,
+            settings: [
+                "max_connections": Self.connectionsMax,
+                // It tells of each statement what it read; for all contenders alike.
+                "shared_preload_libraries": "pg_stat_statements",
+            ],
+            logger: logger
+        )
+        url = cluster.url
+        // Migrates too.
+        let answer = try Program.output(
+            program,
+            [
+                "keys", "create", "--tenant", Self.tenantName, "--database-url", url,
+                "--data-directory", data,
+            ]
+        )
+        key = answer.trimmingCharacters(in: .whitespacesAndNewlines)
+        loop = try EventLoop(name: "bench-libpq")
+        var configuration = ConnectionConfiguration(url: url)
+        configuration.serverSettings = Database.serverSettings
+        pool = ConnectionPool(
+            configuration: configuration,
+            connectionsMax: Self.storeConnectionsMax,
+            loop: loop
+        )
+        let database = Database(pool: pool)
+        sessions = SessionStore(database)
+        submissions = SubmissionStore(database)
+        workers = WorkerStore(database)
+        queue = QueueStore(database)
+        completions = CompletionStore(database)
+        tenant = try await TenantStore(database).createAPIKey(
+            id: "bench",
+            tenantName: Self.tenantName,
+            secretSHA256: Array(repeating: 0, count: 32),
+            name: "bench"
+        )
+        aside = try await Self.connection(to: url, on: loop)
+        (host, user) = try await Self.address(aside)
+        try await makePeers()
+    }
+
+    /// Makes one for `body`, and stops it however that ends.
+    static func with(
+        program: String,
+        folder: Folder,
+        _ body: (MeasuredDatabase) async throws -> Void
+    ) async throws {
+        let database = try await MeasuredDatabase(program: program, folder: folder)
+        do {
+            try await body(database)
+        } catch {
+            await database.stop()
+            throw error
+        }
+        await database.stop()
+    }
+
+    /// Another connection, which may do what takes long, with `settings` of the server by name.
+    func connection(_ settings: [String: String] = [:]) async throws -> Connection {
+        try await Self.connection(to: url, on: loop, settings)
+    }
+
+    private static func connection(
+        to url: String,
+        on loop: EventLoop,
+        _ settings: [String: String] = [:]
+    ) async throws -> Connection {
+        var configuration = ConnectionConfiguration(url: url)
+        configuration.statementTimeout = .zero
+        configuration.queryDeadline = longest
+        configuration.scriptDeadline = longest
+        configuration.serverSettings = settings
+        return try await Connection.open(configuration, on: loop)
+    }
+
+    func stop() async {
+        await pool.close()
+        await aside.close()
+        await cluster.stop()
+    }
+}

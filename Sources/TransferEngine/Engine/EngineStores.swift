@@ -1,0 +1,38 @@
+package import TransferStore
+
+/// The stores that the engine works with.
+package struct EngineStores: Sendable {
+    package let control: ControlStore
+    package let cancellations: CancellationStore
+    package let decisions: DecisionStore
+    package let idempotency: IdempotencyStore
+    package let credentials: CredentialStore
+    package let queue: QueueStore
+    package let completions: CompletionStore
+    package let parts: PartStore
+    package let workers: WorkerStore
+    package let hosts: HostStore
+    package let retention: RetentionStore
+    package let erasure: ErasureStore
+    package let partitions: PartitionStore
+    package let verification: VerificationStore
+    package let counts: CountStore
+
+    package init(_ database: Database) {
+        control = ControlStore(database)
+        cancellations = CancellationStore(database)
+        decisions = DecisionStore(database)
+        idempotency = IdempotencyStore(database)
+        credentials = CredentialStore(database)
+        queue = QueueStore(database)
+        completions = CompletionStore(database)
+        parts = PartStore(database)
+        workers = WorkerStore(database)
+        hosts = HostStore(database)
+        retention = RetentionStore(database)
+        erasure = ErasureStore(database)
+        partitions = PartitionStore(database)
+        verification = VerificationStore(database)
+        counts = CountStore(database)
+    }
+}

@@ -1,0 +1,36 @@
+package import TransferStore
+
+/// The stores that requests reach.
+package struct APIStores: Sendable {
+    package let tenants: TenantStore
+    package let clients: ClientStore
+    package let sessions: SessionStore
+    package let tasks: TaskStore
+    package let control: ControlStore
+    package let decisions: DecisionStore
+    package let submissions: SubmissionStore
+    package let idempotency: IdempotencyStore
+    package let credentials: CredentialStore
+    package let events: EventStore
+    package let subscriptions: SubscriptionStore
+    package let deliveryLog: DeliveryLogStore
+    package let wakeUps: WakeUpStore
+    package let hosts: HostStore
+
+    package init(_ database: Database) {
+        tenants = TenantStore(database)
+        clients = ClientStore(database)
+        sessions = SessionStore(database)
+        tasks = TaskStore(database)
+        control = ControlStore(database)
+        decisions = DecisionStore(database)
+        submissions = SubmissionStore(database)
+        idempotency = IdempotencyStore(database)
+        credentials = CredentialStore(database)
+        events = EventStore(database)
+        subscriptions = SubscriptionStore(database)
+        deliveryLog = DeliveryLogStore(database)
+        wakeUps = WakeUpStore(database)
+        hosts = HostStore(database)
+    }
+}

@@ -1,0 +1,251 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// Credentials of a tenant, and the access tokens made with them.
+package struct CredentialStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension CredentialStore {
+    /// Stores a credential under its name, in place of an older one, and lets the tasks go on that
+    /// have waited for that.
+    ///
+    /// - Returns: the credential, and whether there was none of that name.
+    package func putCredential(
+        tenant: TenantID,
+        name: String,
+        form: Credential.Form,
+        origins: [Origin],
+        secret: [UInt8]
+    ) async throws(StoreError) -> (credential: Credential, isCreated: Bool) {
+        let id = UUID.version7()
+        let room = Database.hasRoom(
+            in:
+                "SELECT 1 FROM credential x WHERE x.tenant_id = \(tenant.uuid) AND x.name IS NOT NULL",
+            maximum: Quota.credentialsMax
+        )
+        let rows = try await database.run([
+            """
+            INSERT INTO credential AS c (id, tenant_id, name, kind, form, origins, secret)
+            SELECT
+                \(id), \(tenant.uuid), \(name), \(form.kind.rawValue),
+                \(try StoredJSON.text(of: form))::text::jsonb, \(origins.map(\.description)),
+                \(secret)
+            WHERE EXISTS (SELECT 1 FROM credential x
+                    WHERE x.tenant_id = \(tenant.uuid) AND x.name = \(name) COLLATE "C")
+                OR \(room)
+            ON CONFLICT (tenant_id, name COLLATE "C") WHERE name IS NOT NULL DO UPDATE SET
+                kind = excluded.kind, form = excluded.form, origins = excluded.origins,
+                secret = excluded.secret, updated_at = clock_timestamp(),
+                version = c.version + 1, access_token = NULL, access_expires_at = NULL,
+                refreshing_until = NULL, failure = NULL
+            RETURNING id = \(id) AS is_created
+            """,
+            """
+            WITH begun AS (
+                DELETE FROM asked q USING task t
+                WHERE q.credential = \(name) AND t.id = ANY (ARRAY[q.task_id])
+                    AND t.tenant_id = \(tenant.uuid)
+                RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
+                    \(CountStore.state(ofAsked: "q")) AS state
+            ),
+            \(DecisionStore.queueAnswered)
+            SELECT task_id FROM begun
+            """,
+            "\(Self.selectCredential) WHERE tenant_id = \(tenant.uuid) AND name = \(name) COLLATE \"C\"",
+        ])
+        guard let created = rows[0].first else {
+            throw .quotaExceeded(Quota(.credentials, maximum: Quota.credentialsMax))
+        }
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows[2].first else {
+                throw PostgresError(decoding: "a credential that was just written is not there")
+            }
+            return (try Credential(row), try created.decode("is_created"))
+        }
+    }
+
+    /// The tenant's credential of that name.
+    package func credential(
+        tenant: TenantID,
+        name: String
+    ) async throws(StoreError) -> Credential? {
+        let rows = try await database.run(
+            "\(Self.selectCredential) WHERE tenant_id = \(tenant.uuid) AND name = \(name) COLLATE \"C\""
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.first.map { row throws(PostgresError) in try Credential(row) }
+        }
+    }
+
+    /// A page of the tenant's credentials by name, in byte order.
+    package func credentials(
+        tenant: TenantID,
+        after name: String?,
+        limit: Int
+    ) async throws(StoreError) -> [Credential] {
+        let rows = try await database.run(
+            """
+            \(Self.selectCredential)
+            WHERE tenant_id = \(tenant.uuid) AND name > \(name ?? "") COLLATE "C"
+            ORDER BY name COLLATE "C" LIMIT \(limit)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try Credential(row) }
+        }
+    }
+
+    /// Removes a credential; attempts that are running keep what they have shown.
+    ///
+    /// - Returns: false when the tenant has none of that name.
+    package func deleteCredential(
+        tenant: TenantID,
+        name: String
+    ) async throws(StoreError) -> Bool {
+        try await database.run(
+            """
+            DELETE FROM credential
+            WHERE tenant_id = \(tenant.uuid) AND name = \(name) COLLATE "C"
+            """
+        ).affectedCount == 1
+    }
+
+    /// The credentials that claims are to show: what the client has answered for the session and
+    /// the origin, or else what the task or its session names.
+    ///
+    /// - Returns: nothing for those that have none.
+    package func credentials(
+        for queries: [CredentialQuery]
+    ) async throws(StoreError) -> [TaskID: StoredCredential] {
+        let rows = try await database.run(
+            """
+            SELECT i.task_id, c.* FROM unnest(
+                \(queries.map(\.claim.task.uuid)), \(queries.map(\.claim.tenant.uuid)),
+                \(queries.map(\.claim.session.uuid)), \(queries.map(\.origin.description)),
+                \(queries.map(\.claim.options.credential))
+            ) AS i (task_id, tenant_id, session_id, origin, name)
+            LEFT JOIN session_credential s
+                ON s.session_id = ANY (ARRAY[i.session_id]) AND s.origin = ANY (ARRAY[i.origin])
+            CROSS JOIN LATERAL (
+                \(Self.selectStored) WHERE id = s.credential_id
+                UNION ALL
+                \(Self.selectStored) WHERE s.credential_id IS NULL
+                    AND tenant_id = i.tenant_id AND name = i.name COLLATE "C"
+            ) c
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            var found: [TaskID: StoredCredential] = [:]
+            for row in rows { found[try row.task("task_id")] = try StoredCredential(row) }
+            return found
+        }
+    }
+
+    /// The credential as it is now.
+    package func storedCredential(_ id: CredentialID) async throws(StoreError) -> StoredCredential?
+    {
+        let rows = try await database.run("\(Self.selectStored) WHERE id = \(id.uuid)")
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.first.map { row throws(PostgresError) in try StoredCredential(row) }
+        }
+    }
+
+    private static let selectStored: Query = """
+        SELECT id, tenant_id, name, kind, form, origins, created_at, updated_at,
+            access_expires_at, failure, version, secret, access_token
+        FROM credential
+        """
+
+    private static let selectCredential: Query = """
+        SELECT id, tenant_id, name, kind, form, origins, created_at, updated_at,
+            access_expires_at, failure
+        FROM credential
+        """
+}
+
+// Refreshing access tokens.
+extension CredentialStore {
+    /// Longer than any request to a token endpoint lasts.
+    private static let refreshSeconds = 60
+
+    /// Makes the caller the one that refreshes, of the whole fleet: a refresh token may be good for
+    /// a single use.
+    ///
+    /// - Returns: false when another one does, or the credential has changed.
+    package func beginRefresh(_ stored: StoredCredential) async throws(StoreError) -> Bool {
+        try await database.run(
+            """
+            UPDATE credential
+            SET refreshing_until = clock_timestamp() + \(Self.refreshSeconds) * interval '1 s'
+            WHERE id = \(stored.credential.id.uuid) AND version = \(stored.version)
+                AND (refreshing_until IS NULL OR refreshing_until < clock_timestamp())
+            """
+        ).affectedCount == 1
+    }
+
+    /// Keeps an access token, and the refresh token when it was replaced; both sealed.
+    ///
+    /// - Returns: false when the credential has changed meanwhile.
+    package func finishRefresh(
+        _ stored: StoredCredential,
+        accessToken: [UInt8],
+        expiresIn: Duration?,
+        secret: [UInt8]?
+    ) async throws(StoreError) -> Bool {
+        try await database.run(
+            """
+            UPDATE credential SET version = version + 1, access_token = \(accessToken),
+                access_expires_at = clock_timestamp()
+                    + \(expiresIn?.milliseconds)::bigint * interval '1 ms',
+                secret = coalesce(\(secret), secret), refreshing_until = NULL, failure = NULL
+            WHERE id = \(stored.credential.id.uuid) AND version = \(stored.version)
+            """
+        ).affectedCount == 1
+    }
+
+    /// Notes why there is no access token, and lets others try.
+    package func failRefresh(
+        _ stored: StoredCredential,
+        because failure: String
+    ) async throws(StoreError) {
+        _ = try await database.run(
+            """
+            UPDATE credential SET refreshing_until = NULL, failure = \(failure)
+            WHERE id = \(stored.credential.id.uuid) AND version = \(stored.version)
+            """
+        )
+    }
+
+    /// Gives up an access token that an origin has refused.
+    package func expireAccessToken(of shown: ShownCredential) async throws(StoreError) {
+        _ = try await database.run(
+            """
+            UPDATE credential SET version = version + 1, access_expires_at = clock_timestamp()
+            WHERE id = \(shown.id.uuid) AND version = \(shown.version)
+            """
+        )
+    }
+}
+
+extension Credential {
+    init(_ row: Row) throws(PostgresError) {
+        self.init(
+            id: CredentialID(try row.decode("id")),
+            tenant: try row.tenant("tenant_id"),
+            name: try row.decodeIfPresent("name"),
+            form: try StoredJSON.form(
+                try row.word("kind"),
+                try row.decode("form", as: JSONText.self).text
+            ),
+            origins: try row.decode("origins", as: [String].self).map { Origin(stored: $0) },
+            createdAt: try row.decode("created_at"),
+            updatedAt: try row.decode("updated_at"),
+            accessExpiresAt: try row.decodeIfPresent("access_expires_at"),
+            failure: try row.decodeIfPresent("failure")
+        )
+    }
+}

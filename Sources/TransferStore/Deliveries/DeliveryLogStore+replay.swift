@@ -1,0 +1,167 @@
+package import Foundation
+import Postgres
+package import TransferModel
+
+extension DeliveryLogStore {
+    /// Has a message sent once more, at once and outside the order of its session.
+    ///
+    /// - Returns: the delivery as it then is, or nil when the tenant has none of that name.
+    package func replay(
+        tenant: TenantID,
+        id: DeliveryID
+    ) async throws(StoreError) -> LoggedDelivery? {
+        let rows = try await database.run(
+            """
+            UPDATE delivery_log l SET replay_due_at = coalesce(l.replay_due_at, clock_timestamp())
+            FROM subscription b
+            WHERE l.id = \(id.uuid) AND \(Self.hasItsEvent) AND b.id = l.subscription_id
+                AND b.tenant_id = \(tenant.uuid) AND b.deleted_at IS NULL
+            """
+        )
+        guard rows.affectedCount == 1 else { return nil }
+        return try await delivery(tenant: tenant, id: id)
+    }
+
+    /// Has the dead messages of a subscription sent once more, from the oldest: those that died
+    /// from `since` to before `until`, at most ``recoveryMax``.
+    ///
+    /// - Returns: how many, or nil when the tenant has no such subscription.
+    package func recover(
+        tenant: TenantID,
+        subscription: SubscriptionID,
+        since: Date,
+        until: Date?
+    ) async throws(StoreError) -> Int? {
+        guard
+            try await SubscriptionStore(database).subscription(tenant: tenant, id: subscription)
+                != nil
+        else {
+            return nil
+        }
+        let rows = try await database.run(
+            """
+            UPDATE delivery_log SET replay_due_at = now()
+            WHERE id = ANY (ARRAY(
+                SELECT l.id FROM delivery_log l
+                WHERE l.subscription_id = \(subscription.uuid) AND l.state = 'dead'
+                    AND l.died_at >= \(since) AND l.died_at < coalesce(\(until), 'infinity')
+                    AND l.replay_due_at IS NULL AND \(Self.hasItsEvent)
+                ORDER BY l.id LIMIT \(Self.recoveryMax)))
+            """
+        )
+        return rows.affectedCount
+    }
+
+    /// Whether the event of the log's row `l` is kept.
+    private static let hasItsEvent: Query = """
+        EXISTS (SELECT 1 FROM event e
+            WHERE e.session_id = l.session_id AND e.sequence = l.sequence)
+        """
+
+    /// Gives due replays to this instance for the time of `lease`, in the order of their events;
+    /// also those of disabled subscriptions.
+    package func claimReplays(
+        _ fences: WorkerIdentity.Reservation,
+        limit: Int,
+        lease: Duration
+    ) async throws(StoreError) -> [ReplayClaim] {
+        let rows = try await database.run(
+            """
+            WITH due AS MATERIALIZED (
+                SELECT l.id FROM delivery_log l
+                JOIN subscription b ON b.id = ANY (ARRAY[l.subscription_id])
+                    AND \(Fragment.isLivingSubscriptionByKey)
+                WHERE l.replay_due_at <= clock_timestamp()
+                ORDER BY l.replay_due_at, l.subscription_id, l.session_id, l.sequence
+                LIMIT \(limit) FOR UPDATE OF l SKIP LOCKED
+            ),
+            numbered AS (SELECT id, row_number() OVER () - 1 AS number FROM due),
+            mine AS (
+                UPDATE delivery_log l SET
+                    replay_fence = \(fences.first.rawValue) + n.number,
+                    replay_due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
+                FROM numbered n WHERE l.id = ANY (ARRAY[n.id])
+                RETURNING l.id, l.subscription_id, l.session_id, l.sequence, l.batch_first,
+                    l.replay_fence
+            )
+            SELECT m.*, b.url, b.headers, b.ack_key, b.event_types,
+                b.client IS NOT NULL AS is_scoped, \(SubscriptionStore.livingSecrets) AS secrets
+            FROM mine m JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
+            ORDER BY m.subscription_id, m.session_id, m.sequence
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try ReplayClaim(row) }
+        }
+    }
+
+    /// Logs a replay, which touches neither the order nor the health of its subscription.
+    ///
+    /// - Returns: false when the claim is stale.
+    package func recordReplayed(
+        _ claim: ReplayClaim,
+        _ attempt: DeliveryAttempt
+    ) async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            """
+            WITH log_row AS (
+                UPDATE delivery_log SET
+                    replay_due_at = NULL, replay_fence = NULL,
+                    -- What the schedule still tries stays its own.
+                    state = CASE WHEN state = 'dead' AND \(attempt.reason == nil)
+                        THEN 'delivered' ELSE state END
+                WHERE id = \(claim.delivery.uuid) AND replay_fence = \(claim.fence.rawValue)
+                RETURNING id
+            ),
+            \(Self.attemptRow(attempt))
+            SELECT id FROM log_row
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// Takes back the replays of a subscription whose receiver cannot be reached; what was dead
+    /// stays so.
+    package func cancelReplays(of subscription: SubscriptionID) async throws(StoreError) {
+        _ = try await database.run(
+            """
+            UPDATE delivery_log SET replay_due_at = NULL, replay_fence = NULL
+            WHERE subscription_id = \(subscription.uuid) AND replay_due_at IS NOT NULL
+            """
+        )
+    }
+
+    /// Where messages of the tenant's subscription `id` go.
+    package func endpoint(
+        tenant: TenantID,
+        subscription id: SubscriptionID
+    ) async throws(StoreError) -> Endpoint? {
+        let rows = try await database.run(
+            """
+            SELECT b.url, b.headers, b.ack_key, \(SubscriptionStore.livingSecrets) AS secrets
+            FROM subscription b
+            WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return try Endpoint(row)
+        }
+    }
+}
+
+extension ReplayClaim {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            delivery: DeliveryID(try row.decode("id", as: UUID.self)),
+            subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
+            session: try row.session("session_id"),
+            sequence: try row.decode("sequence"),
+            batchFirst: try row.decodeIfPresent("batch_first"),
+            fence: try row.fence("replay_fence"),
+            endpoint: try Endpoint(row),
+            filter: try row.eventFilter("event_types"),
+            isScoped: try row.decode("is_scoped")
+        )
+    }
+}

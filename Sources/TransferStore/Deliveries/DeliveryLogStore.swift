@@ -1,0 +1,234 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// What was delivered and what was not, and its repetition.
+package struct DeliveryLogStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension DeliveryLogStore {
+    /// Attempts kept of one delivery; older ones make room.
+    private static let loggedAttemptsMax = 20
+    /// Deliveries that one recovery replays at most.
+    package static let recoveryMax = 10_000
+
+    /// Logs a try of the message that ends with `sequence`, where there is one to log.
+    ///
+    /// Expects `held(subscription_id, session_id)`.
+    static func logTry(
+        _ attempt: DeliveryAttempt?,
+        of sequence: Int64,
+        _ batch: MessageBatch? = nil,
+        state: LoggedDelivery.State
+    ) -> Query {
+        guard let attempt else { return "log_row AS (SELECT 1)" }
+        return """
+            log_row AS (
+                INSERT INTO delivery_log AS l (
+                    id, subscription_id, session_id, sequence, batch_id, batch_first, event_count,
+                    state, died_at)
+                SELECT \(UUID.version7()), subscription_id, session_id, \(sequence),
+                    \(batch?.id), \(batch?.first), \(Int32(batch?.count ?? 1)),
+                    \(state.rawValue), CASE WHEN \(state == .dead) THEN clock_timestamp() END
+                FROM held
+                ON CONFLICT (subscription_id, session_id, sequence) DO UPDATE SET
+                    state = excluded.state, died_at = coalesce(excluded.died_at, l.died_at)
+                RETURNING l.id
+            ),
+            \(attemptRow(attempt))
+            """
+    }
+
+    /// Expects `log_row(id)`.
+    static func attemptRow(_ attempt: DeliveryAttempt) -> Query {
+        """
+        attempt_row AS (
+            INSERT INTO delivery_attempt (
+                delivery_id, number, is_replay, attempted_at, duration_ms, status, reason, answer)
+            SELECT r.id, 1 + coalesce((
+                    SELECT max(a.number) FROM delivery_attempt a WHERE a.delivery_id = r.id), 0),
+                \(attempt.isReplay), \(attempt.at),
+                \(Int32(clamping: attempt.duration.milliseconds)),
+                \(attempt.status.map(Int16.init(clamping:))), \(attempt.reason), \(attempt.answer)
+            FROM log_row r
+            -- A replay and the schedule may try the same message at the same time.
+            ON CONFLICT (delivery_id, number) DO NOTHING
+            RETURNING delivery_id, number
+        ),
+        old_attempt AS (
+            DELETE FROM delivery_attempt a USING attempt_row r
+            WHERE a.delivery_id = ANY (ARRAY[r.delivery_id])
+                AND a.number <= r.number - \(Int32(loggedAttemptsMax))
+        )
+        """
+    }
+
+    /// A page of a subscription's logged deliveries, from the newest.
+    ///
+    /// - Returns: nil when the tenant has no such subscription.
+    package func deliveries(
+        tenant: TenantID,
+        subscription: SubscriptionID,
+        state: LoggedDelivery.State?,
+        before: DeliveryID?,
+        limit: Int
+    ) async throws(StoreError) -> [LoggedDelivery]? {
+        guard
+            try await SubscriptionStore(database).subscription(tenant: tenant, id: subscription)
+                != nil
+        else {
+            return nil
+        }
+        let end = before?.uuid ?? UUID.last
+        let page: Query =
+            if let state {
+                """
+                WHERE (l.subscription_id, l.state, l.id)
+                    < (\(subscription.uuid), \(state.rawValue), \(end))
+                ORDER BY l.subscription_id DESC, l.state DESC, l.id DESC LIMIT \(limit)
+                """
+            } else {
+                """
+                WHERE (l.subscription_id, l.id) < (\(subscription.uuid), \(end))
+                ORDER BY l.subscription_id DESC, l.id DESC LIMIT \(limit)
+                """
+            }
+        // In the order of its own index, or a plan may walk through those of all subscriptions.
+        return try await loggedDeliveries(
+            page,
+            where: """
+                l.subscription_id = \(subscription.uuid)
+                AND (\(state?.rawValue)::text IS NULL OR l.state = \(state?.rawValue))
+                """
+        )
+    }
+
+    /// A logged delivery of one of the tenant's subscriptions.
+    package func delivery(
+        tenant: TenantID,
+        id: DeliveryID
+    ) async throws(StoreError) -> LoggedDelivery? {
+        try await loggedDeliveries(
+            """
+            JOIN subscription b ON b.id = ANY (ARRAY[l.subscription_id])
+                AND \(Fragment.isLivingSubscriptionByKey)
+            WHERE l.id = \(id.uuid) AND b.tenant_id = \(tenant.uuid)
+            """,
+            where: "true"
+        ).first
+    }
+
+    /// The deliveries `l` that `page` chooses, with events that are kept or have expired, as far as
+    /// `condition` is true of them.
+    private func loggedDeliveries(
+        _ page: Query,
+        where condition: Query
+    ) async throws(StoreError) -> [LoggedDelivery] {
+        let rows = try await database.run(
+            """
+            SELECT l.id, l.subscription_id, l.event_id, l.kind, s.client, s.identifier,
+                l.sequence, l.batch_id, l.batch_first, l.event_count, l.state, l.died_at,
+                CASE WHEN l.replay_due_at IS NOT NULL THEN l.replay_due_at
+                    WHEN l.state = 'waiting' THEN d.due_at END AS next_attempt_at
+            FROM (
+                SELECT l.id, l.subscription_id, l.session_id, l.sequence, l.batch_id, l.batch_first,
+                    l.event_count, l.state, l.died_at, l.replay_due_at, e.id AS event_id, e.kind
+                FROM delivery_log l CROSS JOIN LATERAL (
+                    (SELECT e.id, e.kind FROM event e
+                    WHERE e.session_id = l.session_id AND e.sequence = l.sequence LIMIT 1)
+                    UNION ALL SELECT NULL, NULL WHERE l.state = 'expired'
+                ) e
+                \(page)
+            ) l
+            LEFT JOIN session s ON s.id = ANY (ARRAY[l.session_id])
+            LEFT JOIN delivery d ON d.subscription_id = ANY (ARRAY[l.subscription_id])
+                AND d.session_id = ANY (ARRAY[l.session_id])
+            WHERE \(condition)
+            ORDER BY l.id DESC
+            """
+        )
+        let ids = try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try row.decode("id", as: UUID.self) }
+        }
+        guard !ids.isEmpty else { return [] }
+        let attempts = try await attempts(of: ids)
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in
+                try LoggedDelivery(row, attempts: attempts)
+            }
+        }
+    }
+
+    private func attempts(
+        of deliveries: [UUID]
+    ) async throws(StoreError) -> [UUID: [DeliveryAttempt]] {
+        let rows = try await database.run(
+            """
+            SELECT delivery_id, is_replay, attempted_at, duration_ms, status, reason, answer
+            FROM delivery_attempt WHERE delivery_id = ANY (\(deliveries))
+            ORDER BY delivery_id, number
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            var attempts: [UUID: [DeliveryAttempt]] = [:]
+            for row in rows {
+                attempts[try row.decode("delivery_id"), default: []].append(
+                    try DeliveryAttempt(row)
+                )
+            }
+            return attempts
+        }
+    }
+}
+
+extension DeliveryAttempt {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            at: try row.decode("attempted_at"),
+            duration: .milliseconds(try row.decode("duration_ms", as: Int32.self)),
+            status: try row.decodeIfPresent("status", as: Int16.self).map(Int.init),
+            reason: try row.decodeIfPresent("reason"),
+            answer: try row.decodeIfPresent("answer"),
+            isReplay: try row.decode("is_replay")
+        )
+    }
+}
+
+extension LoggedDelivery {
+    fileprivate init(_ row: Row, attempts: [UUID: [DeliveryAttempt]]) throws(PostgresError) {
+        let id = try row.decode("id", as: UUID.self)
+        let state = try row.word("state", as: State.self)
+        self.init(
+            id: DeliveryID(id),
+            subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),
+            event: try row.decodeIfPresent("event_id"),
+            kind: try row.decodeIfPresent("kind", as: String.self) == nil
+                ? nil : try row.word("kind"),
+            batch: try MessageBatch(row),
+            firstExpired: state == .expired ? try row.decode("batch_first") : nil,
+            client: try row.clientIfPresent("client"),
+            sessionIdentifier: try row.decodeIfPresent("identifier"),
+            sequence: try row.decode("sequence"),
+            state: state,
+            diedAt: try row.decodeIfPresent("died_at"),
+            nextAttemptAt: try row.decodeIfPresent("next_attempt_at"),
+            attempts: attempts[id] ?? []
+        )
+    }
+}
+
+extension MessageBatch {
+    /// Nil in the row of a message of one event.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let id = try row.decodeIfPresent("batch_id", as: UUID.self) else { return nil }
+        self.init(
+            id: id,
+            first: try row.decode("batch_first"),
+            last: try row.decode("sequence"),
+            count: Int(try row.decode("event_count", as: Int32.self))
+        )
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension DeliveryStore {
+    /// Counts a failed try of the message that ends with `sequence`, and sets it to wait or gives it up; its
+    /// claim ends.
+    ///
+    /// Counts it against the subscription too, which is then paused, or disabled with the event
+    /// that says so.
+    package func recordDeliveryFailed(
+        _ claim: DeliveryClaim,
+        sequence: Int64,
+        batch: MessageBatch? = nil,
+        _ setback: DeliverySetback,
+        health: DeliveryHealth = DeliveryHealth()
+    ) async throws(StoreError) -> SetbackResult {
+        let isDead = setback.retryAfter == nil
+        let rows = try await database.run(
+            """
+            WITH held AS (
+                UPDATE delivery SET
+                    acknowledged_sequence = CASE WHEN \(isDead)
+                        THEN \(sequence) ELSE acknowledged_sequence END,
+                    attempt = CASE WHEN \(isDead) THEN 0 ELSE least(attempt + 1, 32767) END,
+                    batch_through = \(isDead ? nil : batch?.last),
+                    last_status = \(setback.attempt.status.map(Int16.init(clamping:))),
+                    last_error = \(setback.attempt.reason),
+                    attempted_at = clock_timestamp(),
+                    due_at = clock_timestamp()
+                        + \(setback.retryAfter?.milliseconds ?? 0) * interval '1 ms',
+                    worker = NULL, fence = NULL
+                WHERE subscription_id = \(claim.subscription.uuid)
+                    AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
+                RETURNING subscription_id, session_id
+            ),
+            streak AS (
+                INSERT INTO failure_streak AS f (subscription_id, failures, paused_until)
+                SELECT subscription_id, 1, greatest(
+                    clock_timestamp() + \(setback.throttle?.milliseconds) * interval '1 ms',
+                    \(Self.pauseEnd(after: "1", health)))
+                FROM held WHERE \(setback.isReceiversFault)
+                ON CONFLICT (subscription_id) DO UPDATE SET
+                    failures = f.failures + 1,
+                    paused_until = greatest(
+                        f.paused_until, excluded.paused_until,
+                        \(Self.pauseEnd(after: "f.failures + 1", health)))
+                RETURNING subscription_id, failures, failing_since
+            ),
+            disabled AS (
+                UPDATE subscription b SET
+                    disabled_at = clock_timestamp(),
+                    disabled_reason = CASE WHEN \(setback.isGone) THEN 'gone' ELSE 'failing' END
+                FROM streak f
+                WHERE b.id = f.subscription_id AND b.disabled_at IS NULL
+                    AND (\(setback.isGone) OR f.failures >= \(Int32(health.failuresMax))
+                        AND f.failing_since <= clock_timestamp()
+                            - \(health.disabledAfter.milliseconds) * interval '1 ms')
+                RETURNING b.id, b.tenant_id, b.disabled_reason, f.failing_since
+            ),
+            \(Self.tellOfDisabled),
+            \(DeliveryLogStore.logTry(setback.attempt, of: sequence, batch, state: isDead ? .dead : .waiting))
+            SELECT EXISTS (SELECT 1 FROM disabled) AS is_disabled FROM held
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return .stale }
+            return try row.decode("is_disabled") ? .disabled : .recorded
+        }
+    }
+
+    /// Writes `subscription.disabled` for the tenant's other subscriptions.
+    ///
+    /// Expects `disabled`. Events of no session have counters and deliveries as a session has, under
+    /// the tenant's own identifier.
+    private static let tellOfDisabled: Query = """
+        counter AS (
+            INSERT INTO session_progress AS p (session_id, last_sequence)
+            SELECT tenant_id, 1 FROM disabled
+            ON CONFLICT (session_id) DO UPDATE SET last_sequence = p.last_sequence + 1
+            RETURNING p.session_id, p.last_sequence - 1 AS base
+        ),
+        event_row AS (
+            INSERT INTO event (session_id, sequence, kind, generation, details)
+            SELECT c.session_id, c.base + 1, 'subscription.disabled', 0, jsonb_build_object(
+                'subscription_id', x.id, 'reason', x.disabled_reason, 'failing_since_ms',
+                floor(extract(epoch FROM x.failing_since) * 1000)::bigint)
+            FROM counter c JOIN disabled x ON x.tenant_id = c.session_id
+        ),
+        wake AS (
+            INSERT INTO delivery (subscription_id, session_id, acknowledged_sequence, due_at)
+            SELECT b.id, c.session_id, c.base, now()
+            FROM counter c
+            JOIN subscription b ON b.tenant_id = c.session_id AND b.deleted_at IS NULL
+                AND b.session_identifier IS NULL AND b.client IS NULL
+            WHERE NOT EXISTS (SELECT 1 FROM disabled x WHERE x.id = b.id)
+            ORDER BY b.id
+            ON CONFLICT (subscription_id, session_id)
+            DO UPDATE SET due_at = now() WHERE delivery.due_at IS NULL
+        )
+        """
+
+    /// The end of the pause after so many failures in a row; NULL where there is none.
+    private static func pauseEnd(after failures: Query, _ health: DeliveryHealth) -> Query {
+        let pauses = health.pauses.map(\.milliseconds)
+        let first = Int32(health.failuresMax - 1)
+        // A subscript before the first is NULL.
+        return """
+            clock_timestamp() + (\(pauses))[
+                least(\(failures) - \(first), \(Int32(pauses.count)))] * interval '1 ms'
+            """
+    }
+}

@@ -1,0 +1,315 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// The work of delivering events: its claims and what came of them.
+package struct DeliveryStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension DeliveryStore {
+    /// After which a delivery of a disabled subscription is looked at again; being enabled ends it.
+    private static let disabledPause: Duration = .seconds(3600)
+    /// After which one of a client that was force-quit is; its launch ends it.
+    static let awayPause: Duration = .seconds(3600)
+
+    /// Gives due deliveries to this instance for the time of `lease`.
+    ///
+    /// Those of a subscription that is disabled, paused or being probed, and of a client that was
+    /// force-quit, are set to wait instead, so that no later claim walks past them.
+    package func claimDeliveries(
+        _ fences: WorkerIdentity.Reservation,
+        limit: Int,
+        lease: Duration,
+        health: DeliveryHealth = DeliveryHealth()
+    ) async throws(StoreError) -> DueDeliveries {
+        // Webhooks do not wait for the disk here: a claim that is lost with the database's uptime is
+        // made again, and what was sent under it comes a second time, as after a crash of ours.
+        let rows = try await database.run(
+            [.unsynced],
+            """
+            WITH alive AS MATERIALIZED (
+                SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
+                FOR KEY SHARE
+            ),
+            due AS MATERIALIZED (
+                SELECT d.subscription_id, d.session_id, b.client,
+                    b.disabled_at IS NOT NULL AS is_disabled,
+                    coalesce(f.paused_until > clock_timestamp(), false) AS is_paused,
+                    coalesce(f.failures >= \(Int32(health.failuresMax)), false) AS is_broken,
+                    -- Asked of each only when there is any such client.
+                    CASE WHEN EXISTS (SELECT 1 FROM client x WHERE x.lifecycle = 'force_quit')
+                        THEN EXISTS (
+                            \(Self.selectAwayClient(ofSession: "d.session_id", orOf: "b.client")))
+                        ELSE false END AS is_away
+                FROM delivery d
+                JOIN subscription b ON b.id = ANY (ARRAY[d.subscription_id])
+                    AND \(Fragment.isLivingSubscriptionByKey)
+                LEFT JOIN failure_streak f ON f.subscription_id = ANY (ARRAY[d.subscription_id])
+                WHERE d.due_at <= clock_timestamp()
+                ORDER BY d.due_at LIMIT \(limit) FOR UPDATE OF d SKIP LOCKED
+            ),
+            -- What has just been enabled, or taken a message, must not be set to wait by a claim that
+            -- saw it before: the lock reads the newest version, and skips what is being changed.
+            disabled AS MATERIALIZED (
+                SELECT b.id FROM subscription b
+                WHERE b.id = ANY (ARRAY(SELECT u.subscription_id FROM due u WHERE u.is_disabled))
+                    AND b.disabled_at IS NOT NULL
+                FOR SHARE SKIP LOCKED
+            ),
+            away AS MATERIALIZED (
+                SELECT u.subscription_id, u.session_id FROM due u
+                CROSS JOIN LATERAL (
+                    \(Self.selectAwayClient(ofSession: "u.session_id", orOf: "u.client"))
+                    FOR SHARE OF c SKIP LOCKED
+                ) x
+                WHERE u.is_away
+            ),
+            paused AS MATERIALIZED (
+                SELECT f.subscription_id, f.paused_until FROM failure_streak f
+                WHERE f.subscription_id = ANY (ARRAY(
+                        SELECT u.subscription_id FROM due u WHERE u.is_paused))
+                    AND f.paused_until > clock_timestamp()
+                FOR SHARE SKIP LOCKED
+            ),
+            -- Of all instances one gets one delivery of a broken subscription: whichever moves the
+            -- end of the pause.
+            probe AS (
+                UPDATE failure_streak f SET
+                    paused_until = clock_timestamp()
+                        + \(health.probeTime.milliseconds) * interval '1 ms'
+                FROM due u
+                WHERE u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
+                    AND f.subscription_id = ANY (ARRAY[u.subscription_id])
+                    AND coalesce(f.paused_until <= clock_timestamp(), true)
+                RETURNING u.subscription_id, u.session_id
+            ),
+            numbered AS (
+                SELECT u.subscription_id, u.session_id, row_number() OVER () - 1 AS number
+                FROM due u
+                WHERE NOT u.is_disabled AND NOT u.is_away AND NOT u.is_paused AND (
+                    NOT u.is_broken OR EXISTS (
+                    SELECT 1 FROM probe p WHERE p.subscription_id = u.subscription_id
+                        AND p.session_id = u.session_id))
+            ),
+            postponed AS (
+                UPDATE delivery d SET
+                    worker = NULL, fence = NULL,
+                    -- Spread, so that what waited together does not return together.
+                    due_at = random() * interval '1 s' + CASE
+                        WHEN x.id IS NOT NULL THEN clock_timestamp()
+                            + \(Self.disabledPause.milliseconds) * interval '1 ms'
+                        WHEN y.session_id IS NOT NULL THEN clock_timestamp()
+                            + \(Self.awayPause.milliseconds) * interval '1 ms'
+                        ELSE coalesce(p.paused_until, clock_timestamp()
+                            + \(health.probeTime.milliseconds) * interval '1 ms') END
+                FROM due u
+                LEFT JOIN disabled x ON x.id = u.subscription_id
+                LEFT JOIN away y ON y.subscription_id = u.subscription_id
+                    AND y.session_id = u.session_id
+                LEFT JOIN paused p ON p.subscription_id = u.subscription_id
+                WHERE d.subscription_id = ANY (ARRAY[u.subscription_id])
+                    AND d.session_id = ANY (ARRAY[u.session_id])
+                    AND (x.id IS NOT NULL OR y.session_id IS NOT NULL
+                        OR p.subscription_id IS NOT NULL
+                        OR u.is_broken AND NOT u.is_paused AND NOT u.is_disabled AND NOT u.is_away
+                        AND NOT EXISTS (
+                            SELECT 1 FROM numbered n WHERE n.subscription_id = u.subscription_id
+                                AND n.session_id = u.session_id))
+            ),
+            mine AS (
+                UPDATE delivery d SET
+                    worker = \(fences.incarnation),
+                    fence = \(fences.first.rawValue) + n.number,
+                    due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
+                FROM numbered n, alive
+                WHERE d.subscription_id = ANY (ARRAY[n.subscription_id])
+                    AND d.session_id = ANY (ARRAY[n.session_id])
+                RETURNING d.subscription_id, d.session_id, d.fence, d.acknowledged_sequence,
+                    d.batch_through, d.attempt, d.attempt > 0 AND d.last_status = 202 AS awaits_ack
+            )
+            SELECT x.examined, m.*, b.tenant_id, b.url, b.headers, b.ack_key, b.ack_timeout_ms, \(SubscriptionStore.livingSecrets) AS secrets,
+                b.event_types, b.client IS NOT NULL AS is_scoped, b.delivery_form,
+                b.wake_up_throttling, b.concurrency, b.rate_limit
+            FROM (SELECT count(*) AS examined FROM due) x
+            LEFT JOIN mine m ON true
+            LEFT JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            var claims: [DeliveryClaim] = []
+            for row in rows {
+                if let claim = try DeliveryClaim(row) { claims.append(claim) }
+            }
+            let examined = try rows.first?.decode("examined", as: Int64.self) ?? 0
+            return DueDeliveries(claims: claims, examined: Int(examined))
+        }
+    }
+
+    /// Gives back what a claim of at most `limit` has got of which no answer came.
+    package func returnDeliveries(
+        claimedUnder fences: WorkerIdentity.Reservation,
+        limit: Int
+    ) async throws(StoreError) {
+        _ = try await database.run(
+            """
+            UPDATE delivery SET due_at = clock_timestamp(), worker = NULL, fence = NULL
+            WHERE worker = \(fences.incarnation) AND fence >= \(fences.first.rawValue)
+                AND fence < \(fences.first.rawValue + Int64(limit))
+            """
+        )
+    }
+
+    /// A client that was force-quit, of which a session is; or, where a tenant is in place of a
+    /// session, the subscription's client.
+    private static func selectAwayClient(
+        ofSession session: Query,
+        orOf client: Query
+    ) -> Query {
+        """
+        SELECT 1 FROM (SELECT \(session) AS id) x
+        LEFT JOIN session s ON s.id = ANY (ARRAY[x.id])
+        JOIN client c ON c.tenant_id = ANY (ARRAY[coalesce(s.tenant_id, x.id)])
+            AND c.identifier = ANY (ARRAY[coalesce(s.client, \(client))])
+        WHERE c.lifecycle = 'force_quit'
+        """
+    }
+
+    /// Moves a delivery's cursor behind what was acknowledged or is not asked for.
+    ///
+    /// `attempt` is given when the last message was taken at another than its first try, for the
+    /// log. A message that was taken ends its subscription's failures.
+    ///
+    /// - Returns: false when the claim is stale and its holder must stop.
+    package func recordDelivered(
+        _ claim: DeliveryClaim,
+        through sequence: Int64,
+        status: Int?,
+        attempt: DeliveryAttempt? = nil,
+        lease: Duration,
+        health: DeliveryHealth = DeliveryHealth()
+    ) async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            """
+            WITH held AS (
+                UPDATE delivery SET
+                    acknowledged_sequence = \(sequence), attempt = 0, batch_through = NULL,
+                    last_error = NULL, last_status = coalesce(\(status.map(Int16.init(clamping:))), last_status),
+                    attempted_at = clock_timestamp(),
+                    due_at = clock_timestamp() + \(lease.milliseconds) * interval '1 ms'
+                WHERE subscription_id = \(claim.subscription.uuid)
+                    AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
+                    AND acknowledged_sequence <= \(sequence)
+                RETURNING subscription_id, session_id
+            ),
+            \(Self.heal(if: status != nil, health)),
+            \(DeliveryLogStore.logTry(attempt, of: sequence, state: .delivered))
+            SELECT 1 FROM held
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// Ends the failures of a subscription of which a message was taken.
+    ///
+    /// Expects `held(subscription_id, session_id)`.
+    static func heal(if isTaken: Bool, _ health: DeliveryHealth) -> Query {
+        """
+        healed AS (
+            DELETE FROM failure_streak f USING held h
+            WHERE f.subscription_id = ANY (ARRAY[h.subscription_id]) AND \(isTaken)
+                AND (f.failures >= \(Int32(health.failuresMax))
+                    OR coalesce(f.paused_until <= clock_timestamp(), true))
+            RETURNING f.subscription_id, f.failures
+        ),
+        -- A pause that the receiver asked for outlasts what was on its way.
+        eased AS (
+            UPDATE failure_streak f SET failures = 0, failing_since = clock_timestamp()
+            FROM held h
+            WHERE f.subscription_id = ANY (ARRAY[h.subscription_id]) AND \(isTaken)
+                AND f.failures < \(Int32(health.failuresMax))
+                AND f.paused_until > clock_timestamp()
+        ),
+        -- The receiver is back, for all of its sessions but those whose end it still works on.
+        due AS (
+            UPDATE delivery d SET due_at = clock_timestamp()
+            FROM healed e
+            WHERE d.subscription_id = ANY (ARRAY[e.subscription_id]) AND d.fence IS NULL
+                AND e.failures >= \(Int32(health.failuresMax))
+                -- Also what is due: a claim may be setting it to wait just now.
+                AND d.due_at IS NOT NULL
+                AND NOT (d.attempt > 0 AND coalesce(d.last_status = 202, false))
+        )
+        """
+    }
+
+    /// Ends a claim: the delivery is idle, or due at once if there are further events.
+    ///
+    /// The first statement waits for whoever is writing events of the session; the second then
+    /// sees them. Without the lock such events could be overlooked by both sides.
+    ///
+    /// - Returns: false when the claim is stale.
+    package func releaseDelivery(_ claim: DeliveryClaim) async throws(StoreError) -> Bool {
+        let rows = try await database.run([
+            """
+            SELECT 1 FROM session_progress WHERE session_id = \(claim.session.uuid) FOR UPDATE
+            """,
+            """
+            UPDATE delivery d SET
+                worker = NULL, fence = NULL,
+                due_at = CASE
+                    WHEN p.last_sequence > d.acknowledged_sequence THEN clock_timestamp() END
+            FROM session_progress p
+            WHERE p.session_id = d.session_id
+                AND d.subscription_id = \(claim.subscription.uuid)
+                AND d.session_id = \(claim.session.uuid) AND d.fence = \(claim.fence.rawValue)
+            """,
+        ])
+        return rows[1].affectedCount == 1
+    }
+}
+
+extension DeliveryClaim {
+    /// Nil in the row of a claim that got nothing.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let subscription = try row.decodeIfPresent("subscription_id", as: UUID.self) else {
+            return nil
+        }
+        self.init(
+            subscription: SubscriptionID(subscription),
+            tenant: try row.tenant("tenant_id"),
+            session: try row.session("session_id"),
+            fence: try row.fence("fence"),
+            acknowledgedSequence: try row.decode("acknowledged_sequence"),
+            attempt: Int(try row.decode("attempt", as: Int16.self)),
+            awaitsAck: try row.decodeIfPresent("awaits_ack") ?? false,
+            batchThrough: try row.decodeIfPresent("batch_through"),
+            endpoint: try Endpoint(row),
+            form: try row.word("delivery_form"),
+            throttlesWakeUps: try row.decode("wake_up_throttling"),
+            filter: try row.eventFilter("event_types"),
+            isScoped: try row.decode("is_scoped"),
+            concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
+            rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
+            ackTimeout: try row.milliseconds("ack_timeout_ms")
+        )
+    }
+}
+
+extension Endpoint {
+    /// From the columns `url`, `headers`, `ack_key` and `secrets`.
+    init(_ row: Row) throws(PostgresError) {
+        let secrets = try row.decode("secrets", as: [[UInt8]].self)
+        guard !secrets.isEmpty else {
+            throw PostgresError(decoding: "a subscription without a signing secret")
+        }
+        self.init(
+            url: try row.decode("url"),
+            headers: try row.headers("headers"),
+            secrets: secrets.map(SigningSecret.init(bytes:)),
+            ackKey: try row.decode("ack_key")
+        )
+    }
+}

@@ -1,0 +1,247 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// Subscriptions and their signing secrets.
+package struct SubscriptionStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension SubscriptionStore {
+    /// Stores a subscription: it gets the events written from now on.
+    package func createSubscription(
+        _ subscription: Subscription,
+        secret: SigningSecret,
+        idempotency: IdempotencyRecord? = nil
+    ) async throws(StoreError) -> SubscriptionResult {
+        let settings = subscription.settings
+        let headers = try StoredJSON.text(of: settings.headers)
+        let room = Database.hasRoom(
+            in: """
+                SELECT 1 FROM subscription x
+                WHERE x.tenant_id = \(subscription.tenant.uuid) AND x.deleted_at IS NULL
+                """,
+            maximum: Quota.subscriptionsMax
+        )
+        let rows = try await IdempotencyStore(database).runOnce(
+            """
+            WITH counter AS (
+                INSERT INTO subscription (
+                    id, tenant_id, client, session_identifier, url, event_types, description,
+                    headers, concurrency, rate_limit, ack_timeout_ms, delivery_form,
+                    wake_up_throttling, disabled_at, disabled_reason, created_at)
+                SELECT
+                    \(subscription.id.uuid), \(subscription.tenant.uuid),
+                    \(subscription.client?.name),
+                    \(subscription.sessionIdentifier), \(settings.url), \(settings.filter?.terms),
+                    \(settings.description), \(headers)::text::jsonb,
+                    \(settings.concurrency.map(Int16.init(clamping:))),
+                    \(settings.rateLimit.map(Int16.init(clamping:))),
+                    \(settings.ackTimeout.milliseconds), \(settings.form.rawValue),
+                    \(settings.throttlesWakeUps),
+                    \(subscription.disablement?.since),
+                    \(subscription.disablement?.reason.rawValue), \(subscription.createdAt)
+                WHERE \(room)
+                RETURNING id
+            ),
+            secret_row AS (
+                INSERT INTO signing_secret (subscription_id, number, secret)
+                SELECT id, 1, \(secret.bytes) FROM counter
+            ),
+            \(IdempotencyStore.keepAnswer(idempotency, tenant: subscription.tenant))
+            SELECT id FROM counter
+            """,
+            keeping: idempotency
+        )
+        if let rows {
+            guard !rows.isEmpty else {
+                throw .quotaExceeded(Quota(.subscriptions, maximum: Quota.subscriptionsMax))
+            }
+            return .created
+        }
+        let answer = try await IdempotencyStore(database).keptAnswer(
+            idempotency,
+            tenant: subscription.tenant
+        )
+        return answer.map { .replay($0) } ?? .idempotencyMismatch
+    }
+
+    /// The tenant's subscription `id`.
+    package func subscription(
+        tenant: TenantID,
+        id: SubscriptionID
+    ) async throws(StoreError) -> Subscription? {
+        let rows = try await database.run(
+            """
+            SELECT \(Self.subscriptionColumns) FROM subscription b
+            WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return try Subscription(row)
+        }
+    }
+
+    /// A page of the tenant's subscriptions in order of creation.
+    package func subscriptions(
+        tenant: TenantID,
+        after: SubscriptionID?,
+        limit: Int
+    ) async throws(StoreError) -> [Subscription] {
+        let rows = try await database.run(
+            """
+            SELECT \(Self.subscriptionColumns) FROM subscription b
+            WHERE b.tenant_id = \(tenant.uuid) AND b.deleted_at IS NULL
+                AND (\(after?.uuid)::uuid IS NULL OR b.id > \(after?.uuid))
+            ORDER BY b.id LIMIT \(limit)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try Subscription(row) }
+        }
+    }
+
+    /// Changes a subscription; messages that are on their way go as they were.
+    ///
+    /// Another URL, being enabled and the end of throttling make what waits due at once.
+    ///
+    /// - Returns: the subscription as it then is, or nil when the tenant has none of that name.
+    package func changeSubscription(
+        tenant: TenantID,
+        id: SubscriptionID,
+        _ change: SubscriptionChange
+    ) async throws(StoreError) -> Subscription? {
+        let headers = try change.headers.map { headers throws(StoreError) in
+            try StoredJSON.text(of: headers)
+        }
+        let concurrency = (change.concurrency ?? nil).map(Int16.init(clamping:))
+        let rateLimit = (change.rateLimit ?? nil).map(Int16.init(clamping:))
+        let isNewStart = change.isEnabled == true || change.url != nil
+        let rows = try await database.run(
+            """
+            WITH changed AS (
+                UPDATE subscription b SET
+                    url = coalesce(\(change.url), b.url),
+                    event_types = CASE WHEN \(change.filter != nil)
+                        THEN \((change.filter ?? nil)?.terms) ELSE b.event_types END,
+                    description = CASE WHEN \(change.description != nil)
+                        THEN \(change.description ?? nil) ELSE b.description END,
+                    headers = coalesce(\(headers)::text::jsonb, b.headers),
+                    concurrency = CASE WHEN \(change.concurrency != nil)
+                        THEN \(concurrency) ELSE b.concurrency END,
+                    rate_limit = CASE WHEN \(change.rateLimit != nil)
+                        THEN \(rateLimit) ELSE b.rate_limit END,
+                    ack_timeout_ms = coalesce(
+                        \(change.ackTimeout?.milliseconds), b.ack_timeout_ms),
+                    delivery_form = coalesce(\(change.form?.rawValue), b.delivery_form),
+                    wake_up_throttling = coalesce(
+                        \(change.throttlesWakeUps), b.wake_up_throttling),
+                    disabled_at = CASE \(change.isEnabled)
+                        WHEN true THEN NULL WHEN false THEN coalesce(b.disabled_at, now())
+                        ELSE b.disabled_at END,
+                    disabled_reason = CASE \(change.isEnabled)
+                        WHEN true THEN NULL WHEN false THEN coalesce(b.disabled_reason, 'client')
+                        ELSE b.disabled_reason END
+                WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
+                RETURNING \(Self.subscriptionColumns)
+            ),
+            -- What was wrong with it counts no longer.
+            fresh AS (
+                DELETE FROM failure_streak f USING changed
+                WHERE f.subscription_id = ANY (ARRAY[changed.id])
+                    AND \(isNewStart)
+            )
+            SELECT * FROM changed
+            """
+        )
+        if isNewStart || change.throttlesWakeUps == false, !rows.isEmpty {
+            // On its own, so that it waits for a claim that has seen the subscription as it was and
+            // undoes what that has set to wait: hence also what is due.
+            _ = try await database.run(
+                """
+                UPDATE delivery SET due_at = clock_timestamp()
+                WHERE subscription_id = \(id.uuid) AND due_at IS NOT NULL AND fence IS NULL
+                """
+            )
+        }
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return try Subscription(row)
+        }
+    }
+
+    /// Ends a subscription; deliveries that are on their way may still arrive.
+    ///
+    /// - Returns: false when the tenant has no such subscription.
+    package func deleteSubscription(
+        tenant: TenantID,
+        id: SubscriptionID
+    ) async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            """
+            WITH ended AS (
+                UPDATE subscription SET deleted_at = now()
+                WHERE tenant_id = \(tenant.uuid) AND id = \(id.uuid) AND deleted_at IS NULL
+                RETURNING id
+            ),
+            idle AS (
+                UPDATE delivery d SET due_at = NULL, worker = NULL, fence = NULL
+                FROM ended WHERE d.subscription_id = ANY (ARRAY[ended.id])
+            ),
+            wake_up_gone AS (
+                DELETE FROM wake_up w USING ended WHERE w.subscription_id = ANY (ARRAY[ended.id])
+            ),
+            secret_gone AS (
+                DELETE FROM signing_secret k USING ended
+                WHERE k.subscription_id = ANY (ARRAY[ended.id])
+            )
+            SELECT id FROM ended
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// The columns of a subscription `b`.
+    private static let subscriptionColumns: Query = """
+        b.id, b.tenant_id, b.client, b.session_identifier, b.url, b.event_types, b.description,
+        b.headers, b.concurrency, b.rate_limit, b.ack_timeout_ms, b.delivery_form,
+        b.wake_up_throttling, b.disabled_at, b.disabled_reason, b.created_at
+        """
+}
+
+extension Subscription {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let disabledAt = try row.decodeIfPresent("disabled_at", as: Date.self)
+        self.init(
+            id: SubscriptionID(try row.decode("id", as: UUID.self)),
+            tenant: try row.tenant("tenant_id"),
+            client: try row.clientIfPresent("client"),
+            sessionIdentifier: try row.decodeIfPresent("session_identifier"),
+            settings: SubscriptionSettings(
+                url: try row.decode("url"),
+                filter: try row.eventFilter("event_types"),
+                description: try row.decodeIfPresent("description"),
+                headers: try row.headers("headers"),
+                concurrency: try row.decodeIfPresent("concurrency", as: Int16.self).map(Int.init),
+                rateLimit: try row.decodeIfPresent("rate_limit", as: Int16.self).map(Int.init),
+                ackTimeout: try row.milliseconds("ack_timeout_ms"),
+                form: try row.word("delivery_form"),
+                throttlesWakeUps: try row.decode("wake_up_throttling")
+            ),
+            disablement: try disabledAt.map { since throws(PostgresError) in
+                Disablement(reason: try row.word("disabled_reason"), since: since)
+            },
+            createdAt: try row.decode("created_at")
+        )
+    }
+}
+
+extension Row {
+    /// Nil for every kind.
+    func eventFilter(_ column: String) throws(PostgresError) -> EventFilter? {
+        try decodeIfPresent(column, as: [String].self).map { EventFilter(stored: $0) }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension WakeUpStore {
+    /// Sets a `session.events_finished` that was answered with 202 to wait for its acknowledgement.
+    ///
+    /// Without one the message is sent again after `timeout`. The claim ends.
+    ///
+    /// - Returns: false when the claim is stale, also because it was acknowledged already.
+    package func recordAwaitingAck(
+        _ claim: DeliveryClaim,
+        sequence: Int64,
+        attempt: DeliveryAttempt,
+        timeout: Duration,
+        health: DeliveryHealth = DeliveryHealth()
+    ) async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            """
+            WITH held AS (
+                UPDATE delivery SET
+                    -- What comes before it and is not asked for need not be read again.
+                    acknowledged_sequence = \(sequence - 1),
+                    attempt = least(attempt + 1, 32767), batch_through = NULL, last_error = NULL,
+                    last_status = \(attempt.status.map(Int16.init(clamping:))),
+                    attempted_at = clock_timestamp(),
+                    due_at = clock_timestamp() + \(timeout.milliseconds) * interval '1 ms',
+                    worker = NULL, fence = NULL
+                WHERE subscription_id = \(claim.subscription.uuid)
+                    AND session_id = \(claim.session.uuid) AND fence = \(claim.fence.rawValue)
+                    AND acknowledged_sequence < \(sequence)
+                RETURNING subscription_id, session_id
+            ),
+            \(DeliveryStore.heal(if: true, health)),
+            \(DeliveryLogStore.logTry(attempt, of: sequence, state: .waiting))
+            SELECT 1 FROM held
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// Takes `session.events_finished` as done by the subscriber that holds its token.
+    ///
+    /// Whoever knows the token got the message, and so everything before it. A delivery that is
+    /// still on its way, as between the answer and its record, loses its claim.
+    ///
+    /// - Returns: false when no message waits for the token, or no longer.
+    package func acknowledge(
+        _ token: AckToken,
+        tenant: TenantID,
+        client: ClientID = .default,
+        sessionIdentifier: String
+    ) async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            """
+            WITH target AS (
+                SELECT d.subscription_id, d.session_id, e.sequence
+                FROM session s
+                CROSS JOIN LATERAL (
+                    SELECT e.id, e.sequence FROM event e
+                    WHERE e.session_id = s.id AND e.sequence = \(token.sequence)
+                        AND e.kind = 'session.events_finished' LIMIT 1
+                ) e
+                CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id, b.ack_key"))) b
+                JOIN delivery d ON d.subscription_id = ANY (ARRAY[b.id])
+                    AND d.session_id = ANY (ARRAY[s.id])
+                WHERE substring(sha256(b.ack_key || uuid_send(e.id))
+                        FOR \(Int32(AckToken.proofBytes))) = \(token.proof)
+                    AND s.id = \(token.session.uuid) AND s.tenant_id = \(tenant.uuid)
+                    AND s.client = \(client.name)
+                    AND s.identifier = \(sessionIdentifier) COLLATE "C"
+            ),
+            acknowledged AS (
+                UPDATE delivery d SET
+                    acknowledged_sequence = t.sequence, attempt = 0,
+                    -- Looked at once more, for what has happened since.
+                    due_at = clock_timestamp(), worker = NULL, fence = NULL
+                FROM target t
+                WHERE d.subscription_id = ANY (ARRAY[t.subscription_id])
+                    AND d.session_id = ANY (ARRAY[t.session_id])
+                    AND d.acknowledged_sequence < t.sequence
+                RETURNING d.subscription_id, d.session_id, t.sequence
+            ),
+            log_row AS (
+                UPDATE delivery_log l SET state = 'delivered'
+                FROM acknowledged a
+                WHERE l.subscription_id = ANY (ARRAY[a.subscription_id])
+                    AND l.session_id = ANY (ARRAY[a.session_id])
+                    AND l.sequence = ANY (ARRAY[a.sequence]) AND l.state = 'waiting'
+            )
+            SELECT 1 FROM acknowledged
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// How many events of a generation before `sequence` a subscription was not delivered, because
+    /// they were given up; the same number whenever it is asked, whatever was replayed since.
+    package func deadLetterCount(
+        of subscription: SubscriptionID,
+        session: SessionID,
+        generation: Int64,
+        before sequence: Int64
+    ) async throws(StoreError) -> Int64 {
+        let rows = try await database.run(
+            """
+            SELECT coalesce(sum(l.event_count), 0) AS count
+            FROM delivery_log l
+            JOIN event e ON e.session_id = ANY (ARRAY[l.session_id])
+                AND e.sequence = ANY (ARRAY[l.sequence])
+            WHERE l.subscription_id = \(subscription.uuid) AND l.session_id = \(session.uuid)
+                AND l.sequence < \(sequence) AND l.died_at IS NOT NULL
+                AND e.generation = \(generation)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.first?.decode("count", as: Int64.self) ?? 0
+        }
+    }
+}

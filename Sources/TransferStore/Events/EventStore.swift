@@ -1,0 +1,347 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// The events of sessions and tenants, to be read.
+package struct EventStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension EventStore {
+    /// How far logs have come, all of them in one look; those that are not there are left out.
+    package func eventPositions(
+        of logs: [SessionID]
+    ) async throws(StoreError) -> [SessionID: EventPosition] {
+        let rows = try await database.run(
+            """
+            SELECT x.id, coalesce(p.last_sequence, 0) AS last_sequence,
+                coalesce(p.is_invalidated AND p.outstanding = 0, false) AS is_final
+            FROM unnest(\(logs.map(\.uuid))) AS x (id)
+            LEFT JOIN session_progress p ON p.session_id = ANY (ARRAY[x.id])
+            -- A tenant to which nothing has happened yet has no counters.
+            LEFT JOIN tenant t ON t.id = ANY (ARRAY[x.id])
+            WHERE p.session_id IS NOT NULL OR t.id IS NOT NULL
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            var positions: [SessionID: EventPosition] = [:]
+            for row in rows {
+                positions[try row.session("id")] = EventPosition(
+                    lastSequence: try row.decode("last_sequence"),
+                    isFinal: try row.decode("is_final")
+                )
+            }
+            return positions
+        }
+    }
+
+    /// A page of a living session's events in sequence.
+    ///
+    /// - Returns: nil when the tenant has no such living session.
+    package func events(
+        tenant: TenantID,
+        client: ClientID = .default,
+        sessionIdentifier: String,
+        after sequence: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [SessionEvent]? {
+        let found = try await SessionStore(database).session(
+            tenant: tenant,
+            client: client,
+            identifier: sessionIdentifier
+        )
+        guard let session = found else { return nil }
+        return try await events(of: session.id, after: sequence, limit: limit)
+    }
+
+    /// Where a log begins and ends.
+    ///
+    /// - Returns: the sequence of the oldest event that is kept, or of the next one when none is; and
+    ///   that of the newest, 0 for a session that has had none, nil for a log that is not there.
+    package func eventBounds(
+        of log: SessionID
+    ) async throws(StoreError) -> (oldest: Int64, newest: Int64?) {
+        let rows = try await database.run(
+            """
+            SELECT p.newest, coalesce(
+                (SELECT e.sequence FROM event e WHERE e.session_id = \(log.uuid)
+                    ORDER BY e.sequence LIMIT 1),
+                p.newest + 1,
+                1) AS oldest
+            FROM (SELECT max(last_sequence) AS newest FROM session_progress
+                WHERE session_id = \(log.uuid)) p
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { throw PostgresError(decoding: "no bounds") }
+            return (try row.decode("oldest"), try row.decodeIfPresent("newest"))
+        }
+    }
+
+    /// Events of a session, living or not, or of a tenant, in sequence.
+    ///
+    /// Numbers have no gaps, because one is given out under the session's lock in the transaction
+    /// that commits it. Only the oldest may be missing, because they are not kept for ever.
+    ///
+    /// There are fewer than `limit` also when their client strings have `bytesMax` together.
+    package func events(
+        of session: SessionID,
+        after sequence: Int64,
+        limit: Int,
+        bytesMax: Int = PageSize.pageBytesMax
+    ) async throws(StoreError) -> [SessionEvent] {
+        let rows = try await database.run(
+            PageSize.cut(
+                Self.selectEvents(of: session, after: sequence, limit: limit),
+                orderedBy: "sequence",
+                at: bytesMax
+            )
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try SessionEvent(row) }
+        }
+    }
+
+    /// The first failed tasks of the generation that an event `e` ends, up to the bounds of its
+    /// payload: `(id, code, client_string)`.
+    ///
+    /// Read from the generation's first on in the order of their index, as many as are told. By an
+    /// equality a plan may walk through all tasks in the order of their keys.
+    private static let selectFailedTasks: Query = """
+        SELECT u.id, u.code, u.client_string
+        FROM (
+            SELECT x.*,
+                sum(coalesce(octet_length(x.client_string), 0)) OVER (ORDER BY x.id) AS bytes
+            FROM (
+                SELECT k.id, k.code, coalesce(
+                    (SELECT t.client_string FROM task t WHERE t.id = k.id),
+                    (SELECT y.client_string FROM expired_task y WHERE y.task_id = k.id)
+                ) AS client_string
+                FROM (
+                    (SELECT o.task_id AS id, o.session_id, o.generation, o.failure->>'code' AS code
+                    FROM outcome o
+                    WHERE (o.state = 'failed') IS TRUE
+                        AND (o.session_id, o.generation) >= (e.session_id, e.generation)
+                    ORDER BY o.session_id, o.generation, o.task_id LIMIT \(failedTasksMax))
+                    UNION ALL
+                    (SELECT y.task_id, y.session_id, y.generation, y.failure_code
+                    FROM expired_task y
+                    WHERE y.failure_code IS NOT NULL
+                        AND (y.session_id, y.generation) >= (e.session_id, e.generation)
+                    ORDER BY y.session_id, y.generation, y.task_id LIMIT \(failedTasksMax))
+                ) k
+                WHERE k.session_id = e.session_id AND k.generation = e.generation
+                ORDER BY k.id LIMIT \(failedTasksMax)
+            ) x
+        ) u
+        WHERE u.bytes <= \(Int64(SessionEvent.GenerationSummary.clientStringBytesMax))
+        """
+    private static let failedTasksMax = SessionEvent.GenerationSummary.failedTasksMax
+
+    private static func selectEvents(
+        of session: SessionID,
+        after sequence: Int64,
+        limit: Int
+    ) -> Query {
+        """
+        SELECT e.id, e.session_id, s.client, s.identifier, e.sequence, e.kind, e.generation,
+            e.occurred_at, e.task_id, e.task_state::text AS task_state, e.attempt,
+            e.bytes_received, e.bytes_expected, e.bytes_sent, e.bytes_to_send, e.failure,
+            e.summary, e.details,
+            CASE
+                WHEN c.task_id IS NOT NULL THEN c.client_string
+                WHEN t.id IS NOT NULL THEN t.client_string
+                -- Looked up only then: the task is kept no longer, and its events are.
+                ELSE (SELECT y.client_string FROM expired_task y WHERE y.task_id = e.task_id)
+            END AS client_string,
+            CASE WHEN e.summary IS NOT NULL THEN coalesce((
+                SELECT jsonb_agg(jsonb_build_object(
+                    'id', f.id, 'code', f.code, 'client_string',
+                    replace(encode(f.client_string, 'base64'), chr(10), '')) ORDER BY f.id)
+                FROM (\(Self.selectFailedTasks)) f), '[]'::jsonb) END AS failed_tasks
+        FROM event e
+        LEFT JOIN session s ON s.id = ANY (ARRAY[e.session_id])
+        LEFT JOIN task t ON t.id = ANY (ARRAY[e.task_id])
+        -- As it was then, if it has been changed since.
+        LEFT JOIN LATERAL (
+            SELECT x.task_id, x.client_string FROM client_string_change x
+            WHERE x.task_id = e.task_id AND x.through_sequence >= e.sequence
+            ORDER BY x.through_sequence LIMIT 1
+        ) c ON true
+        WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
+        ORDER BY e.sequence LIMIT \(limit)
+        """
+    }
+}
+
+private struct StoredFailedTask: Decodable {
+    let id: UUID
+    let code: String
+    /// In base64, for JSON in PostgreSQL cannot hold all that it may.
+    let client_string: Data?
+}
+
+private struct StoredSummary: Decodable {
+    let completed: Int64
+    let failed: Int64
+    let cancelled: Int64
+}
+
+extension Row {
+    fileprivate func failedTasks() throws(PostgresError) -> [StoredFailedTask] {
+        guard let json = try decodeIfPresent("failed_tasks", as: JSONText.self) else { return [] }
+        return try StoredJSON.decode([StoredFailedTask].self, json.text)
+    }
+}
+
+extension SessionEvent {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            id: try row.decode("id"),
+            session: try row.session("session_id"),
+            client: try row.clientIfPresent("client"),
+            sessionIdentifier: try row.decodeIfPresent("identifier"),
+            sequence: try row.decode("sequence"),
+            kind: try row.word("kind"),
+            generation: try row.decode("generation"),
+            occurredAt: try row.decode("occurred_at"),
+            task: try TaskSnapshot(row),
+            summary: try GenerationSummary(row),
+            disabledSubscription: try DisabledSubscription(row),
+            expiredEvents: try ExpiredEvents(row),
+            pendingTasks: try PendingTasks(row)
+        )
+    }
+}
+
+extension SessionEvent.TaskSnapshot {
+    /// Nil in the row of an event that is not about a task.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let id = try row.decodeIfPresent("task_id", as: UUID.self) else { return nil }
+        self.init(
+            id: TaskID(id),
+            state: try row.word("task_state"),
+            attempt: Int(try row.decode("attempt", as: Int16.self)),
+            clientString: try row.clientString("client_string"),
+            bytesReceived: try row.decode("bytes_received"),
+            failure: try row.failure("failure"),
+            progress: try SessionEvent.Progress(row)
+        )
+    }
+}
+
+extension SessionEvent.Progress {
+    /// Nil in the row of an event that is not about it.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let bytesSent = try row.decodeIfPresent("bytes_sent", as: Int64.self) else {
+            return nil
+        }
+        self.init(
+            bytesExpected: try row.decodeIfPresent("bytes_expected"),
+            bytesSent: bytesSent,
+            bytesToSend: try row.decodeIfPresent("bytes_to_send")
+        )
+    }
+}
+
+extension Row {
+    /// What an event of that kind says besides; nil in the row of any other.
+    fileprivate func details(of kind: SessionEvent.Kind) throws(PostgresError) -> JSONText? {
+        guard try word("kind", as: SessionEvent.Kind.self) == kind else { return nil }
+        return try decodeIfPresent("details")
+    }
+}
+
+private struct StoredPendingTasks: Decodable {
+    let waiting_to_begin: Int64
+    let waiting_for_authentication: Int64
+    let tasks: [UUID]?
+}
+
+extension SessionEvent.PendingTasks {
+    /// Nil in the row of any other event.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let json = try row.details(of: .sessionEventsPending) else { return nil }
+        let stored = try StoredJSON.decode(StoredPendingTasks.self, json.text)
+        self.init(
+            waitingToBegin: stored.waiting_to_begin,
+            waitingForAuthentication: stored.waiting_for_authentication,
+            tasks: (stored.tasks ?? []).map { TaskID($0) }
+        )
+    }
+}
+
+private struct StoredDisablement: Decodable {
+    let subscription_id: UUID
+    let reason: String
+    let failing_since_ms: Int64
+}
+
+extension SessionEvent.DisabledSubscription {
+    /// Nil in the row of any other event.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let json = try row.details(of: .subscriptionDisabled) else { return nil }
+        let stored = try StoredJSON.decode(StoredDisablement.self, json.text)
+        guard let reason = Subscription.Disablement.Reason(rawValue: stored.reason) else {
+            throw PostgresError(decoding: "unknown reason of a stored disablement")
+        }
+        self.init(
+            id: SubscriptionID(stored.subscription_id),
+            reason: reason,
+            failingSince: Date(timeIntervalSince1970: Double(stored.failing_since_ms) / 1000)
+        )
+    }
+}
+
+private struct StoredExpiry: Decodable {
+    let subscription_id: UUID
+    let session_id: UUID
+    let client: String
+    let session_identifier: String
+    let first_sequence: Int64
+    let last_sequence: Int64
+}
+
+extension SessionEvent.ExpiredEvents {
+    /// Nil in the row of any other event.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let json = try row.details(of: .subscriptionEventsExpired) else { return nil }
+        let stored = try StoredJSON.decode(StoredExpiry.self, json.text)
+        guard stored.first_sequence <= stored.last_sequence else {
+            throw PostgresError(decoding: "an empty range of expired events")
+        }
+        self.init(
+            subscription: SubscriptionID(stored.subscription_id),
+            session: SessionID(stored.session_id),
+            client: ClientID(stored: stored.client),
+            sessionIdentifier: stored.session_identifier,
+            sequences: stored.first_sequence...stored.last_sequence
+        )
+    }
+}
+
+extension SessionEvent.GenerationSummary {
+    /// Nil in the row of an event that does not end a generation.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let json = try row.decodeIfPresent("summary", as: JSONText.self) else { return nil }
+        let counts = try StoredJSON.decode(StoredSummary.self, json.text)
+        let failedTasks = try row.failedTasks().map { task throws(PostgresError) in
+            guard let code = TransferFailure.Code(rawValue: task.code) else {
+                throw PostgresError(decoding: "unknown failure code in a stored failure")
+            }
+            return SessionEvent.FailedTask(
+                id: TaskID(task.id),
+                clientString: task.client_string.map { ClientString(stored: Array($0)) },
+                code: code
+            )
+        }
+        self.init(
+            completed: counts.completed,
+            failed: counts.failed,
+            cancelled: counts.cancelled,
+            failedTasks: failedTasks
+        )
+    }
+}

@@ -1,0 +1,191 @@
+import Postgres
+import TransferModel
+
+/// Counts of tasks by state.
+package struct CountStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+/// How many tasks are in which state, known without counting them.
+extension CountStore {
+    /// Moves folded by one call.
+    package static let foldMax = 10_000
+    /// Any number that no other lock of the service has.
+    private static let foldLockKey: Int32 = 1_952_804_985
+
+    /// Notes how tasks move, in the statement that moves them.
+    ///
+    /// Expects `moves` to select `(session_id, from_state, to_state, bytes_received, bytes_sent)`, a row
+    /// for each task; without a `from_state` it is new, without a `to_state` kept no longer. Bytes are those
+    /// of a task that has ended.
+    static func recordMoves(_ moves: Query) -> Query {
+        """
+        INSERT INTO task_move (
+            tenant_id, session_id, from_state, to_state, tasks, bytes_received, bytes_sent)
+        SELECT s.tenant_id, m.*
+        FROM (
+            SELECT session_id, from_state, to_state, count(*), sum(bytes_received)::bigint,
+                sum(bytes_sent)::bigint
+            FROM (\(moves)) m GROUP BY session_id, from_state, to_state
+        ) m
+        CROSS JOIN LATERAL (SELECT tenant_id FROM session WHERE id = m.session_id LIMIT 1) s
+        """
+    }
+
+    /// The moves of ended tasks `gone`, from `outcome`, that are kept no longer.
+    static func forgotten(_ gone: Query) -> Query {
+        """
+        SELECT session_id, state AS from_state, NULL::task_state AS to_state, bytes_received,
+            bytes_sent
+        FROM \(gone)
+        """
+    }
+
+    /// Adds a batch of moves to the counts; what anybody reads of these does not change.
+    ///
+    /// - Returns: how many; none also when another instance is at it.
+    package func foldMoves() async throws(StoreError) -> Int {
+        // What is lost in a power cut is folded again.
+        let rows = try await database.run([.unsynced], Self.fold)
+        return try Database.decoding { () throws(PostgresError) in
+            Int(try rows.first?.decode("folded", as: Int64.self) ?? 0)
+        }
+    }
+
+    static let addCounts: Query = """
+        tasks = c.tasks + excluded.tasks, bytes_received = c.bytes_received + excluded.bytes_received,
+        bytes_sent = c.bytes_sent + excluded.bytes_sent
+        """
+
+    static let fold: Query = """
+        WITH gone AS (
+            DELETE FROM task_move WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM task_move
+                WHERE (SELECT pg_try_advisory_xact_lock(
+                    \(Self.foldLockKey), hashtext(current_schema())))
+                ORDER BY tenant_id, session_id LIMIT \(Self.foldMax)))
+            RETURNING *
+        ),
+        change AS MATERIALIZED (
+            SELECT tenant_id, session_id, \(Self.sumCounts)
+            FROM (\(Self.selectChanges(of: "SELECT * FROM gone"))) c
+            GROUP BY GROUPING SETS ((tenant_id, session_id, state), (tenant_id, state))
+        ),
+        session_row AS (
+            INSERT INTO session_task_count AS c (
+                session_id, state, tasks, bytes_received, bytes_sent)
+            SELECT session_id, state, tasks, bytes_received, bytes_sent FROM change
+            WHERE session_id IS NOT NULL
+            ON CONFLICT (session_id, state) DO UPDATE SET \(addCounts)
+        ),
+        tenant_row AS (
+            INSERT INTO tenant_task_count AS c (
+                tenant_id, state, tasks, bytes_received, bytes_sent)
+            SELECT tenant_id, state, tasks, bytes_received, bytes_sent FROM change
+            WHERE session_id IS NULL
+            ON CONFLICT (tenant_id, state) DO UPDATE SET \(addCounts)
+        )
+        SELECT count(*) AS folded FROM gone
+        """
+
+    /// The counts `c` of a session `s`.
+    static let joinCountsOfSession: Query = joinCounts(selectCountsOfSession)
+
+    /// `(state, tasks, bytes_received, bytes_sent)` of a session `s`, each state in several rows.
+    static let selectCountsOfSession: Query = """
+        SELECT state, tasks, bytes_received, bytes_sent FROM session_task_count
+        WHERE session_id = s.id
+        UNION ALL
+        SELECT state, tasks, bytes_received, bytes_sent FROM (\(selectChanges(of: """
+            SELECT * FROM task_move WHERE tenant_id = s.tenant_id AND session_id = s.id
+            """))) m
+        """
+
+    /// The counts `c` of a tenant.
+    static func joinCounts(ofTenant tenant: Query) -> Query {
+        joinCounts(selectCounts(ofTenant: tenant))
+    }
+
+    /// `(state, tasks, bytes_received, bytes_sent)` of a tenant, each state in several rows.
+    static func selectCounts(ofTenant tenant: Query) -> Query {
+        """
+        SELECT state, tasks, bytes_received, bytes_sent FROM tenant_task_count
+        WHERE tenant_id = \(tenant)
+        UNION ALL
+        SELECT state, tasks, bytes_received, bytes_sent FROM (\(selectChanges(of: """
+            SELECT * FROM task_move WHERE tenant_id = \(tenant)
+            """))) m
+        """
+    }
+
+    private static func joinCounts(_ counts: Query) -> Query {
+        """
+        CROSS JOIN LATERAL (
+            SELECT coalesce(jsonb_object_agg(state, tasks), '{}') AS task_counts,
+                coalesce(sum(bytes_received), 0)::bigint AS bytes_received,
+                coalesce(sum(bytes_sent), 0)::bigint AS bytes_sent
+            FROM (SELECT \(sumCounts) FROM (\(counts)) k GROUP BY state) k
+        ) c
+        """
+    }
+
+    /// What `moves`, rows of `task_move`, change: what leaves one state comes to another.
+    private static func selectChanges(of moves: Query) -> Query {
+        """
+        SELECT m.tenant_id, m.session_id, k.state, k.sign * m.tasks AS tasks,
+            k.sign * CASE WHEN \(isTerminal("k.state")) THEN m.bytes_received ELSE 0 END
+                AS bytes_received,
+            k.sign * CASE WHEN \(isTerminal("k.state")) THEN m.bytes_sent ELSE 0 END AS bytes_sent
+        FROM (\(moves)) m
+        CROSS JOIN LATERAL (VALUES (m.from_state, -1), (m.to_state, 1)) k (state, sign)
+        WHERE k.state IS NOT NULL
+        """
+    }
+
+    private static let sumCounts: Query = """
+        state, sum(tasks)::bigint AS tasks, sum(bytes_received)::bigint AS bytes_received,
+        sum(bytes_sent)::bigint AS bytes_sent
+        """
+
+    static func isTerminal(_ state: Query) -> Query {
+        "\(state) IN ('completed', 'failed', 'cancelled')"
+    }
+
+    /// The state of a task whose row `d` is in `delayed`.
+    static func state(ofDelayed d: Query) -> Query {
+        """
+        CASE WHEN \(d).awaits_host THEN 'waiting_for_connectivity'::task_state
+            WHEN \(d).failure IS NOT NULL THEN 'waiting_for_retry' ELSE 'scheduled' END
+        """
+    }
+
+    /// The state of a task whose row `q` is in `asked`.
+    static func state(ofAsked q: Query) -> Query {
+        """
+        CASE \(q).question WHEN 'begin' THEN 'waiting_to_begin'::task_state
+            ELSE 'waiting_for_authentication' END
+        """
+    }
+}
+
+extension TaskCounts {
+    /// From the columns of ``CountStore/joinCountsOfSession``.
+    init(_ row: Row) throws(PostgresError) {
+        var tasks: [TransferState: Int64] = [:]
+        let text = try row.decode("task_counts", as: JSONText.self).text
+        let stored = try StoredJSON.decode([String: Int64].self, text)
+        for (word, count) in stored {
+            guard let state = TransferState(rawValue: word) else {
+                throw PostgresError(decoding: "unknown state in a count of tasks")
+            }
+            tasks[state] = count
+        }
+        self.init(
+            tasks,
+            bytesReceived: try row.decode("bytes_received"),
+            bytesSent: try row.decode("bytes_sent")
+        )
+    }
+}

@@ -1,0 +1,256 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// The ends of attempts.
+package struct CompletionStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension CompletionStore {
+    /// The attempt of an item `i`, if it has that fence.
+    ///
+    /// `LIMIT` makes this a look-up by key for each item, whatever the statistics of the table say,
+    /// which are mostly those of an empty one.
+    static let lockAttempt: Query = """
+        SELECT * FROM attempt a WHERE a.task_id = i.task_id AND a.fence = i.fence
+        LIMIT 1 FOR UPDATE
+        """
+
+    /// Ends attempts and publications, writes their events and keeps the sessions' counters.
+    ///
+    /// - Returns: the tasks that were concluded; the fence of every other was stale.
+    package func conclude(_ conclusions: [Conclusion]) async throws(StoreError) -> Set<TaskID> {
+        try await publish([], concluding: conclusions)
+    }
+
+    static func conclusion(of conclusions: [Conclusion]) throws(StoreError) -> [Query] {
+        let columns = try ConclusionColumns(conclusions)
+        let query: Query = """
+            WITH item AS (
+                SELECT * FROM unnest(
+                    \(columns.places), \(columns.tasks), \(columns.fences), \(columns.verdicts),
+                    \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures),
+                    \(columns.delays), \(columns.abandoned)
+                ) AS i (
+                    place, task_id, fence, verdict, bytes_received, bytes_sent, failure, delay_ms,
+                    abandoned)
+            ),
+            -- 1. Each row tells of its own end, matched by fence: a batch may hold a stale end of
+            -- the same task.
+            from_attempt AS MATERIALIZED (
+                SELECT i.place, i.task_id, i.fence, i.verdict,
+                    -- Of one whose worker died only its row knows.
+                    CASE i.verdict WHEN 'requeued' THEN a.bytes_received ELSE i.bytes_received END
+                        AS bytes_received,
+                    i.bytes_sent, i.failure, i.delay_ms, i.abandoned, a.number, a.started_at,
+                    a.began_at, a.resumed_at_offset
+                FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
+                WHERE i.verdict <> 'completed'
+            ),
+            attempt_gone AS (
+                DELETE FROM attempt a
+                WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_attempt e))
+            ),
+            from_publication AS MATERIALIZED (
+                SELECT i.place, i.task_id, i.fence, i.verdict, p.bytes_received, i.bytes_sent,
+                    i.failure, i.delay_ms, i.abandoned, p.number, p.started_at,
+                    p.started_at AS began_at, p.resumed_at_offset, p.http_status, p.content_type,
+                    p.etag, p.is_length_verified, p.part_fence, p.suggested_file_name
+                FROM item i CROSS JOIN LATERAL (
+                    SELECT * FROM publication p WHERE p.task_id = i.task_id AND p.fence = i.fence
+                    LIMIT 1 FOR UPDATE
+                ) p
+                -- Those were never published.
+                WHERE i.verdict NOT IN ('fetched', 'answered')
+            ),
+            publication_gone AS (
+                DELETE FROM publication p
+                WHERE p.task_id = ANY (ARRAY(SELECT e.task_id FROM from_publication e))
+            ),
+            gone AS (
+                SELECT e.place, e.verdict, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
+                    e.abandoned, t.id AS task_id, t.session_id, t.generation, t.lane,
+                    t.priority_rank, e.fence, e.number AS attempt, e.bytes_received, e.started_at,
+                    e.began_at, e.resumed_at_offset, u.response_body,
+                    coalesce(e.part_fence, u.part_fence) AS part_fence,
+                    coalesce(e.http_status, u.http_status) AS http_status,
+                    coalesce(e.content_type, u.content_type) AS content_type,
+                    coalesce(e.etag, u.etag) AS etag,
+                    coalesce(e.is_length_verified, u.is_length_verified) AS is_length_verified,
+                    coalesce(e.suggested_file_name, u.suggested_file_name) AS suggested_file_name
+                FROM (
+                    SELECT *, NULL::smallint AS http_status, NULL AS content_type, NULL AS etag,
+                        NULL::boolean AS is_length_verified, NULL::bigint AS part_fence,
+                        NULL AS suggested_file_name
+                    FROM from_attempt
+                    UNION ALL SELECT * FROM from_publication
+                ) e
+                CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = e.task_id LIMIT 1) t
+                LEFT JOIN unnest(
+                    \(columns.answers.map(\.place)), \(columns.answers.map(\.httpStatus)),
+                    \(columns.answers.map(\.contentType)), \(columns.answers.map(\.etag)),
+                    \(columns.answers.map(\.isLengthVerified)),
+                    \(columns.answers.map(\.suggestedFileName)),
+                    \(columns.answers.map(\.partFence)), \(columns.answers.map(\.body))
+                ) AS u (
+                    place, http_status, content_type, etag, is_length_verified,
+                    suggested_file_name, part_fence, response_body)
+                    ON u.place = e.place
+            ),
+            outcome_row AS (
+                INSERT INTO outcome (
+                    task_id, session_id, generation, state, attempt, bytes_received, http_status,
+                    content_type, etag, is_length_verified, suggested_file_name, failure,
+                    bytes_sent, response_body, part_fence)
+                SELECT task_id, session_id, generation,
+                    CASE verdict WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
+                    attempt, bytes_received, http_status, content_type, etag,
+                    CASE WHEN verdict <> 'failed' THEN is_length_verified END,
+                    suggested_file_name, failure, bytes_sent, response_body,
+                    CASE verdict WHEN 'fetched' THEN part_fence END
+                FROM gone WHERE verdict IN ('completed', 'fetched', 'answered', 'failed')
+            ),
+            delayed_row AS (
+                INSERT INTO delayed (
+                    task_id, due_at, attempt, failure, lane, session_id, priority_rank, began_at,
+                    awaits_host)
+                SELECT task_id, clock_timestamp() + delay_ms * interval '1 ms',
+                    attempt - (verdict IN ('offline', 'short'))::int, failure, lane, session_id,
+                    priority_rank, began_at,
+                    verdict = 'offline'
+                FROM gone WHERE verdict IN ('retry', 'offline', 'short')
+            ),
+            asked_row AS (
+                INSERT INTO asked (
+                    task_id, session_id, question, attempt, began_at, until, failure, origin,
+                    credential, attempted_at)
+                SELECT g.task_id, g.session_id, 'authentication', g.attempt - 1, g.began_at,
+                    clock_timestamp() + g.delay_ms * interval '1 ms', g.failure, q.origin,
+                    q.credential, g.started_at
+                FROM gone g JOIN unnest(
+                    \(columns.questions.map(\.place)), \(columns.questions.map(\.origin)),
+                    \(columns.questions.map(\.credential))
+                ) AS q (place, origin, credential) USING (place)
+                WHERE g.verdict = 'asks'
+            ),
+            ready_row AS (
+                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
+                SELECT lane, session_id, priority_rank, task_id,
+                    attempt - (verdict = 'released')::int,
+                    began_at
+                FROM gone WHERE verdict IN ('released', 'requeued')
+            ),
+            log_row AS (
+                INSERT INTO attempt_log (
+                    task_id, fence, number, outcome, started_at, bytes_received,
+                    resumed_at_offset, http_status, failure, redirects, name_lookup_us,
+                    connect_us, tls_us, first_byte_us, total_us, is_connection_reused,
+                    http_version, remote_address, fetch_start_us, request_start_us,
+                    request_end_us, request_header_bytes, request_body_bytes,
+                    response_header_bytes, response_body_bytes, remote_port, local_address,
+                    local_port, bytes_sent, connections)
+                SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
+                        WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried'
+                        WHEN 'short' THEN 'retried'
+                        WHEN 'asks' THEN 'retried' WHEN 'requeued' THEN 'lost'
+                        WHEN 'fetched' THEN 'completed' WHEN 'answered' THEN 'completed'
+                        ELSE g.verdict END,
+                    g.started_at, greatest(0, g.bytes_received - coalesce(g.resumed_at_offset, 0)),
+                    g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
+                    m.redirects, m.name_lookup_us, m.connect_us, m.tls_us, m.first_byte_us,
+                    m.total_us, m.is_connection_reused, m.http_version, m.remote_address,
+                    m.fetch_start_us, m.request_start_us, m.request_end_us,
+                    m.request_header_bytes, m.request_body_bytes, m.response_header_bytes,
+                    m.response_body_bytes, m.remote_port, m.local_address, m.local_port,
+                    g.bytes_sent, m.connections
+                FROM gone g JOIN unnest(
+                    \(columns.places), \(columns.metrics.httpStatuses), \(columns.metrics.redirects),
+                    \(columns.metrics.nameLookups), \(columns.metrics.connects),
+                    \(columns.metrics.tlsHandshakes), \(columns.metrics.firstBytes),
+                    \(columns.metrics.totals), \(columns.metrics.areReused),
+                    \(columns.metrics.httpVersions), \(columns.metrics.remoteAddresses),
+                    \(columns.metrics.fetchStarts), \(columns.metrics.requestStarts),
+                    \(columns.metrics.requestEnds), \(columns.metrics.requestHeaderBytes),
+                    \(columns.metrics.requestBodyBytes), \(columns.metrics.responseHeaderBytes),
+                    \(columns.metrics.responseBodyBytes), \(columns.metrics.remotePorts),
+                    \(columns.metrics.localAddresses), \(columns.metrics.localPorts),
+                    \(columns.metrics.connections)
+                ) AS m (
+                    place, http_status, redirects, name_lookup_us, connect_us, tls_us, first_byte_us,
+                    total_us, is_connection_reused, http_version, remote_address, fetch_start_us,
+                    request_start_us, request_end_us, request_header_bytes, request_body_bytes,
+                    response_header_bytes, response_body_bytes, remote_port, local_address,
+                    local_port, connections)
+                    USING (place)
+            ),
+            -- 2. What another attempt goes on with, and what no longer serves anybody.
+            kept AS (
+                SELECT g.task_id, k.part_fence, k.ranges::int8multirange AS ranges, k.boot_id,
+                    k.bytes_durable, k.bytes_total, k.validator
+                FROM unnest(
+                    \(columns.partials.map(\.place)), \(columns.partials.map(\.partFence)),
+                    \(columns.partials.map(\.ranges)), \(columns.partials.map(\.bootID)),
+                    \(columns.partials.map(\.bytesDurable)),
+                    \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
+                ) AS k (place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
+                JOIN gone g USING (place)
+                WHERE g.verdict IN ('retry', 'offline', 'short', 'asks', 'released')
+            ),
+            partial_row AS (\(PartStore.replacePartial)),
+            partial_gone AS (
+                DELETE FROM partial x
+                WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
+                    AND (x.task_id IN (
+                            SELECT g.task_id FROM gone g
+                            WHERE g.verdict IN ('completed', 'fetched', 'answered', 'failed'))
+                        OR x.part_fence IN (
+                            SELECT g.abandoned FROM gone g WHERE g.abandoned IS NOT NULL))
+                RETURNING x.task_id, x.part_fence, x.source_task_id
+            ),
+            abandoned_row AS (
+                INSERT INTO abandoned_part (fence, task_id, source_task_id)
+                SELECT x.part_fence, x.task_id, x.source_task_id
+                FROM partial_gone x JOIN gone g USING (task_id)
+                WHERE x.part_fence IS DISTINCT FROM g.part_fence
+                UNION ALL
+                SELECT g.abandoned, g.task_id, NULL FROM gone g WHERE g.abandoned IS NOT NULL
+                UNION ALL \(PartStore.selectReplaced)
+                ON CONFLICT (fence) DO NOTHING
+            ),
+            happening AS (
+                SELECT session_id, place * 2 + k.step AS place, k.kind, k.ends, task_id,
+                    CASE k.step WHEN 1 THEN 'running'::task_state END AS from_state, k.task_state,
+                    attempt, bytes_received, bytes_sent, failure
+                FROM gone JOIN (VALUES
+                    ('completed', 0, 'task.download_finished', false, 'running'::task_state),
+                    ('completed', 1, 'task.completed', true, 'completed'),
+                    ('fetched', 0, 'task.download_finished', false, 'running'),
+                    ('fetched', 1, 'task.completed', true, 'completed'),
+                    ('answered', 1, 'task.completed', true, 'completed'),
+                    ('failed', 1, 'task.failed', true, 'failed'),
+                    ('retry', 1, 'task.waiting', false, 'waiting_for_retry'),
+                    ('short', 1, 'task.waiting', false, 'waiting_for_retry'),
+                    ('offline', 1, 'task.waiting', false, 'waiting_for_connectivity'),
+                    ('asks', 1, 'task.authentication_required', false,
+                        'waiting_for_authentication')
+                ) AS k (verdict, step, kind, ends, task_state) USING (verdict)
+            ),
+            \(Fragment.recordHappenings),
+            -- 3. What is given back is no event.
+            return_row AS (\(CountStore.recordMoves("""
+                SELECT session_id, 'running'::task_state AS from_state,
+                    'queued'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
+                FROM gone WHERE verdict IN ('released', 'requeued')
+                """))),
+            \(Fragment.wake)
+            SELECT task_id FROM gone
+            """
+        // Looked at behind the first statement, which holds the sessions' locks: an answer is seen
+        // here, or sees what was asked.
+        return columns.questions.isEmpty
+            ? [query] : [query, DecisionStore.requeueAnswered(columns.tasks)]
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension PartStore {
+    /// Stores how far running attempts are, and the part files that the next attempts may go on
+    /// with; stale fences change nothing.
+    ///
+    /// - Returns: whether events were written, of those that are to be told.
+    @discardableResult
+    package func recordProgress(_ progress: [AttemptProgress]) async throws(StoreError) -> Bool {
+        let checkpoints = progress.compactMap { progress in
+            progress.checkpoint.map { (task: progress.task, fence: progress.fence, partial: $0) }
+        }
+        // First, so that whoever reads of the bytes may count on them.
+        try await recordCheckpoints(checkpoints)
+        guard progress.contains(where: \.isTold) else {
+            // Nothing rests on it, and the next one comes within a second.
+            _ = try await database.run([.unsynced, .plannedAnew], Self.update(progress))
+            return false
+        }
+        return try await !database.run([.plannedAnew], Self.tell(progress)).isEmpty
+    }
+
+    private static func update(_ progress: [AttemptProgress]) -> Query {
+        """
+        UPDATE attempt a SET
+            bytes_received = i.received, bytes_expected = i.expected,
+            bytes_sent = i.sent, bytes_to_send = i.to_send, bytes_per_second = i.per_second
+        FROM unnest(
+            \(progress.map(\.task.uuid)), \(progress.map(\.fence.rawValue)),
+            \(progress.map(\.bytesReceived)), \(progress.map(\.bytesExpected)),
+            \(progress.map(\.bytesSent)), \(progress.map(\.bytesToSend)),
+            \(progress.map(\.bytesPerSecond)), \(progress.map(\.isTold))
+        ) AS i (task_id, fence, received, expected, sent, to_send, per_second, is_told)
+        WHERE a.task_id = ANY (\(progress.map(\.task.uuid)))
+            AND a.task_id = i.task_id AND a.fence = i.fence
+        """
+    }
+
+    /// The update with an event for each attempt that is to be told of.
+    ///
+    /// An attempt's row is there only while its task runs, and whoever ends it has to wait for this
+    /// one: the event never follows the end of its task.
+    private static func tell(_ progress: [AttemptProgress]) -> Query {
+        """
+        WITH moved AS (
+            \(update(progress))
+            RETURNING a.task_id, a.session_id, a.number, a.bytes_received, a.bytes_expected,
+                a.bytes_sent, a.bytes_to_send, i.is_told
+        ),
+        told AS (
+            SELECT *, row_number() OVER (PARTITION BY session_id ORDER BY task_id) AS place
+            FROM moved WHERE is_told
+        ),
+        -- Locked in one order everywhere, as when a task ends.
+        locked AS MATERIALIZED (
+            SELECT p.session_id FROM session_progress p
+            WHERE p.session_id = ANY (ARRAY(SELECT session_id FROM told))
+            ORDER BY p.session_id FOR UPDATE OF p
+        ),
+        counter AS (
+            UPDATE session_progress p SET last_sequence = p.last_sequence + c.events
+            FROM (SELECT session_id, count(*) AS events FROM told GROUP BY session_id) c
+            JOIN locked USING (session_id)
+            WHERE p.session_id = ANY (ARRAY[c.session_id])
+            RETURNING p.session_id, p.generation, p.last_sequence - c.events AS base,
+                -- Read under the lock, so that time runs with the sequence.
+                clock_timestamp() AS occurred_at
+        ),
+        event_row AS (
+            INSERT INTO event (
+                session_id, sequence, kind, generation, occurred_at, task_id, task_state, attempt,
+                bytes_received, bytes_expected, bytes_sent, bytes_to_send)
+            SELECT c.session_id, c.base + t.place, 'task.progress', c.generation, c.occurred_at,
+                t.task_id, 'running', t.number, t.bytes_received, t.bytes_expected, t.bytes_sent,
+                t.bytes_to_send
+            FROM told t JOIN counter c USING (session_id)
+        ),
+        \(Fragment.wake(of: "'task.progress' = ANY (b.event_types)"))
+        SELECT session_id FROM counter
+        """
+    }
+}

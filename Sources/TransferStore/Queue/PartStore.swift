@@ -1,0 +1,237 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// What running attempts have received so far.
+package struct PartStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+/// What is kept of unfinished downloads.
+extension PartStore {
+    /// Abandoned parts read by one call.
+    private static let abandonedPartsMax = 500
+
+    /// Keeps the part files of running attempts for the next ones; stale fences change nothing.
+    func recordCheckpoints(
+        _ checkpoints: [(task: TaskID, fence: Fence, partial: PartialDownload)]
+    ) async throws(StoreError) {
+        guard !checkpoints.isEmpty else { return }
+        // The lock on the attempt orders this against its end: a part is never kept for a task
+        // that has ended meanwhile.
+        _ = try await database.run(
+            [.unsynced, .plannedAnew],
+            """
+            WITH kept AS MATERIALIZED (
+                SELECT a.task_id, i.part_fence, i.ranges::int8multirange AS ranges, i.boot_id,
+                    i.bytes_durable, i.bytes_total, i.validator
+                FROM unnest(
+                    \(checkpoints.map(\.task.uuid)), \(checkpoints.map(\.fence.rawValue)),
+                    \(checkpoints.map(\.partial.partFence.rawValue)),
+                    \(checkpoints.map(\.partial.ranges?.text)),
+                    \(checkpoints.map(\.partial.bootID)),
+                    \(checkpoints.map(\.partial.bytesDurable)),
+                    \(checkpoints.map(\.partial.bytesTotal)),
+                    \(checkpoints.map(\.partial.validator.value))
+                ) AS i (
+                    task_id, fence, part_fence, ranges, boot_id, bytes_durable, bytes_total,
+                    validator)
+                JOIN attempt a ON a.task_id = i.task_id AND a.fence = i.fence
+                ORDER BY a.task_id FOR KEY SHARE OF a
+            ),
+            abandoned_row AS (
+                INSERT INTO abandoned_part (fence, task_id, source_task_id)
+                \(Self.selectReplaced) ON CONFLICT (fence) DO NOTHING
+            )
+            \(Self.replacePartial)
+            """
+        )
+    }
+
+    /// The files that those of `kept` take the place of: an attempt that could not go on with one,
+    /// because another still had it, has begun anew beside it.
+    static let selectReplaced: Query = """
+        SELECT x.part_fence, x.task_id, x.source_task_id FROM kept k
+        JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
+        WHERE x.part_fence <> k.part_fence
+        """
+
+    /// Keeps the files of `kept`; of one that is kept already, only more bytes are news.
+    static let replacePartial: Query = """
+        INSERT INTO partial (
+            task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
+        SELECT task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator
+        FROM kept
+        ON CONFLICT (task_id) DO UPDATE SET
+            part_fence = excluded.part_fence, source_task_id = NULL, ranges = excluded.ranges,
+            boot_id = excluded.boot_id,
+            bytes_durable = CASE WHEN partial.part_fence = excluded.part_fence
+                THEN greatest(partial.bytes_durable, excluded.bytes_durable)
+                ELSE excluded.bytes_durable END,
+            bytes_total = excluded.bytes_total, validator = excluded.validator
+        """
+
+    /// Tells that origins send only the rest: `task.resumed_at_offset`, once for each attempt.
+    ///
+    /// - Returns: the tasks whose attempt this was news of.
+    package func recordResumptions(
+        _ resumptions: [Resumption]
+    ) async throws(StoreError) -> Set<TaskID> {
+        guard !resumptions.isEmpty else { return [] }
+        let tasks = resumptions.map(\.task.uuid)
+        let rows = try await database.run(
+            [.plannedAnew],
+            """
+            WITH told AS (
+                UPDATE attempt a SET resumed_at_offset = i.resumed_at,
+                    bytes_received = greatest(a.bytes_received, i.resumed_at)
+                FROM unnest(
+                    \(tasks), \(resumptions.map(\.fence.rawValue)),
+                    \(resumptions.map(\.offset))
+                ) AS i (task_id, fence, resumed_at)
+                WHERE a.task_id = ANY (\(tasks)) AND a.task_id = i.task_id
+                    AND a.fence = i.fence AND a.resumed_at_offset IS NULL
+                RETURNING a.task_id, a.session_id, a.number, i.resumed_at
+            ),
+            happening AS (
+                SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
+                    'task.resumed_at_offset' AS kind, false AS ends, task_id,
+                    NULL::task_state AS from_state, 'running'::task_state AS task_state,
+                    number AS attempt, resumed_at AS bytes_received, 0::bigint AS bytes_sent,
+                    NULL::jsonb AS failure
+                FROM told
+            ),
+            \(Fragment.recordHappenings),
+            \(Fragment.wake)
+            SELECT task_id FROM told
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.task("task_id") })
+        }
+    }
+
+    /// Which of these tasks' part files somebody may still go on with, or is about to rename, or are
+    /// results: an end whose answer was lost has happened when its worker asks again.
+    package func keptParts(
+        _ parts: [(task: TaskID, fence: Fence)]
+    ) async throws(StoreError) -> Set<Fence> {
+        let fences = parts.map(\.fence.rawValue)
+        let rows = try await database.run([
+            // A checkpoint that was stored while its task was just cancelled was not there yet to be
+            // removed with it.
+            """
+            DELETE FROM partial p USING outcome o
+            WHERE p.part_fence = ANY (\(fences)) AND o.task_id = ANY (ARRAY[p.task_id])
+            """,
+            """
+            SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
+            UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))
+            UNION SELECT part_fence FROM publication WHERE part_fence = ANY (\(fences))
+            UNION \(VerificationStore.selectResults(parts.map(\.task)))
+            """,
+        ])
+        return try Database.decoding { () throws(PostgresError) in
+            Set(try rows[1].map { row throws(PostgresError) in try row.fence("part_fence") })
+        }
+    }
+
+    /// Notes how much of a part file, whose attempt was taken away, has been made durable, and
+    /// where it is when the file was written in segments.
+    ///
+    /// Whoever goes on with the file may have told of more ranges since; both are true.
+    package func recordDurable(
+        _ parts: [(partFence: Fence, bytes: Int64, ranges: ByteRangeSet?)]
+    ) async throws(StoreError) {
+        guard !parts.isEmpty else { return }
+        let fences = parts.map(\.partFence.rawValue)
+        let item: Query = """
+            unnest(\(fences), \(parts.map(\.bytes)), \(parts.map(\.ranges?.text)))
+                AS i (fence, bytes, ranges)
+            """
+        let news: Query = """
+            bytes_durable = greatest(x.bytes_durable, i.bytes),
+            ranges = coalesce(
+                x.ranges + i.ranges::int8multirange, i.ranges::int8multirange, x.ranges)
+            """
+        _ = try await database.run([
+            Database.TransactionSetting.plannedAnew.query,
+            """
+            UPDATE partial x SET \(news) FROM \(item)
+            WHERE x.part_fence = ANY (\(fences)) AND x.part_fence = i.fence
+            """,
+            """
+            UPDATE resume_data x SET \(news) FROM \(item)
+            WHERE x.part_fence = ANY (\(fences)) AND x.part_fence = i.fence
+            """,
+        ])
+    }
+
+    /// Has part files removed later, which nobody needs and which cannot be removed now.
+    package func recordAbandoned(
+        _ parts: [(task: TaskID, fence: Fence)]
+    ) async throws(StoreError) {
+        guard !parts.isEmpty else { return }
+        _ = try await database.run(
+            """
+            INSERT INTO abandoned_part (fence, task_id)
+            SELECT i.fence, t.id
+            FROM unnest(\(parts.map(\.fence.rawValue)), \(parts.map(\.task.uuid)))
+                AS i (fence, task_id) JOIN task t ON t.id = i.task_id
+            ON CONFLICT (fence) DO NOTHING
+            """
+        )
+    }
+
+    /// Some of the part files that nobody will go on with.
+    package func abandonedParts() async throws(StoreError) -> [AbandonedPart] {
+        let rows = try await database.run(
+            """
+            SELECT b.task_id, b.fence AS part_fence, b.source_task_id, t.tenant_id,
+                t.destination_path, t.destination_overwrite,
+                y.destination_path AS source_destination_path,
+                y.destination_overwrite AS source_destination_overwrite
+            FROM abandoned_part b JOIN task t ON t.id = ANY (ARRAY[b.task_id])
+            LEFT JOIN task y ON y.id = ANY (ARRAY[b.source_task_id])
+            ORDER BY b.fence LIMIT \(Self.abandonedPartsMax)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try AbandonedPart(row) }
+        }
+    }
+
+    /// Forgets abandoned parts whose files are gone.
+    package func forgetAbandonedParts(_ fences: [Fence]) async throws(StoreError) {
+        _ = try await database.run(
+            "DELETE FROM abandoned_part WHERE fence = ANY (\(fences.map(\.rawValue)))"
+        )
+    }
+}
+
+extension Row {
+    /// Where a part file lies that came with resume data; nil when it did not.
+    func sourcePath(fence: Fence) throws(PostgresError) -> String? {
+        guard let task = try decodeIfPresent("source_task_id", as: UUID.self) else { return nil }
+        return ResultLocation.partPath(
+            of: TaskID(task),
+            destination: try destination(prefix: "source_"),
+            fence: fence
+        )
+    }
+}
+
+extension AbandonedPart {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let fence = try row.fence("part_fence")
+        self.init(
+            tenant: try row.tenant("tenant_id"),
+            task: try row.task("task_id"),
+            destination: try row.destination(),
+            fence: fence,
+            sourcePath: try row.sourcePath(fence: fence)
+        )
+    }
+}

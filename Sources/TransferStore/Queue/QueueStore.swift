@@ -1,0 +1,238 @@
+import Postgres
+package import TransferModel
+
+/// The queue of runnable tasks, and what becomes runnable.
+package struct QueueStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension QueueStore {
+    /// Gives runnable tasks to a worker, as new attempts with fences of its own: of each flow the
+    /// first, and of each tenant no more than may run.
+    ///
+    /// Cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows, its key
+    /// is the order in which they are read, and what an old snapshot keeps of those before is not read
+    /// again. Where tenants have a bound, their running tasks
+    /// are counted, all of the fleet; `boundTenants` are those.
+    package func claim(
+        _ grants: [FlowGrant],
+        boundTenants: [TenantID] = [],
+        fences: WorkerIdentity.Reservation
+    ) async throws(StoreError) -> [TaskClaim] {
+        let lanes = grants.map(\.flow.lane.key)
+        let sessions = grants.map(\.flow.session.uuid)
+        let counts = grants.map { Int64($0.count) }
+        let ranks = grants.map(\.from.priority.rank)
+        let tasks = grants.map(\.from.task.uuid)
+        let bound = boundTenants.map(\.uuid)
+        let share: Query =
+            bound.isEmpty
+            ? """
+            share AS (
+                SELECT * FROM unnest(
+                    \(lanes), \(sessions), \(counts), \(ranks), \(tasks)
+                ) AS g (lane, session_id, count, rank, task_id)
+            )
+            """
+            : """
+            -- From the attempts, which are fewer than the sessions that a tenant may have, and once for
+            -- all tenants.
+            used AS MATERIALIZED (
+                SELECT (SELECT s.tenant_id FROM session s WHERE s.id = a.session_id) AS tenant_id,
+                    count(*) AS tasks
+                FROM attempt a GROUP BY 1
+            ),
+            room AS (
+                SELECT n.id, n.running_tasks_max - coalesce(u.tasks, 0) AS free
+                FROM tenant n LEFT JOIN used u ON u.tenant_id = n.id
+                WHERE n.id = ANY (\(bound))
+            ),
+            share AS (
+                SELECT g.lane, g.session_id, g.rank, g.task_id, CASE WHEN r.free IS NULL THEN g.count
+                    ELSE least(g.count, greatest(0, r.free - sum(g.count) OVER (
+                        PARTITION BY r.id ORDER BY g.place) + g.count))::bigint END AS count
+                FROM unnest(\(lanes), \(sessions), \(counts), \(ranks), \(tasks))
+                    WITH ORDINALITY AS g (lane, session_id, count, rank, task_id, place)
+                JOIN session s ON s.id = ANY (ARRAY[g.session_id])
+                LEFT JOIN room r ON r.id = s.tenant_id
+            )
+            """
+        let claim: Query = """
+            WITH \(share),
+            -- 1. Materialized, because a plan that ran the locking query twice would lock more
+            -- rows than its limit says.
+            picked AS MATERIALIZED (
+                SELECT p.row
+                FROM share g CROSS JOIN LATERAL (
+                    SELECT r.ctid AS row FROM ready r
+                    WHERE r.lane = g.lane AND r.session_id = g.session_id
+                        AND (r.priority_rank, r.task_id) >= (g.rank, g.task_id)
+                    ORDER BY r.priority_rank, r.task_id
+                    LIMIT g.count
+                    FOR UPDATE SKIP LOCKED
+                ) p
+                WHERE \(CancellationStore.mayBegin(session: "g.session_id"))
+            ),
+            -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps
+            -- a rescue from missing the attempts made below.
+            alive AS MATERIALIZED (
+                SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
+                FOR KEY SHARE
+            ),
+            taken AS (
+                -- By the place of the rows just locked: a join by key would be planned by how full
+                -- the queue was when its statistics were taken, which is mostly empty.
+                DELETE FROM ready r USING alive
+                WHERE r.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
+                RETURNING r.task_id, r.session_id, r.lane, r.attempt, r.began_at
+            ),
+            begun AS (
+                INSERT INTO attempt (
+                    task_id, fence, worker, number, session_id, lane, began_at, bytes_received,
+                    bytes_expected)
+                SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER () - 1,
+                    \(fences.incarnation), k.attempt + 1, k.session_id, k.lane,
+                    coalesce(k.began_at, clock_timestamp()), coalesce(x.bytes_durable, 0),
+                    x.bytes_total
+                FROM taken k LEFT JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
+                RETURNING task_id, fence, number, session_id, began_at
+            ),
+            move_row AS (\(CountStore.recordMoves("""
+                SELECT session_id, 'queued'::task_state AS from_state,
+                    'running'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
+                FROM begun
+                """)))
+            \(Self.selectClaim) FROM begun a \(Self.joinClaim)
+            """
+        // A claim that is lost leaves its tasks in the queue, and the fences given out with it are
+        // refused later; a claim that counts is flushed with the publication that rests on it, or
+        // before a request that must not be sent twice.
+        var queries = [Database.TransactionSetting.unsynced.query]
+        if !bound.isEmpty {
+            // One claim after the other, each with all that the one before has begun.
+            queries.append(
+                """
+                SELECT FROM tenant WHERE id = ANY (\(bound)) ORDER BY id FOR NO KEY UPDATE
+                """
+            )
+        }
+        let rows = try await database.run(queries + [claim])[queries.count]
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try TaskClaim(row) }
+        }
+    }
+
+    /// Waits until all that was committed before has reached the disk: also claims, which do not wait
+    /// for that themselves.
+    ///
+    /// What must not be sent twice is sent after that. Costs a commit that is flushed.
+    package func makeClaimsDurable() async throws(StoreError) {
+        // A commit waits for the disk only when its transaction has written to the log.
+        _ = try await database.run("SELECT pg_logical_emit_message(true, 'transferd', ''::text)")
+    }
+
+    /// The columns of a claim, of an attempt `a`, its task `t` and its session `s`.
+    static let selectClaim: Query = """
+        SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.lane, t.priority_rank,
+            s.max_connections_per_host, t.url, t.headers,
+            t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
+            s.timeout_for_resource_ms, s.additional_headers, t.options,
+            s.options AS session_options, s.has_credentials, t.kind, t.method, t.upload_path, t.upload_is_staged,
+            t.upload_data,
+            (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
+            x.part_fence AS partial_fence, x.source_task_id, x.ranges::text AS ranges, x.boot_id,
+            x.bytes_durable,
+            x.bytes_total, x.validator, y.destination_path AS source_destination_path,
+            y.destination_overwrite AS source_destination_overwrite, n.certificate_authorities,
+            \(WorkerStore.selectLimits)
+        """
+
+    /// Each a look-up by key, whatever the statistics say (docs/decisions/0023).
+    static let joinClaim: Query = """
+        JOIN task t ON t.id = ANY (ARRAY[a.task_id])
+        JOIN session s ON s.id = ANY (ARRAY[t.session_id])
+        JOIN tenant n ON n.id = ANY (ARRAY[t.tenant_id])
+        LEFT JOIN partial x ON x.task_id = ANY (ARRAY[a.task_id])
+        LEFT JOIN task y ON y.id = ANY (ARRAY[x.source_task_id])
+        ORDER BY t.lane, t.priority_rank, t.id
+        """
+}
+
+extension TaskClaim {
+    init(_ row: Row) throws(PostgresError) {
+        let options = try row.options("session_options").overridden(by: row.options("options"))
+        let timeoutForRequest = try row.milliseconds("timeout_for_request_ms")
+        let timeoutForResource = try row.milliseconds("timeout_for_resource_ms")
+        self.init(
+            task: try row.task("task_id"),
+            fence: try row.fence("fence"),
+            tenant: try row.tenant("tenant_id"),
+            session: try row.session("session_id"),
+            lane: Lane(key: try row.decode("lane")),
+            priority: TaskPriority(rank: try row.decode("priority_rank")),
+            number: Int(try row.decode("number", as: Int16.self)),
+            url: try row.decode("url"),
+            request: try TransferRequest(row),
+            headers: try row.headers("additional_headers")
+                .overridden(by: try row.headers("headers")),
+            destination: try row.destination(),
+            timeoutForRequest: options.timeoutForRequest ?? timeoutForRequest,
+            timeoutForResource: options.timeoutForResource ?? timeoutForResource,
+            options: options,
+            elapsed: max(.zero, try row.milliseconds("elapsed_ms")),
+            partial: try PartialDownload(row),
+            tenantAuthorities: try row.decodeIfPresent("certificate_authorities")
+                .map(CertificateAuthorities.init(stored:)),
+            sessionHasCredentials: try row.decode("has_credentials"),
+            limits: try RateLimits(row),
+            maxConnectionsPerHost: try row.maxConnectionsPerHost()
+        )
+    }
+}
+
+extension TransferRequest {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let upload: UploadSource?
+        if let path = try row.decodeIfPresent("upload_path", as: String.self) {
+            upload = .file(path: path)
+        } else if let data = try row.decodeIfPresent("upload_data", as: [UInt8].self) {
+            upload = .data(data)
+        } else {
+            upload = try row.decode("upload_is_staged") ? .staged : nil
+        }
+        self.init(
+            kind: try row.word("kind"),
+            method: try row.decodeIfPresent("method"),
+            upload: upload
+        )
+    }
+}
+
+extension PartialDownload {
+    /// Nil when the task has none.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let fence = try row.decodeIfPresent("partial_fence", as: Int64.self) else {
+            return nil
+        }
+        self.init(
+            partFence: Fence(rawValue: fence),
+            sourcePath: try row.sourcePath(fence: Fence(rawValue: fence)),
+            ranges: try row.byteRanges("ranges"),
+            bootID: try row.decode("boot_id"),
+            bytesDurable: try row.decode("bytes_durable"),
+            bytesTotal: try row.decode("bytes_total"),
+            validator: EntityValidator(stored: try row.decode("validator"))
+        )
+    }
+}
+
+extension [HTTPHeader] {
+    /// These headers, but for those that `others` name too, and then `others`.
+    fileprivate func overridden(by others: [HTTPHeader]) -> [HTTPHeader] {
+        guard !isEmpty else { return others }
+        let names = Set(others.map { $0.name.lowercased() })
+        return filter { !names.contains($0.name.lowercased()) } + others
+    }
+}

@@ -1,0 +1,195 @@
+import Postgres
+package import TransferModel
+
+/// The removal of all that an ended session left.
+package struct ErasureStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension ErasureStore {
+    /// How long what is to be erased waits for subscribers that do not answer.
+    private static let erasureDelayMax: Duration = .seconds(3600)
+    /// Sessions looked after by one call, and tasks and events of one of them.
+    private static let erasureSessionsMax = 100
+    package static let erasureTasksMax = 1000
+
+    /// Begins the erasure of invalidated ephemeral sessions that have nothing left to do or tell.
+    ///
+    /// What their tasks left for others is given up first, so that nobody looks for a file whose
+    /// task is gone.
+    ///
+    /// - Returns: ended tasks whose files are to be removed, at most ``erasureTasksMax``.
+    package func tasksToErase() async throws(StoreError) -> [TaskRemains] {
+        let rows = try await database.run([
+            """
+            WITH \(Self.erasable),
+            gone AS (
+                DELETE FROM resume_data WHERE id = ANY (ARRAY(
+                    SELECT r.id
+                    FROM resume_data r CROSS JOIN LATERAL (
+                        SELECT t.session_id FROM task t WHERE t.id = r.source_task_id LIMIT 1) t
+                    -- Decided before anything is read.
+                    WHERE EXISTS (SELECT 1 FROM erasable)
+                        AND t.session_id IN (SELECT e.session_id FROM erasable e)))
+                RETURNING part_fence, source_task_id
+            )
+            INSERT INTO abandoned_part (fence, task_id)
+            SELECT part_fence, source_task_id FROM gone ON CONFLICT (fence) DO NOTHING
+            """,
+            """
+            WITH \(Self.erasable),
+            \(Self.needed)
+            SELECT t.id, t.tenant_id, t.upload_is_staged, t.has_result, t.part_fence
+            -- In no order, or all tasks of all sessions might be read in it for those of a few.
+            FROM erasable e CROSS JOIN LATERAL (
+                SELECT t.id, t.tenant_id, t.upload_is_staged,
+                    t.kind = 'download' AND t.destination_path IS NULL AS has_result,
+                    (SELECT o.part_fence FROM outcome o WHERE o.task_id = t.id)
+                FROM task t
+                -- Not a join, which might read all tasks in the order of their keys.
+                WHERE t.session_id = e.session_id AND t.id NOT IN (SELECT n.task_id FROM needed n)
+                LIMIT \(Self.erasureTasksMax)
+            ) t
+            LIMIT \(Self.erasureTasksMax)
+            """,
+        ])
+        return try Database.decoding { () throws(PostgresError) in
+            try rows[1].map { row throws(PostgresError) in try TaskRemains(row) }
+        }
+    }
+
+    /// Erases tasks whose files are gone, and the sessions that have no task any more; of one with many
+    /// events only the oldest of these.
+    ///
+    /// - Returns: whether there is such a session, of which the next call goes on.
+    @discardableResult
+    package func erase(_ tasks: [TaskID]) async throws(StoreError) -> Bool {
+        let ids = tasks.map(\.uuid)
+        let rows = try await database.run([
+            "DELETE FROM attempt_log WHERE task_id = ANY (\(ids))",
+            "DELETE FROM client_string_change WHERE task_id = ANY (\(ids))",
+            "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
+            """
+            WITH gone AS (
+                DELETE FROM outcome WHERE task_id = ANY (\(ids))
+                RETURNING session_id, state, bytes_received, bytes_sent
+            )
+            \(CountStore.recordMoves(CountStore.forgotten("gone")))
+            """,
+            "DELETE FROM task WHERE id = ANY (\(ids))",
+            // So that nothing is left to fold of a session that is gone.
+            CountStore.fold,
+            """
+            WITH \(Self.drained),
+            long AS MATERIALIZED (
+                SELECT session_id, first FROM drained
+                WHERE last - first >= \(Self.erasureTasksMax) LIMIT 1
+            )
+            DELETE FROM event
+            WHERE session_id = (SELECT session_id FROM long)
+                AND sequence < (SELECT first FROM long) + \(Self.erasureTasksMax)
+            """,
+            """
+            WITH \(Self.drained),
+            empty AS MATERIALIZED (
+                SELECT session_id FROM drained
+                WHERE first IS NULL OR last - first < \(Self.erasureTasksMax)
+            ),
+            subscriber AS MATERIALIZED (
+                SELECT b.id FROM subscription b WHERE b.tenant_id = ANY (ARRAY(
+                    SELECT s.tenant_id FROM session s WHERE s.id = ANY (\(Self.emptyOnes))))
+            ),
+            count_row AS (
+                DELETE FROM session_task_count WHERE session_id = ANY (\(Self.emptyOnes))
+            ),
+            event_row AS (DELETE FROM event WHERE session_id = ANY (\(Self.emptyOnes))),
+            delivery_row AS (
+                DELETE FROM delivery
+                WHERE subscription_id = ANY (ARRAY(SELECT id FROM subscriber))
+                    AND session_id = ANY (\(Self.emptyOnes))
+            ),
+            log_row AS (
+                DELETE FROM delivery_log
+                WHERE subscription_id = ANY (ARRAY(SELECT id FROM subscriber))
+                    AND session_id = ANY (\(Self.emptyOnes))
+                RETURNING id
+            ),
+            attempt_row AS (
+                DELETE FROM delivery_attempt
+                WHERE delivery_id = ANY (ARRAY(SELECT id FROM log_row))
+            ),
+            expired_row AS (
+                DELETE FROM expired_task WHERE session_id = ANY (\(Self.emptyOnes))
+            ),
+            progress_row AS (
+                DELETE FROM session_progress WHERE session_id = ANY (\(Self.emptyOnes))
+            ),
+            session_row AS (DELETE FROM session WHERE id = ANY (\(Self.emptyOnes)))
+            DELETE FROM erasure WHERE session_id = ANY (\(Self.emptyOnes))
+            """,
+        ])
+        return rows[rows.count - 2].affectedCount > 0
+    }
+
+    /// Sessions that can be erased and have no task any more, with the numbers of their oldest and
+    /// newest events.
+    private static let drained: Query = """
+        \(erasable),
+        drained AS MATERIALIZED (
+            SELECT e.session_id,
+                (SELECT v.sequence FROM event v WHERE v.session_id = e.session_id
+                    ORDER BY v.sequence LIMIT 1) AS first,
+                (SELECT p.last_sequence FROM session_progress p
+                    WHERE p.session_id = e.session_id) AS last
+            FROM erasable e
+            -- A look at one row for each, whatever else there is.
+            WHERE (SELECT t.id FROM task t WHERE t.session_id = e.session_id LIMIT 1) IS NULL
+                -- Where another instance was folding, the session waits for the next call.
+                AND (SELECT m.session_id FROM session s
+                    JOIN task_move m ON m.tenant_id = ANY (ARRAY[s.tenant_id])
+                        AND m.session_id = ANY (ARRAY[s.id])
+                    WHERE s.id = e.session_id LIMIT 1) IS NULL
+        )
+        """
+
+    /// Sessions that can be erased now: all their tasks have ended, and their subscribers were told
+    /// or have had their time.
+    private static let erasable: Query = """
+        erasable AS MATERIALIZED (
+            SELECT x.session_id
+            FROM erasure x
+            JOIN session s ON s.id = ANY (ARRAY[x.session_id])
+            JOIN session_progress p ON p.session_id = ANY (ARRAY[x.session_id])
+            WHERE p.outstanding = 0 AND (
+                x.begun_at < now() - \(erasureDelayMax.milliseconds) * interval '1 ms'
+                OR NOT EXISTS (
+                    SELECT 1 FROM subscription b JOIN delivery d ON d.subscription_id = b.id
+                    WHERE b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
+                        AND d.session_id = x.session_id AND d.due_at IS NOT NULL))
+            ORDER BY x.session_id LIMIT \(erasureSessionsMax)
+        )
+        """
+
+    /// An array, by which rows are looked up one by one: a join with what mostly is empty may be
+    /// planned as a walk through all of a table.
+    private static let emptyOnes: Query = "ARRAY(SELECT e.session_id FROM empty e)"
+
+    /// Tasks whose rows a worker that still has to stop needs, or whoever removes or goes on with a part
+    /// file; all but the kept parts are few.
+    static let needed: Query = """
+        needed AS MATERIALIZED (
+            SELECT task_id FROM revocation
+            UNION ALL SELECT task_id FROM abandoned_part
+            UNION ALL SELECT source_task_id FROM abandoned_part WHERE source_task_id IS NOT NULL
+            UNION ALL SELECT source_task_id FROM partial WHERE source_task_id IS NOT NULL
+            UNION ALL SELECT source_task_id FROM resume_data
+        )
+        """
+
+    /// Hides what waits for its erasure; of a task `t`.
+    static let isNotErased: Query = """
+        NOT EXISTS (SELECT 1 FROM erasure x WHERE x.session_id = t.session_id)
+        """
+}

@@ -1,0 +1,149 @@
+import Postgres
+
+/// The partitions of the logs by time.
+package struct PartitionStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension PartitionStore {
+    /// Weeks made ahead of the running one; each costs every read of a log two buffers.
+    private static let weeksAhead: Int32 = 2
+    /// How long changing the partitions may hold up whoever writes or reads the log; then it is given
+    /// up and tried again later.
+    private static let partitionLockTimeout = "250ms"
+    /// Held by the one instance that changes partitions, or does some kind of retention's work:
+    /// "trfr" in ASCII.
+    private static let retentionLockKey: Int32 = 0x7472_6672
+
+    /// The weeks, from the running one on, that have no partition yet.
+    package func missingPartitions(
+        of log: PartitionedLog
+    ) async throws(StoreError) -> [LogPartition] {
+        let rows = try await database.run(
+            """
+            SELECT x.name, to_char(x.week, 'YYYY-MM-DD') AS begin,
+                to_char(x.week + interval '7 days', 'YYYY-MM-DD') AS "end"
+            FROM (
+                SELECT w.week, \(log.rawValue) || to_char(w.week, '_YYYYMMDD') AS name
+                FROM generate_series(
+                    date_trunc('week', now() AT TIME ZONE 'UTC'),
+                    date_trunc('week', now() AT TIME ZONE 'UTC')
+                        + \(Self.weeksAhead) * interval '7 days',
+                    interval '7 days') AS w (week)
+            ) x
+            WHERE to_regclass(x.name) IS NULL
+            ORDER BY x.week
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in
+                LogPartition(
+                    log: log,
+                    name: try row.decode("name"),
+                    begin: try row.decode("begin"),
+                    end: try row.decode("end")
+                )
+            }
+        }
+    }
+
+    /// Makes a partition; does nothing when another instance has made it meanwhile.
+    ///
+    /// - Returns: false when rows of its week lie in the default partition, where they then stay.
+    /// - Throws: ``StoreError/unavailable(_:)`` also when the log was written or read all the time.
+    package func makePartition(_ partition: LogPartition) async throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            _ = try await database.run([
+                Self.boundedLocks,
+                Self.retentionLock,
+                """
+                CREATE TABLE IF NOT EXISTS \(identifier: partition.name)
+                PARTITION OF \(identifier: partition.log.rawValue)
+                FOR VALUES FROM \(Self.bound(partition.begin)) TO \(Self.bound(partition.end))
+                """,
+            ])
+            return true
+        } catch .defect(let error) where error.sqlState == "23514" {
+            return false
+        } catch {
+            throw error
+        }
+    }
+
+    /// The partitions whose youngest row is older than `retention`, from the oldest.
+    package func expiredPartitions(
+        of log: PartitionedLog,
+        olderThan retention: Duration
+    ) async throws(StoreError) -> [String] {
+        let rows = try await database.run(
+            """
+            SELECT x.name FROM (
+                SELECT c.relname::text AS name
+                FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                WHERE i.inhparent = to_regclass(\(log.rawValue))
+                    AND c.relname ~ ('^' || \(log.rawValue) || '_[0-9]{8}$')
+            ) x
+            WHERE (to_date(right(x.name, 8), 'YYYYMMDD') + 7)::timestamp AT TIME ZONE 'UTC'
+                <= now() - \(retention.milliseconds) * interval '1 ms'
+            ORDER BY x.name
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try row.decode("name") }
+        }
+    }
+
+    /// Removes a partition with its rows; does nothing when another instance has removed it.
+    ///
+    /// - Throws: ``StoreError/unavailable(_:)`` also when the log was written or read all the time.
+    package func dropPartition(_ name: String) async throws(StoreError) {
+        _ = try await database.run([
+            Self.boundedLocks,
+            Self.retentionLock,
+            "DROP TABLE IF EXISTS \(identifier: name)",
+        ])
+    }
+
+    /// Removes a batch of old rows for whose week there was no partition, from the oldest.
+    ///
+    /// - Returns: how many; none also when another instance is at it.
+    package func pruneDefaultPartition(
+        of log: PartitionedLog,
+        olderThan retention: Duration
+    ) async throws(StoreError) -> Int {
+        let rows = try await database.run(
+            """
+            DELETE FROM \(identifier: log.rawValue + "_default") WHERE ctid = ANY (ARRAY(
+                SELECT ctid FROM \(identifier: log.rawValue + "_default")
+                WHERE \(identifier: log.time)
+                        < now() - \(retention.milliseconds) * interval '1 ms'
+                    AND \(Self.isElected(for: .defaultPartitions))
+                ORDER BY \(identifier: log.time) LIMIT \(RetentionStore.sweepMax)))
+            """
+        )
+        return rows.affectedCount
+    }
+
+    /// The midnight of a day: digits that the database has written, for a statement that defines
+    /// something takes no parameters.
+    private static func bound(_ day: String) -> Query {
+        Query(stringLiteral: "('\(day) 00:00:00+00')")
+    }
+
+    private static let boundedLocks: Query = """
+        SELECT set_config('lock_timeout', \(partitionLockTimeout), true)
+        """
+    /// Waits for the instance that is at it, as long as for any other lock.
+    private static let retentionLock: Query = """
+        SELECT pg_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema()))
+        """
+    /// True in one instance at a time, for each kind of work: no two of them keep each other from it.
+    static func isElected(for work: RetentionWork) -> Query {
+        """
+        (SELECT pg_try_advisory_xact_lock(
+            \(retentionLockKey), hashtext(current_schema() || \(" " + work.rawValue))))
+        """
+    }
+}

@@ -1,0 +1,235 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension RetentionStore {
+    /// Sessions looked at by one call, and tasks.
+    private static let expirySessionsMax = 500
+    package static let expiryTasksMax = 1000
+
+    /// Looks at a batch of sessions for those with tasks that were created long enough ago to be
+    /// kept no longer; a look at one row of the index for each.
+    ///
+    /// - Returns: those, and the last session looked at, nil when there is none behind it; nothing
+    ///   also when another instance is at it.
+    package func sessionsToExpire(
+        after position: SessionID?
+    ) async throws(StoreError) -> (sessions: [SessionID], position: SessionID?) {
+        let rows = try await database.run(
+            """
+            WITH page AS MATERIALIZED (
+                SELECT s.id, \(cutoff) AS cutoff FROM session s
+                WHERE s.id > \(position?.uuid ?? UUID.zero) AND \(PartitionStore.isElected(for: .tasks))
+                ORDER BY s.id LIMIT \(Self.expirySessionsMax)
+            )
+            SELECT p.id, EXISTS (
+                SELECT 1 FROM task t WHERE t.session_id = p.id
+                    AND t.id < \(Self.firstTask(createdAt: "p.cutoff"))) AS is_due
+            FROM page p ORDER BY p.id
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            var due: [SessionID] = []
+            var last: SessionID?
+            for row in rows {
+                last = try row.session("id")
+                if try row.decode("is_due") { due.append(try row.session("id")) }
+            }
+            return (due, rows.count == Self.expirySessionsMax ? last : nil)
+        }
+    }
+
+    /// Looks at a batch of a session's tasks for those that are kept no longer: ended long ago, in a
+    /// generation that has ended and that all subscribers were told of.
+    ///
+    /// What waits for its generation or a subscriber waits for `holdMax` at most, which is when its
+    /// events are kept no longer either.
+    ///
+    /// - Returns: what is to be removed before ``expire(_:)``.
+    package func tasksToExpire(
+        of session: SessionID,
+        after position: TaskID?,
+        holdMax: Duration
+    ) async throws(StoreError) -> ExpiringTasks {
+        let rows = try await database.run(
+            """
+            WITH owner AS MATERIALIZED (
+                SELECT s.id, \(cutoff) AS cutoff,
+                    p.generation + (p.outstanding = 0)::int AS generation,
+                    -- Up to where the slowest subscriber was told everything.
+                    (SELECT min(d.acknowledged_sequence)
+                        FROM subscription b JOIN delivery d ON d.subscription_id = b.id
+                        WHERE b.tenant_id = s.tenant_id AND b.deleted_at IS NULL
+                            AND d.session_id = s.id AND d.due_at IS NOT NULL) AS told
+                FROM session s JOIN session_progress p ON p.session_id = s.id
+                WHERE s.id = \(session.uuid)
+            ),
+            bound AS MATERIALIZED (
+                SELECT o.cutoff, \(Self.firstTask(createdAt: "o.cutoff")) AS first,
+                    least(o.generation, (
+                        SELECT e.generation FROM event e
+                        WHERE e.session_id = o.id AND e.sequence > o.told
+                        ORDER BY e.sequence LIMIT 1)) AS generation
+                FROM owner o
+            ),
+            page AS MATERIALIZED (
+                SELECT t.id, t.tenant_id, t.upload_is_staged,
+                    t.kind = 'download' AND t.destination_path IS NULL AS has_result
+                FROM (\(TaskStore.selectTasks(
+                    of: session,
+                    after: position?.uuid ?? UUID.zero,
+                    limit: Self.expiryTasksMax
+                ))) x
+                CROSS JOIN LATERAL (SELECT * FROM task WHERE id = x.id LIMIT 1) t
+                WHERE x.id < (SELECT first FROM bound)
+            ),
+            \(ErasureStore.needed),
+            chosen AS (
+                SELECT p.*, o.part_fence
+                FROM page p JOIN outcome o ON o.task_id = ANY (ARRAY[p.id]) CROSS JOIN bound b
+                WHERE o.finished_at < b.cutoff
+                    AND (o.generation < b.generation
+                        OR o.finished_at < now() - \(holdMax.milliseconds) * interval '1 ms')
+                    AND NOT EXISTS (SELECT 1 FROM needed n WHERE n.task_id = p.id)
+            )
+            SELECT c.id, c.tenant_id, c.upload_is_staged, c.has_result, c.part_fence, x.looked_at,
+                x.last
+            FROM (SELECT count(*) AS looked_at,
+                (SELECT id FROM page ORDER BY id DESC LIMIT 1) AS last FROM page) x
+            LEFT JOIN chosen c ON true
+            ORDER BY c.id
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let first = rows.first else { return ExpiringTasks(remains: [], position: nil) }
+            let isFull =
+                try first.decode("looked_at", as: Int64.self) == Int64(Self.expiryTasksMax)
+            let isEmpty = try first.decodeIfPresent("id", as: UUID.self) == nil
+            return ExpiringTasks(
+                remains: isEmpty
+                    ? [] : try rows.map { row throws(PostgresError) in try TaskRemains(row) },
+                position: isFull ? try first.task("last") : nil
+            )
+        }
+    }
+
+    /// Keeps tasks no longer whose files are gone, but for what events tell of them.
+    ///
+    /// Their attempts go by the week, and are told to nobody until then.
+    package func expire(_ tasks: [TaskID]) async throws(StoreError) {
+        guard !tasks.isEmpty else { return }
+        let ids = tasks.map(\.uuid)
+        _ = try await database.run([
+            "DELETE FROM task_owner WHERE task_id = ANY (\(ids))",
+            """
+            WITH ended AS (
+                DELETE FROM outcome WHERE task_id = ANY (\(ids))
+                RETURNING task_id, session_id, generation, finished_at, state, bytes_received,
+                    bytes_sent, CASE state WHEN 'failed' THEN failure->>'code' END AS failure_code
+            ),
+            move_row AS (\(CountStore.recordMoves(CountStore.forgotten("ended")))),
+            gone AS (
+                DELETE FROM task
+                WHERE id = ANY (\(ids)) AND id = ANY (ARRAY(SELECT e.task_id FROM ended e))
+                RETURNING id, session_id, tenant_id, client_string
+            )
+            INSERT INTO expired_task (
+                task_id, session_id, tenant_id, generation, finished_at, failure_code,
+                client_string)
+            SELECT e.task_id, g.session_id, g.tenant_id, e.generation, e.finished_at,
+                e.failure_code, g.client_string
+            FROM ended e JOIN gone g ON g.id = e.task_id
+            """,
+        ])
+    }
+
+    /// Removes a batch of what is kept of a session's expired tasks and told by no event any more.
+    ///
+    /// - Returns: the session, unless there may be more of it; nil when there is none behind it.
+    package func pruneExpiredTasks(
+        after position: SessionID?
+    ) async throws(StoreError) -> Sweep<SessionID> {
+        let rows = try await database.run(
+            """
+            WITH owner AS MATERIALIZED (
+                SELECT x.session_id FROM expired_task x
+                WHERE x.session_id > \(position?.uuid ?? UUID.zero) AND \(PartitionStore.isElected(for: .expiredTasks))
+                ORDER BY x.session_id LIMIT 1
+            ),
+            -- Numbers and generations rise together, so that the oldest event bounds the rest.
+            oldest AS MATERIALIZED (
+                SELECT e.generation, e.occurred_at FROM event e
+                WHERE e.session_id = (SELECT o.session_id FROM owner o)
+                ORDER BY e.sequence LIMIT 1
+            ),
+            removed AS (
+                DELETE FROM expired_task WHERE ctid = ANY (ARRAY(
+                    SELECT x.ctid FROM expired_task x LEFT JOIN oldest d ON true
+                    WHERE x.session_id = (SELECT o.session_id FROM owner o)
+                        AND (d.generation IS NULL OR x.generation < d.generation
+                            -- In one that goes on, its end will name only those that failed.
+                            OR x.failure_code IS NULL
+                                AND x.finished_at < d.occurred_at - interval '1 day')
+                    LIMIT \(Self.expiryTasksMax)))
+                RETURNING task_id
+            ),
+            string_row AS (
+                DELETE FROM client_string_change c USING removed r
+                WHERE c.task_id = ANY (ARRAY[r.task_id])
+            )
+            SELECT o.session_id, (SELECT count(*) FROM removed) AS removed FROM owner o
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return Sweep(position: nil, removed: 0) }
+            let removed = Int(try row.decode("removed", as: Int64.self))
+            let session = try row.session("session_id")
+            return Sweep(
+                position: removed == Self.expiryTasksMax ? position ?? SessionID(.zero) : session,
+                removed: removed
+            )
+        }
+    }
+
+    /// Gives up a batch of resume data that nobody has used for as long as its task was kept.
+    ///
+    /// - Returns: how many; their files are then ``abandonedParts()``.
+    package func expireResumeData() async throws(StoreError) -> Int {
+        let rows = try await database.run(
+            """
+            WITH gone AS (
+                DELETE FROM resume_data WHERE id = ANY (ARRAY(
+                    SELECT r.id FROM resume_data r
+                    JOIN task t ON t.id = ANY (ARRAY[r.source_task_id])
+                    JOIN session s ON s.id = ANY (ARRAY[t.session_id])
+                    WHERE r.created_at < \(cutoff) AND \(PartitionStore.isElected(for: .resumeData))
+                    LIMIT \(Self.expiryTasksMax)))
+                RETURNING part_fence, source_task_id
+            )
+            INSERT INTO abandoned_part (fence, task_id)
+            SELECT part_fence, source_task_id FROM gone ON CONFLICT (fence) DO NOTHING
+            """
+        )
+        return rows.affectedCount
+    }
+
+    /// What ended before that is kept no longer; of a session `s`.
+    private var cutoff: Query {
+        """
+        now() - coalesce(s.result_retention_ms, \(database.settings.resultRetention.milliseconds))
+            * interval '1 ms'
+        """
+    }
+
+    /// Before the identifier of any task that was created from then on (RFC 9562, section 5.7).
+    private static func firstTask(createdAt time: Query) -> Query {
+        """
+        (\(identifierTime(of: time)) || repeat('0', 20))::uuid
+        """
+    }
+
+    /// The hexadecimal digits that an identifier of version 7 begins with, as text.
+    static func identifierTime(of time: Query) -> Query {
+        "lpad(to_hex((extract(epoch FROM \(time)) * 1000)::bigint), 12, '0')"
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// What becomes in the end of sessions and subscriptions that have ended.
+extension RetentionStore {
+    /// Sessions looked at by one call.
+    static let sessionRetentionMax = 100
+    /// Rows of a deleted subscription removed by one call, of each table.
+    static let subscriptionRowsMax = 1000
+
+    /// Looks at a batch of sessions, and removes those that ended before `retention` and of which no
+    /// task or event is kept, with their counters and the cursors of their subscribers.
+    ///
+    /// A subscriber that has not got all is told so, as by ``recordExpired(_:lease:)``.
+    /// What was logged of their deliveries goes with the events, by
+    /// ``pruneDeliveryLog(olderThan:after:)``.
+    package func pruneSessions(
+        endedBefore retention: Duration,
+        after position: SessionID?
+    ) async throws(StoreError) -> Sweep<SessionID> {
+        let rows = try await database.run(
+            """
+            WITH page AS MATERIALIZED (
+                SELECT s.id, s.tenant_id, s.invalidated_at FROM session s
+                WHERE s.id > \(position?.uuid ?? UUID.zero)
+                    AND \(PartitionStore.isElected(for: .sessions))
+                ORDER BY s.id LIMIT \(Self.sessionRetentionMax)
+            ),
+            chosen AS MATERIALIZED (
+                SELECT p.id, p.tenant_id FROM page p
+                WHERE p.invalidated_at < now() - \(retention.milliseconds) * interval '1 ms'
+                    AND \(Self.isNothingKept(ofSession: "p.id", tenant: "p.tenant_id"))
+            ),
+            cursor_row AS (
+                DELETE FROM delivery WHERE ctid = ANY (ARRAY(
+                    SELECT d.row FROM chosen c
+                    -- Those of deleted subscriptions go with these.
+                    CROSS JOIN LATERAL (
+                        SELECT b.id FROM subscription b
+                        WHERE b.tenant_id = c.tenant_id AND b.deleted_at IS NULL) b
+                    CROSS JOIN LATERAL (
+                        SELECT d.ctid AS row FROM delivery d
+                        WHERE d.subscription_id = b.id AND d.session_id = c.id LIMIT 1) d))
+                RETURNING subscription_id, session_id, acknowledged_sequence
+            ),
+            lost AS MATERIALIZED (
+                SELECT r.subscription_id, r.session_id, b.tenant_id, s.client, s.identifier,
+                    r.acknowledged_sequence + 1 AS first, p.last_sequence AS last
+                FROM cursor_row r
+                JOIN session_progress p ON p.session_id = ANY (ARRAY[r.session_id])
+                JOIN subscription b ON b.id = ANY (ARRAY[r.subscription_id])
+                JOIN session s ON s.id = ANY (ARRAY[r.session_id])
+                WHERE p.last_sequence > r.acknowledged_sequence
+                    AND \(DeliveryStore.isAskedFor(ofSession: "r.session_id"))
+            ),
+            \(DeliveryStore.tellOfExpired),
+            count_row AS (
+                DELETE FROM session_task_count
+                WHERE session_id = ANY (ARRAY(SELECT c.id FROM chosen c))
+            ),
+            credential_row AS (
+                DELETE FROM session_credential
+                WHERE session_id = ANY (ARRAY(SELECT c.id FROM chosen c))
+            ),
+            progress_row AS (
+                DELETE FROM session_progress
+                WHERE session_id = ANY (ARRAY(SELECT c.id FROM chosen c))
+            ),
+            session_row AS (
+                DELETE FROM session WHERE id = ANY (ARRAY(SELECT c.id FROM chosen c))
+            )
+            SELECT p.id, (SELECT count(*) FROM chosen) AS removed,
+                (SELECT count(*) FROM page) AS looked_at
+            FROM page p ORDER BY p.id DESC LIMIT 1
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try Sweep(rows, limit: Self.sessionRetentionMax) { row throws(PostgresError) in
+                try row.session("id")
+            }
+        }
+    }
+
+    /// Whether nothing tells of a session any more, and nothing is still to be done for it; a look-up
+    /// for each table.
+    private static func isNothingKept(ofSession session: Query, tenant: Query) -> Query {
+        """
+        (SELECT t.id FROM task t WHERE t.session_id = \(session) LIMIT 1) IS NULL
+        AND (SELECT x.task_id FROM expired_task x
+            WHERE x.session_id = \(session) LIMIT 1) IS NULL
+        AND (SELECT e.sequence FROM event e WHERE e.session_id = \(session) LIMIT 1) IS NULL
+        AND (SELECT m.session_id FROM task_move m
+            WHERE m.tenant_id = \(tenant) AND m.session_id = \(session) LIMIT 1) IS NULL
+        AND (SELECT x.session_id FROM cancellation x WHERE x.session_id = \(session)) IS NULL
+        AND (SELECT x.session_id FROM erasure x WHERE x.session_id = \(session)) IS NULL
+        """
+    }
+
+    /// Removes a part of the subscription that was deleted first, if that was before `retention`: its
+    /// cursors and what was logged of its deliveries, and then itself.
+    ///
+    /// - Returns: whether there was one; false also when another instance is at it.
+    package func pruneSubscriptions(
+        deletedBefore retention: Duration
+    ) async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            """
+            WITH gone AS MATERIALIZED (
+                SELECT b.id FROM subscription b
+                WHERE b.deleted_at < now() - \(retention.milliseconds) * interval '1 ms'
+                    AND \(PartitionStore.isElected(for: .subscriptions))
+                ORDER BY b.deleted_at LIMIT 1
+            ),
+            cursor_row AS (
+                DELETE FROM delivery WHERE ctid = ANY (ARRAY(
+                    SELECT d.ctid FROM delivery d
+                    WHERE d.subscription_id = (SELECT g.id FROM gone g)
+                    LIMIT \(Self.subscriptionRowsMax)))
+                RETURNING 1
+            ),
+            log_row AS (
+                DELETE FROM delivery_log WHERE ctid = ANY (ARRAY(
+                    SELECT l.ctid FROM delivery_log l
+                    WHERE l.subscription_id = (SELECT g.id FROM gone g)
+                    LIMIT \(Self.subscriptionRowsMax)))
+                RETURNING id
+            ),
+            attempt_row AS (
+                DELETE FROM delivery_attempt
+                WHERE delivery_id = ANY (ARRAY(SELECT l.id FROM log_row l))
+            ),
+            streak_row AS (
+                DELETE FROM failure_streak WHERE subscription_id = (SELECT g.id FROM gone g)
+            ),
+            wake_up_row AS (
+                DELETE FROM wake_up WHERE subscription_id = (SELECT g.id FROM gone g)
+            ),
+            secret_row AS (
+                DELETE FROM signing_secret WHERE subscription_id = (SELECT g.id FROM gone g)
+            ),
+            subscription_row AS (
+                DELETE FROM subscription WHERE id = (SELECT g.id FROM gone g)
+                    AND (SELECT count(*) FROM cursor_row) < \(Self.subscriptionRowsMax)
+                    AND (SELECT count(*) FROM log_row) < \(Self.subscriptionRowsMax)
+            )
+            SELECT g.id FROM gone g
+            """
+        )
+        return !rows.isEmpty
+    }
+}

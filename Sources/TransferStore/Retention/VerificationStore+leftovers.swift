@@ -1,0 +1,76 @@
+import Postgres
+package import TransferModel
+
+/// What the database knows of files whose names somebody has found.
+extension VerificationStore {
+    /// Which of these tenants there are.
+    package func tenants(among tenants: [TenantID]) async throws(StoreError) -> Set<TenantID> {
+        let rows = try await database.run(
+            "SELECT id FROM tenant WHERE id = ANY (\(tenants.map(\.uuid)))"
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.tenant("id") })
+        }
+    }
+
+    /// Which of these part files any row names: somebody writes them, goes on with them, publishes
+    /// them or will remove them, or one is the result of its task, which is among `tasks`.
+    ///
+    /// One statement, so that a row on its way from one table to another is seen in one of them.
+    package func namedParts(
+        among parts: [Fence],
+        of tasks: [TaskID]
+    ) async throws(StoreError) -> Set<Fence> {
+        guard !parts.isEmpty else { return [] }
+        let fences = parts.map(\.rawValue)
+        let workers = Array(Set(parts.map(\.incarnation)))
+        let rows = try await database.run(
+            """
+            SELECT fence FROM attempt WHERE worker = ANY (\(workers)) AND fence = ANY (\(fences))
+            UNION SELECT part_fence FROM publication WHERE part_fence = ANY (\(fences))
+            UNION SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
+            UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))
+            UNION SELECT fence FROM revocation WHERE fence = ANY (\(fences))
+            UNION SELECT fence FROM abandoned_part WHERE fence = ANY (\(fences))
+            UNION \(Self.selectResults(tasks))
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.fence("fence") })
+        }
+    }
+
+    /// The part files that are the results of these tasks.
+    static func selectResults(_ tasks: [TaskID]) -> Query {
+        """
+        SELECT part_fence FROM outcome
+        WHERE task_id = ANY (\(tasks.map(\.uuid))) AND part_fence IS NOT NULL
+        """
+    }
+
+    /// Which of these tasks there are.
+    package func tasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+        guard !tasks.isEmpty else { return [] }
+        let rows = try await database.run(
+            "SELECT id FROM task WHERE id = ANY (\(tasks.map(\.uuid)))"
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.task("id") })
+        }
+    }
+
+    /// Which of these tasks there are that have not ended.
+    package func outstandingTasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
+        guard !tasks.isEmpty else { return [] }
+        let rows = try await database.run(
+            """
+            SELECT t.id FROM task t
+            WHERE t.id = ANY (\(tasks.map(\.uuid)))
+                AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = ANY (ARRAY[t.id]))
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            Set(try rows.map { row throws(PostgresError) in try row.task("id") })
+        }
+    }
+}

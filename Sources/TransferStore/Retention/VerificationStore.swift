@@ -1,0 +1,233 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// What is kept, to be compared with the files and the counts.
+package struct VerificationStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+/// What `transferd verify` asks; each verb reads a page or one tenant, whatever there is in all.
+extension VerificationStore {
+    /// How long an instance is silent before it does not count as alive: three leases.
+    private static let silence: Duration = .seconds(30)
+
+    /// Whether an instance that holds tasks or deliveries has given a sign of life lately.
+    package func isAnyWorkerAlive() async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            """
+            SELECT EXISTS (
+                SELECT 1 FROM worker WHERE heartbeat_at
+                    > clock_timestamp() - \(Self.silence.milliseconds) * interval '1 ms') AS is_alive
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.first?.decode("is_alive") ?? false
+        }
+    }
+
+    /// A page of completed downloads, by task.
+    package func results(
+        after position: TaskID?,
+        limit: Int
+    ) async throws(StoreError) -> [StoredResult] {
+        let rows = try await database.run(
+            """
+            SELECT o.task_id, t.tenant_id, t.destination_path, t.destination_overwrite,
+                o.part_fence, o.bytes_received, o.result_gone_at IS NOT NULL AS is_known_gone
+            FROM outcome o JOIN task t ON t.id = o.task_id
+            WHERE o.task_id > \(position?.uuid ?? UUID.zero) AND o.state = 'completed'
+                AND t.kind = 'download' AND \(ErasureStore.isNotErased)
+            ORDER BY o.task_id LIMIT \(limit)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try StoredResult(row) }
+        }
+    }
+
+    /// Notes whose files are gone, and whose are there again.
+    ///
+    /// - Returns: how many tasks say something else than before.
+    package func markResults(
+        gone: [TaskID],
+        found: [TaskID]
+    ) async throws(StoreError) -> Int {
+        let rows = try await database.run([
+            """
+            UPDATE outcome SET result_gone_at = clock_timestamp()
+            WHERE task_id = ANY (\(gone.map(\.uuid))) AND state = 'completed'
+                AND result_gone_at IS NULL
+            """,
+            """
+            UPDATE outcome SET result_gone_at = NULL
+            WHERE task_id = ANY (\(found.map(\.uuid))) AND result_gone_at IS NOT NULL
+            """,
+        ])
+        return rows[0].affectedCount + rows[1].affectedCount
+    }
+
+    /// Compares the counters of a page of sessions with their tasks and events, and adds the
+    /// difference if it `isMending`.
+    ///
+    /// One statement, hence one snapshot: what moves meanwhile changes both sides or neither. The
+    /// difference is added rather than the sum set, so that what moves afterwards is not undone.
+    package func unequalCounts(
+        after position: SessionID?,
+        limit: Int,
+        isMending: Bool
+    ) async throws(StoreError) -> CountPage {
+        let rows = try await database.run(
+            [.plannedAnew],
+            """
+            WITH page AS MATERIALIZED (
+                SELECT id FROM session WHERE id > \(position?.uuid ?? UUID.zero)
+                ORDER BY id LIMIT \(limit)
+            ),
+            \(Self.actualCounts),
+            \(Self.differences),
+            mended_state AS (
+                INSERT INTO session_task_count AS c (
+                    session_id, state, tasks, bytes_received, bytes_sent)
+                SELECT session_id, name::task_state, actual - kept, bytes_received, bytes_sent
+                FROM difference WHERE \(isMending) AND is_state
+                ON CONFLICT (session_id, state) DO UPDATE SET \(CountStore.addCounts)
+            ),
+            mended_outstanding AS (
+                UPDATE session_progress p SET outstanding = p.outstanding + d.actual - d.kept
+                FROM difference d
+                WHERE p.session_id = d.session_id AND d.name = 'outstanding' AND \(isMending)
+            )
+            SELECT x.last, s.tenant_id, s.client, s.identifier, d.name, d.kept, d.actual,
+                d.is_mendable
+            FROM (SELECT (SELECT id FROM page ORDER BY id DESC LIMIT 1) AS last) x
+            LEFT JOIN (difference d JOIN session s ON s.id = d.session_id) ON true
+            ORDER BY d.session_id, d.name
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            var differences: [CountDifference] = []
+            for row in rows {
+                if let difference = try CountDifference(session: row) {
+                    differences.append(difference)
+                }
+            }
+            let last = try rows.first?.decodeIfPresent("last", as: UUID.self)
+            return CountPage(position: last.map { SessionID($0) }, differences: differences)
+        }
+    }
+
+    /// Compares the counters of tenants with those of their sessions, which have been compared
+    /// with the tasks, and adds the difference if it `isMending`.
+    package func unequalTenantCounts(
+        isMending: Bool
+    ) async throws(StoreError) -> [CountDifference] {
+        let rows = try await database.run(
+            [.plannedAnew],
+            """
+            WITH difference AS MATERIALIZED (
+                SELECT tenant_id, state, sum(kept)::bigint AS kept, sum(actual)::bigint AS actual,
+                    sum(received)::bigint AS bytes_received, sum(sent)::bigint AS bytes_sent
+                FROM (
+                    SELECT tenant_id, state, tasks AS kept, 0 AS actual,
+                        -bytes_received AS received, -bytes_sent AS sent
+                    FROM tenant_task_count
+                    UNION ALL
+                    SELECT s.tenant_id, c.state, 0, c.tasks, c.bytes_received, c.bytes_sent
+                    FROM session_task_count c JOIN session s ON s.id = c.session_id
+                ) x
+                GROUP BY tenant_id, state
+                HAVING sum(actual) <> sum(kept) OR sum(received) <> 0 OR sum(sent) <> 0
+            ),
+            mended AS (
+                INSERT INTO tenant_task_count AS c (
+                    tenant_id, state, tasks, bytes_received, bytes_sent)
+                SELECT tenant_id, state, actual - kept, bytes_received, bytes_sent
+                FROM difference WHERE \(isMending)
+                ON CONFLICT (tenant_id, state) DO UPDATE SET \(CountStore.addCounts)
+            )
+            SELECT tenant_id, state::text AS name, kept, actual FROM difference
+            ORDER BY tenant_id, state
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in
+                CountDifference(
+                    subject: .tenant(try row.tenant("tenant_id")),
+                    name: try row.decode("name"),
+                    kept: try row.decode("kept"),
+                    actual: try row.decode("actual"),
+                    isMendable: true
+                )
+            }
+        }
+    }
+
+    /// Where the tasks of `page(id)` are, each in one look at every table by its key: as
+    /// `actual(session_id, state, tasks, bytes_received, bytes_sent)`, with a state of no name for
+    /// tasks that are nowhere.
+    private static let actualCounts: Query = """
+        actual AS MATERIALIZED (
+            SELECT session_id, state, count(*) AS tasks,
+                sum(bytes_received)::bigint AS bytes_received, sum(bytes_sent)::bigint AS bytes_sent
+            FROM (
+                SELECT t.session_id, CASE
+                        WHEN o.task_id IS NULL AND a.task_id IS NULL AND p.task_id IS NULL
+                            AND q.task_id IS NULL AND d.task_id IS NULL AND h.task_id IS NULL
+                            AND r.task_id IS NULL THEN 'nowhere'
+                        ELSE \(TaskStore.stateOfPlaces) END AS state,
+                    coalesce(o.bytes_received, 0) AS bytes_received,
+                    coalesce(o.bytes_sent, 0) AS bytes_sent
+                FROM page g JOIN task t ON t.session_id = g.id \(TaskStore.joinPlaces)
+                LEFT JOIN ready r ON r.lane = t.lane AND r.session_id = t.session_id
+                    AND r.priority_rank = t.priority_rank AND r.task_id = t.id
+            ) t GROUP BY session_id, state
+        )
+        """
+
+    /// What the sessions of `page` are said to have and do not, as `difference`.
+    private static let differences: Query = """
+        kept AS (
+            SELECT g.id AS session_id, k.state::text AS state, sum(k.tasks)::bigint AS tasks,
+                sum(k.bytes_received)::bigint AS bytes_received,
+                sum(k.bytes_sent)::bigint AS bytes_sent
+            FROM page g JOIN session s ON s.id = g.id
+            CROSS JOIN LATERAL (\(CountStore.selectCountsOfSession)) k
+            GROUP BY g.id, k.state
+        ),
+        numbered AS (
+            SELECT g.id AS session_id, count(e.sequence) AS events,
+                max(e.sequence) AS last, min(e.sequence) AS first
+            FROM page g JOIN event e ON e.session_id = g.id GROUP BY g.id
+        ),
+        difference AS MATERIALIZED (
+            SELECT coalesce(k.session_id, a.session_id) AS session_id,
+                coalesce(k.state, a.state) AS name, coalesce(k.tasks, 0) AS kept,
+                coalesce(a.tasks, 0) AS actual,
+                coalesce(a.bytes_received, 0) - coalesce(k.bytes_received, 0) AS bytes_received,
+                coalesce(a.bytes_sent, 0) - coalesce(k.bytes_sent, 0) AS bytes_sent,
+                coalesce(a.state, '') <> 'nowhere' AS is_state,
+                coalesce(a.state, '') <> 'nowhere' AS is_mendable
+            FROM kept k FULL JOIN actual a ON a.session_id = k.session_id AND a.state = k.state
+            WHERE coalesce(k.tasks, 0) <> coalesce(a.tasks, 0)
+                OR coalesce(k.bytes_received, 0) <> coalesce(a.bytes_received, 0)
+                OR coalesce(k.bytes_sent, 0) <> coalesce(a.bytes_sent, 0)
+            UNION ALL
+            SELECT p.session_id, 'outstanding', p.outstanding, coalesce(w.tasks, 0), 0, 0, false,
+                true
+            FROM page g JOIN session_progress p ON p.session_id = g.id
+            LEFT JOIN (
+                SELECT session_id, sum(tasks)::bigint AS tasks FROM actual
+                WHERE state NOT IN ('completed', 'failed', 'cancelled') GROUP BY session_id
+            ) w ON w.session_id = g.id
+            WHERE p.outstanding <> coalesce(w.tasks, 0)
+            UNION ALL
+            -- The oldest may be kept no longer; those that are have each number once.
+            SELECT n.session_id, 'events', p.last_sequence, n.first - 1 + n.events, 0, 0, false, false
+            FROM numbered n JOIN session_progress p ON p.session_id = n.session_id
+            WHERE n.last <> p.last_sequence OR n.events <> n.last - n.first + 1
+        )
+        """
+}

@@ -1,0 +1,72 @@
+import Postgres
+package import TransferModel
+
+extension SessionStore {
+    /// Ends a session as soon as nothing of it is outstanding, which may be at once.
+    ///
+    /// From the commit on it takes no further task. The transaction that ends its last one also
+    /// ends the session, whichever instance runs it. May be repeated.
+    package func finishSession(
+        tenant: TenantID,
+        client: ClientID = .default,
+        identifier: String
+    ) async throws(StoreError) -> FinishResult {
+        let rows = try await database.run(
+            """
+            WITH locked AS MATERIALIZED (
+                SELECT p.session_id
+                FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
+                WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                    AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
+                    AND NOT p.is_invalidated
+                FOR UPDATE OF p
+            ),
+            marked AS (
+                UPDATE session_progress p SET
+                    is_finishing = true, is_invalidated = p.outstanding = 0,
+                    last_sequence = p.last_sequence + (p.outstanding = 0)::int
+                FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
+                RETURNING p.session_id, p.generation, p.is_invalidated AS is_ended,
+                    p.last_sequence - 1 AS base
+            ),
+            counter AS (SELECT * FROM marked WHERE is_ended),
+            event_row AS (\(Self.insertInvalidated)),
+            \(Self.endSessions),
+            \(Fragment.wake)
+            SELECT is_ended FROM marked
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return .unknownSession }
+            return try row.decode("is_ended") ? .ended : .finishing
+        }
+    }
+
+    /// The event of sessions that end without a task; expects `counter(session_id, base, generation)`.
+    static let insertInvalidated: Query = """
+        INSERT INTO event (session_id, sequence, kind, generation)
+        SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation FROM counter c
+        """
+
+    /// Gives the identifiers of ended sessions free, and remembers what is left to do for them,
+    /// should this instance die before it is done.
+    ///
+    /// Expects `counter(session_id, is_ended)` of which the counters say that already. The session's
+    /// row is locked behind its counters everywhere, so that nobody waits for each other.
+    static let endSessions: Query = """
+        ended AS (
+            UPDATE session s SET invalidated_at = now()
+            FROM counter c
+            WHERE c.is_ended AND s.id = ANY (ARRAY[c.session_id]) AND \(Fragment.isLivingByKey)
+            RETURNING s.id, s.kind
+        ),
+        -- One is there already when the client was force-quit before, and serves for both.
+        cancellation_row AS (
+            INSERT INTO cancellation (session_id) SELECT id FROM ended
+            ON CONFLICT (session_id) DO NOTHING
+        ),
+        erasure_row AS (
+            INSERT INTO erasure (session_id) SELECT id FROM ended WHERE kind = 'ephemeral'
+        )
+        """
+}

@@ -1,0 +1,161 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension SessionStore {
+    /// Pages that are looked through for one with a task that nobody holds, and tasks of a page.
+    private static let reconnectionPagesMax = 10
+    private static let reconnectionLookMax = 5000
+
+    /// Takes over tasks of a session, ended or not, that nobody holds.
+    ///
+    /// Of calls at the same time each task is one's: both may choose it, and the primary key of its
+    /// owner lets one have it. A lease that has ended is as none. Goes on `after` where an earlier
+    /// call has ended. Takes fewer than `limit` when their client strings have
+    /// ``reconnectionBytesMax`` together.
+    package func reconnect(
+        _ session: SessionID,
+        owner: String?,
+        time: LeaseTime,
+        after: TaskID?,
+        limit: Int
+    ) async throws(StoreError) -> Reconnection {
+        let lease = LeaseToken(UUID())
+        var place = after
+        for page in 1... {
+            let part = try await take(session, lease, owner, time, after: place, limit: limit)
+            let isLast = part.next == nil || page == Self.reconnectionPagesMax
+            if !part.items.isEmpty || isLast { return part }
+            place = part.next
+        }
+        throw .defect(PostgresError(decoding: "no page was looked through"))
+    }
+
+    private func take(
+        _ session: SessionID,
+        _ lease: LeaseToken,
+        _ owner: String?,
+        _ time: LeaseTime,
+        after: TaskID?,
+        limit: Int
+    ) async throws(StoreError) -> Reconnection {
+        let rows = try await database.run([
+            """
+            WITH look AS MATERIALIZED (\(TaskStore.selectTasks(
+                of: session,
+                after: after?.uuid ?? UUID.zero,
+                limit: Self.reconnectionLookMax
+            ))),
+            -- In the order of the look, of which no more is read than it takes.
+            found AS MATERIALIZED (
+                SELECT f.id, t.client_string
+                FROM (
+                    SELECT l.id FROM look l
+                    WHERE (
+                        SELECT coalesce(w.expires_at > clock_timestamp(), true) FROM task_owner w
+                        WHERE w.task_id = l.id) IS NOT TRUE
+                    LIMIT \(limit)
+                ) f
+                CROSS JOIN LATERAL (
+                    SELECT x.client_string FROM task x WHERE x.id = f.id LIMIT 1) t
+            ),
+            candidate AS MATERIALIZED (
+                \(PageSize.cut("SELECT * FROM found", orderedBy: "id", at: PageSize.reconnectionBytesMax))
+            ),
+            owner AS MATERIALIZED (
+                SELECT tenant_id FROM session WHERE id = \(session.uuid)
+            ),
+            taken AS (
+                INSERT INTO task_owner (task_id, tenant_id, lease_token, owner, expires_at)
+                SELECT c.id, (SELECT tenant_id FROM owner), \(lease.uuid), \(owner),
+                    \(Self.expiry(time))
+                FROM candidate c ORDER BY c.id
+                ON CONFLICT (task_id) DO UPDATE SET
+                    lease_token = excluded.lease_token, owner = excluded.owner,
+                    expires_at = excluded.expires_at
+                WHERE task_owner.expires_at <= clock_timestamp()
+            )
+            -- Where to go on: behind a full page, or behind all that was looked at.
+            SELECT CASE
+                WHEN f.count = \(limit) OR c.count < f.count
+                    THEN (SELECT id FROM candidate ORDER BY id DESC LIMIT 1)
+                ELSE \(TaskStore.selectEnd(ofLook: Self.reconnectionLookMax)) END AS next
+            FROM (SELECT count(*) FROM found) f, (SELECT count(*) FROM candidate) c
+            """,
+            """
+            SELECT r.*, w.expires_at
+            FROM task_owner w
+            CROSS JOIN LATERAL (\(TaskStore.selectTask) WHERE t.id = w.task_id LIMIT 1) r
+            WHERE w.lease_token = \(lease.uuid)
+            ORDER BY w.task_id
+            """,
+            // The client is there: whatever begins to wait for it from now on is told.
+            """
+            UPDATE session_progress SET is_pending_told = false
+            WHERE session_id = \(session.uuid) AND is_pending_told
+            """,
+        ])
+        return try Database.decoding { () throws(PostgresError) in
+            let next = try rows[0].first?.decodeIfPresent("next", as: UUID.self)
+            return Reconnection(
+                lease: lease,
+                expiresAt: try rows[1].first?.decodeIfPresent("expires_at"),
+                items: try rows[1].map { row throws(PostgresError) in
+                    // One task that cannot be read is no reason to withhold the others.
+                    Reconnection.Item(
+                        id: try row.task("id"),
+                        task: try? TransferTask(row, keptFor: database.settings.resultRetention)
+                    )
+                },
+                next: next.map { TaskID($0) }
+            )
+        }
+    }
+
+    private static func expiry(_ time: LeaseTime) -> Query {
+        switch time {
+        case .seconds(let seconds): "clock_timestamp() + \(seconds) * interval '1 s'"
+        case .forGood: "NULL::timestamptz"
+        }
+    }
+
+    /// Holds what a reconnection has taken for longer, or shorter.
+    ///
+    /// - Returns: nil when nothing of it is held any more.
+    package func renewLease(
+        tenant: TenantID,
+        _ lease: LeaseToken,
+        for time: LeaseTime
+    ) async throws(StoreError) -> RenewedLease? {
+        let rows = try await database.run(
+            """
+            UPDATE task_owner SET expires_at = \(Self.expiry(time))
+            WHERE lease_token = \(lease.uuid) AND tenant_id = \(tenant.uuid)
+                AND coalesce(expires_at > clock_timestamp(), true)
+            RETURNING expires_at
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return RenewedLease(
+                tasks: rows.count,
+                expiresAt: try row.decodeIfPresent("expires_at")
+            )
+        }
+    }
+
+    /// Gives back what a reconnection has taken.
+    ///
+    /// - Returns: false when nothing of it is held any more.
+    package func releaseLease(
+        tenant: TenantID,
+        _ lease: LeaseToken
+    ) async throws(StoreError) -> Bool {
+        try await database.run(
+            """
+            DELETE FROM task_owner
+            WHERE lease_token = \(lease.uuid) AND tenant_id = \(tenant.uuid)
+            """
+        ).affectedCount > 0
+    }
+}

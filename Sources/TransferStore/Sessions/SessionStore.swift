@@ -1,0 +1,320 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// Sessions: their configuration, their end, and who looks after their tasks.
+package struct SessionStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension SessionStore {
+    /// Creates the tenant's session `identifier`, or gives the living one `configuration`.
+    ///
+    /// Without a `kind` a new one is a background session. A living one of another kind than that
+    /// is not changed.
+    ///
+    /// Of parallel calls exactly one makes it.
+    package func putSession(
+        tenant: TenantID,
+        client: ClientID = .default,
+        identifier: String,
+        kind: Session.Kind? = nil,
+        configuration: SessionConfiguration
+    ) async throws(StoreError) -> PutSessionResult {
+        let id = UUID.version7()
+        let headers = try StoredJSON.text(of: configuration.additionalHeaders)
+        let options = try StoredJSON.text(of: configuration.options)
+        let room = Database.hasRoom(
+            in:
+                "SELECT 1 FROM session x WHERE x.tenant_id = \(tenant.uuid) AND x.invalidated_at IS NULL",
+            maximum: Quota.sessionsMax
+        )
+        // 1. Hold the client as it is, so that a session is either force-quit with it or made so.
+        // 2. Wait for other changes, so that the next statement sees what it changes.
+        // 3. Insert, or update the one that is there, and tell of changed limits.
+        // 4. Give a new session its counters.
+        let rows = try await database.run([
+            """
+            SELECT kind FROM client
+            WHERE tenant_id = \(tenant.uuid) AND identifier = \(client.name)
+            FOR SHARE
+            """,
+            """
+            SELECT 1 FROM session
+            WHERE tenant_id = \(tenant.uuid) AND client = \(client.name)
+                AND identifier = \(identifier) COLLATE "C" AND invalidated_at IS NULL
+            FOR NO KEY UPDATE
+            """,
+            """
+            WITH old AS (
+                SELECT \(Self.selectOwnLimits) FROM session s
+                WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                    AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
+            ),
+            new AS (
+                INSERT INTO session AS s (
+                    id, tenant_id, client, identifier, kind, timeout_for_request_ms,
+                    timeout_for_resource_ms, additional_headers, options,
+                    total_bytes_per_second_max, shared_container_identifier,
+                    result_retention_ms, max_connections_per_host, is_discretionary)
+                SELECT
+                    \(id), c.tenant_id, c.identifier, \(identifier),
+                    \((kind ?? .background).rawValue),
+                    \(configuration.timeoutForRequest.milliseconds),
+                    \(configuration.timeoutForResource.milliseconds), \(headers)::text::jsonb,
+                    \(options)::text::jsonb, \(configuration.totalBytesPerSecondMax),
+                    \(configuration.sharedContainerIdentifier),
+                    \(configuration.resultRetention?.milliseconds),
+                    \(configuration.maxConnectionsPerHost.map { Int16($0) }),
+                    \(configuration.isDiscretionary)
+                FROM client c
+                WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(client.name)
+                    AND (c.kind = 'app'
+                        OR \(configuration.sharedContainerIdentifier != nil))
+                    -- Counted only for one that is new.
+                    AND CASE WHEN EXISTS (SELECT 1 FROM old) THEN true ELSE \(room) END
+                ON CONFLICT (tenant_id, client, identifier COLLATE "C") WHERE invalidated_at IS NULL
+                DO UPDATE SET
+                    timeout_for_request_ms = excluded.timeout_for_request_ms,
+                    timeout_for_resource_ms = excluded.timeout_for_resource_ms,
+                    additional_headers = excluded.additional_headers,
+                    options = excluded.options,
+                    total_bytes_per_second_max = excluded.total_bytes_per_second_max,
+                    shared_container_identifier = excluded.shared_container_identifier,
+                    result_retention_ms = excluded.result_retention_ms,
+                    max_connections_per_host = excluded.max_connections_per_host,
+                    is_discretionary = excluded.is_discretionary,
+                    revision = s.revision + 1
+                WHERE \(kind == nil) OR s.kind = excluded.kind
+                RETURNING s.id = \(id) AS is_created, \(Self.selectOwnLimits)
+            ),
+            \(Self.countLimitChangeOfSession)
+            SELECT is_created FROM new
+            """,
+            """
+            INSERT INTO session_progress (session_id, is_force_quit)
+            SELECT s.id, c.lifecycle = 'force_quit'
+            FROM session s JOIN client c ON c.tenant_id = ANY (ARRAY[s.tenant_id])
+                AND c.identifier = ANY (ARRAY[s.client])
+            WHERE s.id = \(id)
+            """,
+            Self.selectSession(tenant: tenant, client: client, identifier: identifier),
+        ])
+        let result: PutSessionResult? = try Database.decoding { () throws(PostgresError) in
+            guard let owner = rows[0].first else { return .unknownClient }
+            let kind = try owner.word("kind", as: Client.Kind.self)
+            guard kind == .app || configuration.sharedContainerIdentifier != nil else {
+                return .sharedContainerRequired
+            }
+            guard let row = rows[4].first else { return nil }
+            let session = try Session(row)
+            return try rows[2].first?.decode("is_created") ?? false
+                ? .created(session) : .updated(session)
+        }
+        guard let result else {
+            throw .quotaExceeded(Quota(.sessions, maximum: Quota.sessionsMax))
+        }
+        return result
+    }
+
+    /// Gives a session another configuration, unless it was changed or ended since it was read.
+    ///
+    /// - Returns: false when it was.
+    package func changeSession(
+        _ session: Session,
+        to configuration: SessionConfiguration
+    ) async throws(StoreError) -> Bool {
+        let headers = try StoredJSON.text(of: configuration.additionalHeaders)
+        let options = try StoredJSON.text(of: configuration.options)
+        let rows = try await database.run(
+            """
+            WITH old AS (
+                SELECT s.id, \(Self.selectOwnLimits) FROM session s WHERE id = \(session.id.uuid)
+            ),
+            new AS (
+                UPDATE session s SET
+                    timeout_for_request_ms = \(configuration.timeoutForRequest.milliseconds),
+                    timeout_for_resource_ms = \(configuration.timeoutForResource.milliseconds),
+                    additional_headers = \(headers)::text::jsonb,
+                    options = \(options)::text::jsonb,
+                    total_bytes_per_second_max = \(configuration.totalBytesPerSecondMax),
+                    shared_container_identifier = \(configuration.sharedContainerIdentifier),
+                    result_retention_ms = \(configuration.resultRetention?.milliseconds),
+                    max_connections_per_host =
+                        \(configuration.maxConnectionsPerHost.map { Int16($0) }),
+                    is_discretionary = \(configuration.isDiscretionary),
+                    revision = revision + 1
+                FROM old
+                WHERE s.id = ANY (ARRAY[old.id]) AND s.revision = \(session.revision)
+                    AND \(Fragment.isLivingByKey)
+                RETURNING \(Self.selectOwnLimits)
+            ),
+            \(Self.countLimitChangeOfSession)
+            SELECT 1 FROM new
+            """
+        )
+        return !rows.isEmpty
+    }
+
+    /// What a session `s` limits, as far as its running tasks have to follow.
+    private static let selectOwnLimits: Query = """
+        s.total_bytes_per_second_max AS total, s.options->>'bytes_per_second_max' AS each
+        """
+
+    /// Expects `old` and `new` with the limits of a session before and after its change.
+    private static let countLimitChangeOfSession: Query = """
+        limit_change_row AS (
+            UPDATE limit_change SET version = version + 1
+            FROM old, new WHERE (old.total, old.each) IS DISTINCT FROM (new.total, new.each)
+        )
+        """
+
+    /// The tenant's living session `identifier`.
+    package func session(
+        tenant: TenantID,
+        client: ClientID = .default,
+        identifier: String
+    ) async throws(StoreError) -> Session? {
+        let rows = try await database.run(
+            Self.selectSession(tenant: tenant, client: client, identifier: identifier)
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return try Session(row)
+        }
+    }
+
+    private static func selectSession(
+        tenant: TenantID,
+        client: ClientID,
+        identifier: String
+    ) -> Query {
+        """
+        \(selectSession)
+        WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+            AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
+        """
+    }
+
+    private static let selectSession: Query = """
+        SELECT
+            s.id, s.tenant_id, s.client, s.identifier, s.kind, s.timeout_for_request_ms,
+            s.timeout_for_resource_ms, s.additional_headers, s.options,
+            s.total_bytes_per_second_max, s.shared_container_identifier,
+            s.result_retention_ms, s.max_connections_per_host, s.is_discretionary, s.revision,
+            s.created_at, p.is_finishing, p.generation, p.outstanding, p.completed,
+            p.failed, p.cancelled, p.last_sequence, c.task_counts, c.bytes_received, c.bytes_sent
+        FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
+        \(CountStore.joinCountsOfSession)
+        """
+
+    /// A page of the living sessions of one of the tenant's clients, or of all, by client and
+    /// identifier in byte order.
+    package func sessions(
+        tenant: TenantID,
+        client: ClientID? = nil,
+        after place: (client: ClientID, identifier: String)?,
+        limit: Int
+    ) async throws(StoreError) -> [Session] {
+        let ofClient: Query = client.map { "s.client = \($0.name)" } ?? "true"
+        let rows = try await database.run(
+            """
+            \(Self.selectSession)
+            WHERE s.tenant_id = \(tenant.uuid) AND s.invalidated_at IS NULL AND \(ofClient)
+                AND (s.client, s.identifier COLLATE "C")
+                    > (\(place?.client.name ?? ""), \(place?.identifier ?? ""))
+            ORDER BY s.client, s.identifier COLLATE "C"
+            LIMIT \(limit)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try Session(row) }
+        }
+    }
+
+    /// Ends a session.
+    ///
+    /// From the commit on no task of it is accepted or begins, and its identifier may be used anew.
+    /// What is outstanding is cancelled: a page at once, the rest by ``continueCancellations()``.
+    /// Its events are still delivered. Of an ephemeral session nothing else is to be found from now
+    /// on, and soon nothing is there.
+    ///
+    /// - Returns: false when the tenant has no such living session.
+    package func invalidateSession(
+        tenant: TenantID,
+        client: ClientID = .default,
+        identifier: String
+    ) async throws(StoreError) -> Bool {
+        let rows = try await database.run(
+            """
+            WITH counter AS (
+                UPDATE session_progress p
+                SET is_invalidated = true, last_sequence = p.last_sequence + 1
+                FROM session s
+                WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                    AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
+                    AND p.session_id = ANY (ARRAY[s.id]) AND NOT p.is_invalidated
+                RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base,
+                    true AS is_ended
+            ),
+            event_row AS (\(Self.insertInvalidated)),
+            \(Self.endSessions),
+            \(Fragment.wake)
+            SELECT session_id FROM counter
+            """
+        )
+        guard let row = rows.first else { return false }
+        let session = try Database.decoding { () throws(PostgresError) in
+            try row.session("session_id")
+        }
+        await CancellationStore(database).beginCancellation(of: session)
+        return true
+    }
+}
+
+extension Session {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            id: try row.session("id"),
+            tenant: try row.tenant("tenant_id"),
+            client: try row.client("client"),
+            identifier: try row.decode("identifier"),
+            kind: try row.word("kind"),
+            configuration: SessionConfiguration(
+                timeoutForRequest: try row.milliseconds("timeout_for_request_ms"),
+                timeoutForResource: try row.milliseconds("timeout_for_resource_ms"),
+                additionalHeaders: try row.headers("additional_headers"),
+                options: try row.options("options"),
+                totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
+                sharedContainerIdentifier: try row.decodeIfPresent("shared_container_identifier"),
+                resultRetention: try row.decodeIfPresent("result_retention_ms", as: Int64.self)
+                    .map { .milliseconds($0) },
+                maxConnectionsPerHost: try row.maxConnectionsPerHost(),
+                isDiscretionary: try row.decode("is_discretionary")
+            ),
+            progress: SessionProgress(
+                generation: try row.decode("generation"),
+                outstanding: try row.decode("outstanding"),
+                completed: try row.decode("completed"),
+                failed: try row.decode("failed"),
+                cancelled: try row.decode("cancelled"),
+                lastSequence: try row.decode("last_sequence")
+            ),
+            taskCounts: try TaskCounts(row),
+            createdAt: try row.decode("created_at"),
+            revision: try row.decode("revision"),
+            isFinishing: try row.decode("is_finishing")
+        )
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, clamped to what PostgreSQL's bigint holds.
+    var milliseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return overflow ? .max : product + attoseconds / 1_000_000_000_000_000
+    }
+}

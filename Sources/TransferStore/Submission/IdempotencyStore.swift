@@ -1,0 +1,151 @@
+import Postgres
+package import TransferModel
+
+/// Answers to requests, kept for their repetition by `Idempotency-Key`.
+package struct IdempotencyStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension IdempotencyStore {
+    /// How long an answer is kept for repetition.
+    package static let idempotencyRetention: Duration = .seconds(24 * 3600)
+    /// Old keys removed by one call.
+    private static let idempotencyPruneMax = 1000
+
+    /// What is known of `key`, before any work is done for it.
+    package func lookUp(
+        idempotencyKey key: [UInt8],
+        requestSHA256: [UInt8],
+        tenant: TenantID
+    ) async throws(StoreError) -> IdempotencyLookup {
+        let rows = try await database.run(
+            """
+            SELECT request_sha256, status, location, body FROM idempotency_key
+            WHERE tenant_id = \(tenant.uuid) AND key = \(key)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return .none }
+            guard try row.decode("request_sha256", as: [UInt8].self) == requestSHA256 else {
+                return .mismatch
+            }
+            return .replay(
+                IdempotencyRecord.Response(
+                    status: Int(try row.decode("status", as: Int16.self)),
+                    location: try row.decodeIfPresent("location"),
+                    body: try row.decode("body")
+                )
+            )
+        }
+    }
+
+    /// Stores the answer together with the work it tells of.
+    ///
+    /// Expects `counter`, so that a request that did nothing keeps no key. A second request with
+    /// the key waits here for the first one's commit and then fails on the primary key.
+    static func keepAnswer(_ record: IdempotencyRecord?, tenant: TenantID) -> Query {
+        guard let record else { return "answer AS (SELECT 1)" }
+        return """
+            answer AS (
+                INSERT INTO idempotency_key (
+                    tenant_id, key, request_sha256, status, location, body)
+                SELECT \(tenant.uuid), \(record.key), \(record.requestSHA256),
+                    \(Int16(record.response.status)), \(record.response.location),
+                    \(record.response.body)
+                FROM counter
+            )
+            """
+    }
+
+    /// Stores the answers to the requests of `lots` whose tasks are stored.
+    ///
+    /// Expects `counter(lot)`. In one order everywhere, so that two groups never wait for one another.
+    static func keepAnswers(_ lots: [SubmissionLot]) -> Query {
+        let kept = lots.enumerated().flatMap { index, lot in
+            lot.requests.compactMap { request in
+                request.idempotency.map { (Int64(index + 1), lot.session.tenant.uuid, $0) }
+            }
+        }
+        guard !kept.isEmpty else { return "answer AS (SELECT 1)" }
+        return """
+            answer AS (
+                INSERT INTO idempotency_key (
+                    tenant_id, key, request_sha256, status, location, body)
+                SELECT k.tenant_id, k.key, k.request_sha256, k.status, k.location, k.body
+                FROM unnest(
+                    \(kept.map(\.0)), \(kept.map(\.1)), \(kept.map(\.2.key)),
+                    \(kept.map(\.2.requestSHA256)), \(kept.map { Int16($0.2.response.status) }),
+                    \(kept.map(\.2.response.location)), \(kept.map(\.2.response.body))
+                ) AS k (lot, tenant_id, key, request_sha256, status, location, body)
+                JOIN counter c USING (lot)
+                ORDER BY k.tenant_id, k.key
+            )
+            """
+    }
+
+    /// Runs `query`, which contains ``keepAnswer(_:tenant:)``.
+    ///
+    /// - Returns: nil when the key was taken meanwhile, so that its answer is there to look up.
+    func runOnce(
+        _ query: Query,
+        keeping record: IdempotencyRecord?
+    ) async throws(StoreError) -> Rows? {
+        try await runOnce([query], keeping: record)?[0]
+    }
+
+    /// Runs `queries` as one transaction; the last contains ``keepAnswer(_:tenant:)``.
+    func runOnce(
+        _ queries: [Query],
+        keeping record: IdempotencyRecord?
+    ) async throws(StoreError) -> [Rows]? {
+        do throws(StoreError) {
+            return try await database.run(queries)
+        } catch .defect(let error) where error.constraint == "idempotency_key_pkey" {
+            return nil
+        } catch .unavailable(let error) where record != nil && error.sqlState == "55P03" {
+            throw .idempotencyKeyInUse
+        } catch {
+            throw error
+        }
+    }
+
+    /// The answer to a request that ``runOnce(_:keeping:)`` found to be a repetition.
+    ///
+    /// - Returns: nil when the key belongs to another request.
+    func keptAnswer(
+        _ record: IdempotencyRecord?,
+        tenant: TenantID
+    ) async throws(StoreError) -> IdempotencyRecord.Response? {
+        guard let record else { throw .idempotencyKeyInUse }
+        let found = try await lookUp(
+            idempotencyKey: record.key,
+            requestSHA256: record.requestSHA256,
+            tenant: tenant
+        )
+        switch found {
+        case .replay(let response): return response
+        case .mismatch: return nil
+        // Pruned between the two statements: the client may try again.
+        case .none: throw .idempotencyKeyInUse
+        }
+    }
+
+    /// Forgets a batch of keys older than ``idempotencyRetention``.
+    ///
+    /// - Returns: how many were removed; a full batch means that there may be more.
+    package func pruneIdempotencyKeys() async throws(StoreError) -> Int {
+        let rows = try await database.run(
+            """
+            DELETE FROM idempotency_key WHERE (tenant_id, key) IN (
+                SELECT tenant_id, key FROM idempotency_key
+                WHERE created_at
+                    < now() - \(Self.idempotencyRetention.milliseconds) * interval '1 ms'
+                ORDER BY created_at LIMIT \(Self.idempotencyPruneMax)
+                FOR UPDATE SKIP LOCKED)
+            """
+        )
+        return rows.affectedCount
+    }
+}

@@ -1,0 +1,109 @@
+import Postgres
+
+extension SubmissionStore {
+    /// Stores what `group` asks for in one transaction, as far as that is possible at once.
+    ///
+    /// Whoever is left (its session is held by somebody else or takes nothing, or the transaction
+    /// failed) goes on without the others, so that none of them waits or fails for its sake.
+    func submit(
+        _ group: [SubmissionGatherer.Member],
+        in gatherer: SubmissionGatherer
+    ) async {
+        let lots = MemberLot.of(group)
+        let generations: [Int: Int64]
+        do throws(StoreError) {
+            generations = try await submit(lots.map(\.lot), whenLocked: .skip)
+        } catch  where error.concernsOnlyItsRequests {
+            generations = [:]
+        } catch {
+            for member in group { member.answer(.failure(error)) }
+            return gatherer.groupEnded(freeing: Set(lots.map(\.session)), on: self)
+        }
+        for (index, lot) in lots.enumerated() {
+            guard let generation = generations[index] else { continue }
+            lot.answer(.success(.accepted(generation: generation)))
+        }
+        let left = lots.indices.filter { generations[$0] == nil }.map { lots[$0] }
+        let stored = Set(lots.map(\.session)).subtracting(left.map(\.session))
+        gatherer.groupEnded(freeing: stored, on: self)
+        await withTaskGroup(of: Void.self) { tasks in
+            for lot in left {
+                tasks.addTask {
+                    await submit(left: lot)
+                    gatherer.sessionEnded(lot.session, on: self)
+                }
+            }
+        }
+    }
+
+    /// Stores the requests to one session together, and if that fails each alone.
+    private func submit(left lot: MemberLot) async {
+        if lot.members.count > 1 {
+            do throws(StoreError) {
+                let generations = try await submit([lot.lot], whenLocked: .wait)
+                if let generation = generations[0] {
+                    return lot.answer(.success(.accepted(generation: generation)))
+                }
+            } catch  where error.concernsOnlyItsRequests {
+                // The others of the session need not fail with the one at fault.
+            } catch {
+                return lot.answer(.failure(error))
+            }
+        }
+        await withTaskGroup(of: Void.self) { tasks in
+            for member in lot.members {
+                tasks.addTask {
+                    do throws(StoreError) {
+                        member.answer(.success(try await submitAlone(member.request)))
+                    } catch {
+                        member.answer(.failure(error))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The members of a group that submit to one session, in the order of the group.
+private struct MemberLot: Sendable {
+    let session: SessionKey
+    var members: [SubmissionGatherer.Member]
+
+    var lot: SubmissionLot {
+        SubmissionLot(session: session, requests: members.map(\.request))
+    }
+
+    func answer(_ outcome: SubmissionGatherer.Outcome) {
+        for member in members { member.answer(outcome) }
+    }
+
+    static func of(_ group: [SubmissionGatherer.Member]) -> [MemberLot] {
+        var lots: [MemberLot] = []
+        var places: [SessionKey: Int] = [:]
+        for member in group {
+            let session = member.request.session
+            if let place = places[session] {
+                lots[place].members.append(member)
+            } else {
+                places[session] = lots.count
+                lots.append(MemberLot(session: session, members: [member]))
+            }
+        }
+        return lots
+    }
+}
+
+extension StoreError {
+    /// Whether nothing was stored because of what was asked for, and something else may be stored.
+    ///
+    /// Of a database that is away nothing is known, and what has too little room will not have more
+    /// for many statements in place of one.
+    fileprivate var concernsOnlyItsRequests: Bool {
+        switch self {
+        case .defect(let error): error.code != .decoding
+        // The time for a statement or a lock was over, and the server has undone it.
+        case .unavailable(let error): ["57014", "55P03"].contains(error.sqlState)
+        case .idempotencyKeyInUse, .quotaExceeded: true
+        }
+    }
+}

@@ -1,0 +1,196 @@
+import Postgres
+import TransferModel
+
+extension SubmissionStore {
+    /// What a submission does whose session another transaction holds.
+    enum LockedSession {
+        case wait
+        /// Nothing: it is as if there were no such session.
+        case skip
+
+        fileprivate var clause: Query {
+            switch self {
+            case .wait: "FOR UPDATE OF p"
+            case .skip: "FOR UPDATE OF p SKIP LOCKED"
+            }
+        }
+    }
+
+    /// Stores the tasks of `lots`, each to a session of its own; a lot that is refused is left out.
+    ///
+    /// Its row locks on the sessions' counters open new generations where sessions were drained,
+    /// number the events and shut out an invalidation.
+    func submission(
+        of lots: [SubmissionLot],
+        whenLocked: LockedSession
+    ) throws(StoreError) -> Query {
+        let columns = try SubmissionColumns(lots)
+        return """
+            WITH lot AS MATERIALIZED (
+                SELECT q.lot, q.count, s.id AS session_id, s.tenant_id, s.options,
+                    s.kind = 'ephemeral' OR NOT q.has_data AS is_fit
+                FROM unnest(
+                    \(lots.map(\.session.tenant.uuid)), \(lots.map(\.session.client.name)),
+                    \(lots.map(\.session.identifier)), \(columns.counts), \(columns.haveData)
+                ) WITH ORDINALITY AS q (tenant_id, client, identifier, count, has_data, lot)
+                CROSS JOIN LATERAL (
+                    SELECT id, tenant_id, options, kind FROM session
+                    WHERE tenant_id = q.tenant_id AND client = q.client
+                        AND identifier = q.identifier COLLATE "C" AND invalidated_at IS NULL
+                    LIMIT 1
+                ) s
+            ),
+            \(database.submissionBounds(count: Int64(columns.ids.count))),
+            \(Self.token(columns, lots)),
+            -- Locked in one order everywhere, as those who write events do.
+            locked AS MATERIALIZED (
+                SELECT l.lot, l.count, l.tenant_id, p.session_id
+                FROM (SELECT * FROM lot ORDER BY session_id) l
+                CROSS JOIN LATERAL (
+                    SELECT p.session_id FROM session_progress p
+                    WHERE p.session_id = l.session_id AND NOT p.is_invalidated
+                        AND NOT p.is_finishing AND NOT p.is_force_quit
+                    LIMIT 1 \(whenLocked.clause)
+                ) p
+                WHERE l.is_fit AND NOT (SELECT is_full FROM queue)
+                    AND l.tenant_id <> ALL (ARRAY(SELECT tenant_id FROM quota WHERE is_exceeded))
+                    AND (SELECT is_there FROM token)
+            ),
+            -- Arrays, as the rows to update are then looked up whatever the planner believes.
+            chosen AS MATERIALIZED (
+                SELECT array_agg(session_id) AS sessions, array_agg(tenant_id) AS tenants,
+                    array_agg(count) AS counts, array_agg(lot) AS lots
+                FROM locked
+            ),
+            counter AS (
+                UPDATE session_progress p SET
+                    generation = p.generation + (p.outstanding = 0)::int,
+                    outstanding = p.outstanding + \(Self.ofChosen("counts")),
+                    completed = CASE p.outstanding WHEN 0 THEN 0 ELSE p.completed END,
+                    failed = CASE p.outstanding WHEN 0 THEN 0 ELSE p.failed END,
+                    cancelled = CASE p.outstanding WHEN 0 THEN 0 ELSE p.cancelled END,
+                    last_sequence = p.last_sequence + \(Self.ofChosen("counts"))
+                WHERE p.session_id = ANY ((SELECT sessions FROM chosen)::uuid[])
+                RETURNING p.session_id, p.generation,
+                    p.last_sequence - \(Self.ofChosen("counts")) AS base,
+                    \(Self.ofChosen("lots")) AS lot, \(Self.ofChosen("tenants")) AS tenant_id,
+                    clock_timestamp() AS occurred_at
+            ),
+            item AS (
+                SELECT i.*, CASE
+                    WHEN NOT i.autostart OR i.upload_is_staged THEN 'suspended'::task_state
+                    WHEN i.earliest_begin_at > now() THEN 'scheduled'::task_state
+                    ELSE 'queued'::task_state END AS state
+                FROM unnest(
+                    \(columns.lots), \(columns.places),
+                    \(columns.ids), \(columns.lanes), \(columns.ranks), \(columns.urls),
+                    \(columns.headers), \(columns.clientStrings), \(columns.earliestBeginAt),
+                    \(columns.autostart), \(columns.paths), \(columns.overwrites),
+                    \(columns.options), \(columns.kinds), \(columns.methods),
+                    \(columns.uploadPaths), \(columns.areStaged), \(columns.uploadData)
+                ) AS i (
+                    lot, place, id, lane, priority_rank, url, headers, client_string,
+                    earliest_begin_at, autostart, destination_path, destination_overwrite, options,
+                    kind, method, upload_path, upload_is_staged, upload_data)
+            ),
+            task_row AS (
+                INSERT INTO task (
+                    id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
+                    client_string, earliest_begin_at, destination_path, destination_overwrite,
+                    options, kind, method, upload_path, upload_is_staged, upload_data,
+                    created_at)
+                SELECT i.id, c.session_id, c.tenant_id, c.generation, i.lane, i.priority_rank,
+                    i.url, i.headers::jsonb, i.client_string, i.earliest_begin_at,
+                    i.destination_path, i.destination_overwrite, i.options::jsonb, i.kind, i.method,
+                    i.upload_path, i.upload_is_staged, i.upload_data, now()
+                FROM item i JOIN counter c USING (lot)
+            ),
+            held_row AS (
+                INSERT INTO held (task_id, awaits_body, autostart)
+                SELECT i.id, i.upload_is_staged, i.autostart
+                FROM item i JOIN counter c USING (lot) WHERE i.state = 'suspended'
+            ),
+            delayed_row AS (
+                INSERT INTO delayed (
+                    task_id, due_at, attempt, lane, session_id, priority_rank, asks_to_begin)
+                SELECT i.id, i.earliest_begin_at, 0, i.lane, c.session_id, i.priority_rank,
+                    \(Fragment.asksToBegin(task: "i.options::jsonb", session: "s.options"))
+                FROM item i JOIN counter c USING (lot) JOIN lot s USING (lot)
+                WHERE i.state = 'scheduled'
+            ),
+            ready_row AS (
+                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
+                SELECT i.lane, c.session_id, i.priority_rank, i.id, 0
+                FROM item i JOIN counter c USING (lot) WHERE i.state = 'queued'
+            ),
+            event_row AS (
+                INSERT INTO event (
+                    session_id, sequence, kind, generation, occurred_at, task_id, task_state,
+                    attempt, bytes_received)
+                SELECT c.session_id, c.base + i.place, 'task.created', c.generation,
+                    c.occurred_at, i.id, i.state, 0, 0
+                FROM item i JOIN counter c USING (lot)
+            ),
+            move_row AS (\(CountStore.recordMoves("""
+                SELECT c.session_id, NULL::task_state AS from_state, i.state AS to_state,
+                    0 AS bytes_received, 0 AS bytes_sent
+                FROM item i JOIN counter c USING (lot)
+                """))),
+            \(Self.partial(columns)),
+            \(Fragment.wake),
+            \(IdempotencyStore.keepAnswers(lots))
+            SELECT l.lot, c.generation, l.is_fit, (SELECT is_full FROM queue) AS is_full,
+                (SELECT q.maximum FROM quota q
+                WHERE q.tenant_id = l.tenant_id AND q.is_exceeded) AS quota_max
+            FROM lot l LEFT JOIN counter c USING (lot)
+            """
+    }
+
+    /// The member of an array of `chosen` that belongs to the row `p` of a session's counters.
+    private static func ofChosen(_ array: Query) -> Query {
+        """
+        (SELECT \(array) FROM chosen)[
+            array_position((SELECT sessions FROM chosen), p.session_id)]
+        """
+    }
+
+    /// Offers `token(is_there)`: whether all resume data is that the tasks go on with.
+    private static func token(_ columns: SubmissionColumns, _ lots: [SubmissionLot]) -> Query {
+        guard !columns.resumeData.isEmpty else { return "token AS (SELECT true AS is_there)" }
+        return """
+            -- Locked, so that of two submissions with the same resume data one finds nothing.
+            taken AS MATERIALIZED (
+                SELECT id FROM resume_data
+                WHERE id = ANY (\(columns.resumeData.map(\.id)))
+                    AND tenant_id = ANY (\(lots.map(\.session.tenant.uuid)))
+                FOR UPDATE
+            ),
+            token AS MATERIALIZED (
+                SELECT count(*) = \(Int64(columns.resumeData.count)) AS is_there FROM taken
+            )
+            """
+    }
+
+    /// Gives what `token` has found to its tasks, once.
+    private static func partial(_ columns: SubmissionColumns) -> Query {
+        guard !columns.resumeData.isEmpty else { return "partial_row AS (SELECT 1)" }
+        let ids = columns.resumeData.map(\.id)
+        return """
+            used AS (
+                DELETE FROM resume_data r USING counter c
+                WHERE r.id = ANY (\(ids)) AND r.tenant_id = c.tenant_id
+                RETURNING r.*
+            ),
+            partial_row AS (
+                INSERT INTO partial (
+                    task_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
+                    bytes_total, validator)
+                SELECT k.task_id, u.part_fence, u.source_task_id, u.ranges, u.boot_id,
+                    u.bytes_durable, u.bytes_total, u.validator
+                FROM used u JOIN unnest(
+                    \(ids), \(columns.resumeData.map(\.task))
+                ) AS k (id, task_id) USING (id)
+            )
+            """
+    }
+}

@@ -1,0 +1,99 @@
+import Postgres
+package import TransferModel
+
+/// The submission of tasks.
+package struct SubmissionStore: Sendable {
+    let database: Database
+    /// Shared by all copies.
+    let gatherer = SubmissionGatherer()
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension SubmissionStore {
+    /// Tasks in one submission at most.
+    package static let submissionMax = 1000
+
+    /// Stores `submissions` in the tenant's session, in order, all or none.
+    ///
+    /// Small ones that come together share a transaction; each is answered after its commit, and as if
+    /// it had been alone (docs/decisions/0018).
+    package func submit(
+        _ submissions: [TaskSubmission],
+        tenant: TenantID,
+        client: ClientID = .default,
+        sessionIdentifier: String,
+        idempotency: IdempotencyRecord? = nil
+    ) async throws(StoreError) -> SubmitResult {
+        precondition((1...Self.submissionMax).contains(submissions.count), "submission too large")
+        let request = SubmissionRequest(
+            submissions: submissions,
+            session: SessionKey(tenant: tenant, client: client, identifier: sessionIdentifier),
+            idempotency: idempotency
+        )
+        return gatherer.takes(request)
+            ? try await gatherer.submit(request, to: self) : try await submitAlone(request)
+    }
+
+    /// A submission of more tasks has a transaction of its own.
+    package static let groupedTasksMax = 100
+
+    /// Stores one request, waiting for whoever holds its session; tells why when it is refused.
+    func submitAlone(_ request: SubmissionRequest) async throws(StoreError) -> SubmitResult {
+        let tenant = request.session.tenant
+        let lot = SubmissionLot(session: request.session, requests: [request])
+        let rows = try await IdempotencyStore(database).runOnce(
+            submission(of: [lot], whenLocked: .wait),
+            keeping: request.idempotency
+        )
+        guard let rows else {
+            return try await IdempotencyStore(database).keptAnswer(
+                request.idempotency,
+                tenant: tenant
+            ).map { .replay($0) }
+                ?? .idempotencyMismatch
+        }
+        let (generation, isFit, quotaMax, isFull) = try Database.decoding {
+            () throws(PostgresError) in
+            let row = rows.first
+            return (
+                try row?.decodeIfPresent("generation", as: Int64.self),
+                try row?.decodeIfPresent("is_fit", as: Bool.self),
+                try row?.decodeIfPresent("quota_max", as: Int64.self),
+                try row?.decodeIfPresent("is_full", as: Bool.self) ?? false
+            )
+        }
+        if let generation { return .accepted(generation: generation) }
+        if isFit ?? false, let quotaMax {
+            throw .quotaExceeded(Quota(.outstandingTasks, maximum: quotaMax))
+        }
+        if isFit ?? false, isFull { return .queueFull }
+        // What was refused may cost one statement more.
+        let intake = try await intake(tenant, request.session.client, request.session.identifier)
+        return switch (intake, isFit) {
+        case (.forceQuit, _): .clientForceQuit
+        case (.finishing, _): .sessionFinishing
+        case (_, false): .dataNeedsEphemeralSession
+        case (.open, true) where request.namesResumeData: .unknownResumeData
+        default: .unknownSession
+        }
+    }
+
+    /// Stores as many of `lots` as can be, all in one transaction.
+    ///
+    /// - Returns: the generation of each lot that was stored, by its index.
+    func submit(
+        _ lots: [SubmissionLot],
+        whenLocked: LockedSession
+    ) async throws(StoreError) -> [Int: Int64] {
+        let rows = try await database.run(submission(of: lots, whenLocked: whenLocked))
+        return try Database.decoding { () throws(PostgresError) in
+            var generations: [Int: Int64] = [:]
+            for row in rows {
+                let lot = try row.decode("lot", as: Int64.self)
+                generations[Int(lot) - 1] = try row.decodeIfPresent("generation")
+            }
+            return generations
+        }
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension ControlStore {
+    /// Tries of a change that keeps meeting the task on its way between two tables.
+    private static let triesMax = 20
+
+    /// What became of a change.
+    package enum ChangeResult: Sendable {
+        case changed(TransferTask)
+        /// The task as it ended; nothing was changed.
+        case ended(TransferTask)
+        case unknownTask
+    }
+
+    /// Changes a task that has not ended.
+    ///
+    /// The lock on the session's counters orders it against events: each tells the client string as
+    /// it was then, and the last one that with which the task ended.
+    package func changeTask(
+        tenant: TenantID,
+        id: TaskID,
+        _ change: TaskChange
+    ) async throws(StoreError) -> ChangeResult {
+        for _ in 0..<Self.triesMax {
+            let rows = try await database.run(
+                [Self.lockSession(of: id, tenant), Self.change(id, tenant, change)]
+                    + (change.bytesPerSecondMax == nil ? [] : [WorkerStore.countLimitChange])
+            )
+            guard !rows[0].isEmpty else { return .unknownTask }
+            guard let task = try await TaskStore(database).task(tenant: tenant, id: id) else {
+                return .unknownTask
+            }
+            if rows[1].isEmpty { return .ended(task) }
+            guard Self.isBetweenTables(task, change) else { return .changed(task) }
+        }
+        throw .unavailable(PostgresError(decoding: "the task never stood still"))
+    }
+
+    /// A statement reads one snapshot: a row that was just being moved is in neither place for it,
+    /// and then waits by the old time.
+    private static func isBetweenTables(_ task: TransferTask, _ change: TaskChange) -> Bool {
+        guard change.earliestBeginAt != nil, task.attempt == 0 else { return false }
+        switch task.state {
+        case .queued: return task.earliestBeginAt.map { $0 > Date() } ?? false
+        case .scheduled: return task.waitsUntil != task.earliestBeginAt
+        case .waitingToBegin: return task.earliestBeginAt.map { $0 > Date() } ?? false
+        case .suspended, .running, .waitingForRetry, .waitingForConnectivity,
+            .waitingForAuthentication, .completed, .failed, .cancelled:
+            return false
+        }
+    }
+
+    /// Orders what follows in its transaction against all changes of the session's tasks.
+    static func lockSession(of id: TaskID, _ tenant: TenantID) -> Query {
+        """
+        SELECT 1 FROM session_progress p
+        JOIN task t ON p.session_id = ANY (ARRAY[t.session_id])
+        WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid) FOR UPDATE OF p
+        """
+    }
+
+    private static func change(
+        _ id: TaskID,
+        _ tenant: TenantID,
+        _ change: TaskChange
+    ) -> Query {
+        let hasBegin = change.earliestBeginAt != nil
+        let begin = change.earliestBeginAt ?? nil
+        let hasCredential = change.credential != nil
+        let limit = change.bytesPerSecondMax ?? nil
+        return """
+            WITH old AS (
+                SELECT id, session_id, lane, priority_rank, client_string AS was FROM task t
+                WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
+                    AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
+            ),
+            new AS (
+                UPDATE task t SET
+                    client_string = CASE WHEN \(change.clientString != nil)
+                        THEN \((change.clientString ?? nil)?.utf8) ELSE client_string END,
+                    earliest_begin_at = CASE WHEN \(hasBegin)
+                        THEN \(begin) ELSE earliest_begin_at END,
+                    priority_rank = coalesce(\(change.priority?.rank), t.priority_rank),
+                    options = nullif(jsonb_strip_nulls(
+                        coalesce(t.options, '{}')
+                        || CASE WHEN \(hasCredential) THEN jsonb_build_object(
+                            'credential', \(change.credential ?? nil)::text) ELSE '{}' END
+                        || CASE WHEN \(change.bytesPerSecondMax != nil) THEN jsonb_build_object(
+                            'bytes_per_second_max', \(limit)::bigint) ELSE '{}' END), '{}')
+                FROM old JOIN session s ON s.id = ANY (ARRAY[old.session_id])
+                WHERE t.id = ANY (ARRAY[old.id])
+                RETURNING t.id, t.lane, t.session_id, old.priority_rank AS old_rank,
+                    t.priority_rank AS rank,
+                    \(hasBegin) AND coalesce(t.earliest_begin_at > now(), false) AS waits,
+                    \(hasBegin) AND NOT coalesce(t.earliest_begin_at > now(), false) AS begins,
+                    t.earliest_begin_at,
+                    \(Fragment.asksToBegin(task: "t.options", session: "s.options")) AS asks_to_begin
+            ),
+            -- Of two changes without an event in between the second finds the first one's row.
+            change_row AS (
+                INSERT INTO client_string_change (task_id, through_sequence, client_string)
+                SELECT old.id, p.last_sequence, old.was
+                FROM old JOIN session_progress p ON p.session_id = ANY (ARRAY[old.session_id])
+                WHERE \(change.clientString != nil)
+                ON CONFLICT (task_id, through_sequence) DO NOTHING
+            ),
+            -- Where the task waits its row is replaced, in the table that it belongs to now; what
+            -- has begun keeps to its retries.
+            from_ready AS (
+                DELETE FROM ready r USING new n
+                WHERE r.lane = ANY (ARRAY[n.lane]) AND r.session_id = ANY (ARRAY[n.session_id])
+                    AND r.priority_rank = ANY (ARRAY[n.old_rank]) AND r.task_id = ANY (ARRAY[n.id])
+                RETURNING r.task_id, r.attempt, r.began_at, n.lane, n.session_id, n.rank,
+                    n.waits AND r.attempt = 0 AS waits, n.earliest_begin_at, n.asks_to_begin
+            ),
+            from_delayed AS (
+                DELETE FROM delayed d USING new n WHERE d.task_id = ANY (ARRAY[n.id])
+                RETURNING d.task_id, d.attempt, d.began_at, d.failure, d.awaits_host, n.lane,
+                    n.session_id, n.rank, d.asks_to_begin,
+                    NOT (n.begins AND d.failure IS NULL) AS waits, \(CountStore.state(ofDelayed: "d")) AS state,
+                    CASE WHEN n.waits AND d.failure IS NULL
+                        THEN n.earliest_begin_at ELSE d.due_at END AS due_at
+            ),
+            -- What it is told now counts, and not what was answered for its origin before.
+            from_challenged AS (
+                DELETE FROM asked q USING new n
+                WHERE q.task_id = ANY (ARRAY[n.id]) AND q.question = 'authentication'
+                    AND \(hasCredential)
+                RETURNING q.task_id, q.attempt, q.began_at, q.session_id, q.origin, n.lane, n.rank
+            ),
+            forgotten AS (
+                DELETE FROM session_credential s USING from_challenged q
+                WHERE s.session_id = ANY (ARRAY[q.session_id]) AND s.origin = q.origin
+            ),
+            -- Asked too early, as it now is.
+            from_asked AS (
+                DELETE FROM asked q USING new n
+                WHERE q.task_id = ANY (ARRAY[n.id]) AND q.question = 'begin' AND n.waits
+                RETURNING q.task_id, q.attempt, n.lane, n.session_id, n.rank, n.earliest_begin_at
+            ),
+            ready_row AS (
+                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
+                SELECT lane, session_id, rank, task_id, attempt, began_at
+                FROM from_ready WHERE NOT waits
+                UNION ALL
+                SELECT lane, session_id, rank, task_id, attempt, began_at
+                FROM from_delayed WHERE NOT waits
+                UNION ALL
+                SELECT lane, session_id, rank, task_id, attempt, began_at FROM from_challenged
+            ),
+            delayed_row AS (
+                INSERT INTO delayed (
+                    task_id, due_at, attempt, failure, lane, session_id, priority_rank, began_at,
+                    awaits_host, asks_to_begin)
+                SELECT task_id, earliest_begin_at, attempt, NULL, lane, session_id, rank, began_at,
+                    false, asks_to_begin
+                FROM from_ready WHERE waits
+                UNION ALL
+                SELECT task_id, due_at, attempt, failure, lane, session_id, rank, began_at,
+                    awaits_host, asks_to_begin
+                FROM from_delayed WHERE waits
+                UNION ALL
+                SELECT task_id, earliest_begin_at, attempt, NULL, lane, session_id, rank, NULL, false,
+                    true
+                FROM from_asked
+            ),
+            move_row AS (\(CountStore.recordMoves("""
+                SELECT session_id, 'queued'::task_state AS from_state,
+                    'scheduled'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
+                FROM from_ready WHERE waits
+                UNION ALL SELECT session_id, state, 'queued', 0, 0 FROM from_delayed WHERE NOT waits
+                UNION ALL SELECT session_id, 'waiting_for_authentication', 'queued', 0, 0
+                FROM from_challenged
+                UNION ALL SELECT session_id, 'waiting_to_begin', 'scheduled', 0, 0 FROM from_asked
+                """)))
+            SELECT id FROM new
+            """
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension DecisionStore {
+    /// Takes a client's credential for the origin that a task waits for: the task goes on with it,
+    /// and so do all others of its session that wait for that origin or will come to it.
+    package func answerChallenge(
+        tenant: TenantID,
+        id: TaskID,
+        with answer: CredentialAnswer
+    ) async throws(StoreError) -> AnswerResult {
+        let credential: UUID
+        let insertion: Query
+        switch answer {
+        case .named(let id):
+            credential = id.uuid
+            insertion = ""
+        case .given(let form, let secret):
+            credential = UUID.version7()
+            insertion = """
+                given AS (
+                    INSERT INTO credential (id, tenant_id, kind, form, origins, secret)
+                    SELECT \(credential), \(tenant.uuid), \(form.kind.rawValue),
+                        \(try StoredJSON.text(of: form))::jsonb, ARRAY[origin], \(secret)
+                    FROM target
+                ),
+                """
+        }
+        let rows = try await database.run([
+            ControlStore.lockSession(of: id, tenant),
+            """
+            WITH target AS MATERIALIZED (
+                SELECT q.session_id, q.origin
+                FROM asked q JOIN task t ON t.id = ANY (ARRAY[q.task_id])
+                WHERE q.task_id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
+                    AND q.question = 'authentication'
+            ),
+            \(insertion)
+            replaced AS (
+                DELETE FROM credential c USING session_credential s, target x
+                WHERE s.session_id = ANY (ARRAY[x.session_id]) AND s.origin = x.origin
+                    AND c.id = ANY (ARRAY[s.credential_id]) AND c.name IS NULL
+            ),
+            answer_row AS (
+                INSERT INTO session_credential (session_id, origin, credential_id)
+                SELECT session_id, origin, \(credential) FROM target
+                ON CONFLICT (session_id, origin) DO UPDATE SET
+                    credential_id = excluded.credential_id, updated_at = clock_timestamp()
+            ),
+            flag AS (
+                UPDATE session s SET has_credentials = true FROM target x
+                WHERE s.id = ANY (ARRAY[x.session_id]) AND NOT s.has_credentials
+            ),
+            begun AS (
+                DELETE FROM asked q USING target x, task t
+                WHERE q.session_id = ANY (ARRAY[x.session_id])
+                    AND q.origin = ANY (ARRAY[x.origin]) AND t.id = ANY (ARRAY[q.task_id])
+                RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
+                    \(CountStore.state(ofAsked: "q")) AS state
+            ),
+            \(Self.queueAnswered)
+            SELECT task_id FROM begun
+            """,
+        ])
+        return try await result(rows[1], tenant, id)
+    }
+
+    /// Fails a task whose client has no credential for it, with what the origin answered.
+    package func refuseChallenge(
+        tenant: TenantID,
+        id: TaskID
+    ) async throws(StoreError) -> AnswerResult {
+        let rows = try await database.run([
+            """
+            WITH target AS (
+                SELECT q.task_id FROM asked q JOIN task t ON t.id = ANY (ARRAY[q.task_id])
+                WHERE q.task_id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
+                    AND q.question = 'authentication'
+            ),
+            \(Self.failAsked)
+            """,
+            // That the task failed does not tell whether somebody answered or nobody.
+            """
+            UPDATE session_progress p SET is_pending_told = false FROM task t
+            WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
+                AND p.session_id = ANY (ARRAY[t.session_id]) AND p.is_pending_told
+            """,
+        ])
+        return try await result(rows[0], tenant, id)
+    }
+
+    /// Lets go on what has just asked, where the answer came while the attempt was still on.
+    ///
+    /// The share lock waits for a change of the credential that is just being made.
+    static func requeueAnswered(_ tasks: [UUID]) -> Query {
+        """
+        WITH begun AS (
+            DELETE FROM asked q USING task t
+            WHERE q.task_id = ANY (\(tasks)) AND t.id = ANY (ARRAY[q.task_id])
+                AND q.question = 'authentication' AND (
+                    EXISTS (
+                        SELECT 1 FROM session_credential s
+                        WHERE s.session_id = q.session_id AND s.origin = q.origin
+                            AND s.updated_at > q.attempted_at)
+                    OR EXISTS (
+                        SELECT 1 FROM credential c
+                        WHERE c.tenant_id = t.tenant_id AND c.name = q.credential COLLATE "C"
+                            AND c.updated_at > q.attempted_at FOR SHARE))
+            RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
+                \(CountStore.state(ofAsked: "q")) AS state
+        ),
+        \(queueAnswered)
+        SELECT task_id FROM begun
+        """
+    }
+
+    /// Removes what clients gave for a session, if it has ended.
+    static func forgetCredentials(ofEndedSession session: SessionID) -> Query {
+        """
+        WITH gone AS (
+            DELETE FROM session_credential WHERE session_id = (
+                SELECT id FROM session
+                WHERE id = \(session.uuid) AND invalidated_at IS NOT NULL)
+            RETURNING credential_id
+        )
+        DELETE FROM credential c USING gone g
+        WHERE c.id = ANY (ARRAY[g.credential_id]) AND c.name IS NULL
+        """
+    }
+}

@@ -1,0 +1,124 @@
+import Postgres
+package import TransferModel
+
+/// What tasks ask their clients, and the answers.
+package struct DecisionStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension DecisionStore {
+    /// Tasks failed by one call for want of an answer.
+    package static let unansweredMax = 1000
+
+    /// Lets a task begin whose client was asked, as it was submitted or with another request.
+    package func beginTask(
+        tenant: TenantID,
+        id: TaskID,
+        with request: NewRequest?
+    ) async throws(StoreError) -> AnswerResult {
+        let headers = try request.map { request throws(StoreError) in
+            try StoredJSON.text(of: request.headers)
+        }
+        let rows = try await database.run(
+            """
+            WITH gone AS (
+                DELETE FROM asked q USING task t
+                WHERE q.task_id = \(id.uuid) AND t.id = q.task_id
+                    AND t.tenant_id = \(tenant.uuid) AND q.question = 'begin'
+                RETURNING q.task_id, q.attempt
+            ),
+            begun AS (
+                UPDATE task t SET url = coalesce(\(request?.url), t.url),
+                    headers = coalesce(\(headers)::jsonb, t.headers),
+                    lane = coalesce(\(request?.lane.key), t.lane)
+                FROM gone g WHERE t.id = ANY (ARRAY[g.task_id])
+                RETURNING t.id AS task_id, t.session_id, t.lane, t.priority_rank, g.attempt,
+                    NULL::timestamptz AS began_at, 'waiting_to_begin'::task_state AS state
+            ),
+            \(Self.queueAnswered)
+            SELECT task_id FROM begun
+            """
+        )
+        return try await result(rows, tenant, id)
+    }
+
+    /// Fails the tasks whose clients have not answered in time.
+    ///
+    /// - Returns: how many there were.
+    package func failUnanswered() async throws(StoreError) -> Int {
+        try await database.run(
+            """
+            WITH target AS (
+                SELECT task_id FROM asked WHERE until <= now()
+                ORDER BY until LIMIT \(Self.unansweredMax) FOR UPDATE SKIP LOCKED
+            ),
+            \(Self.failAsked)
+            """
+        ).count
+    }
+
+    /// The task after an answer that has moved `rows`.
+    func result(
+        _ rows: Rows,
+        _ tenant: TenantID,
+        _ id: TaskID
+    ) async throws(StoreError) -> AnswerResult {
+        guard let task = try await TaskStore(database).task(tenant: tenant, id: id) else {
+            return .unknownTask
+        }
+        return rows.isEmpty ? .notAsked(task) : .answered(task)
+    }
+
+    /// Puts the tasks of `begun` (task_id, session_id, lane, priority_rank, attempt, began_at, state)
+    /// into the queue.
+    static let queueAnswered: Query = """
+        ready_row AS (
+            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
+            SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM begun
+        ),
+        happening AS (
+            SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
+                'task.resumed' AS kind, false AS ends, task_id, state AS from_state,
+                'queued'::task_state AS task_state, attempt, 0::bigint AS bytes_received,
+                0::bigint AS bytes_sent, NULL::jsonb AS failure
+            FROM begun
+        ),
+        \(Fragment.recordHappenings),
+        \(Fragment.wake)
+        """
+
+    /// Fails the asked tasks of `target(task_id)` with what they were asked for.
+    static let failAsked: Query = """
+        gone AS (
+            DELETE FROM asked q USING target x, task t
+            WHERE q.task_id = ANY (ARRAY[x.task_id]) AND t.id = ANY (ARRAY[q.task_id])
+            RETURNING q.task_id, q.session_id, t.generation, q.attempt, q.failure,
+                \(CountStore.state(ofAsked: "q")) AS state
+        ),
+        from_partial AS (
+            DELETE FROM partial x USING gone g WHERE x.task_id = ANY (ARRAY[g.task_id])
+            RETURNING x.*
+        ),
+        abandoned_row AS (
+            INSERT INTO abandoned_part (fence, task_id, source_task_id)
+            SELECT part_fence, task_id, source_task_id FROM from_partial
+        ),
+        outcome_row AS (
+            INSERT INTO outcome (
+                task_id, session_id, generation, state, attempt, bytes_received, failure)
+            SELECT task_id, session_id, generation, 'failed', attempt, 0, failure FROM gone
+        ),
+        happening AS (
+            SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,
+                'task.failed' AS kind, true AS ends, task_id, state AS from_state,
+                'failed'::task_state AS task_state, attempt, 0::bigint AS bytes_received,
+                0::bigint AS bytes_sent, failure
+            FROM gone
+        ),
+        \(Fragment.recordHappenings),
+        \(Fragment.wake)
+        SELECT task_id FROM gone
+        """
+}

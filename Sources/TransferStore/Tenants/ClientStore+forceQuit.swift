@@ -1,0 +1,199 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension ClientStore {
+    /// Sessions whose first page is cancelled before a force-quit is answered.
+    private static let forceQuitSessionsMax = 20
+    /// Rounds through what is still to be cancelled that a launch makes before it asks for patience.
+    private static let launchRoundsMax = 20
+    /// Tries of a launch whose client changes meanwhile.
+    private static let launchTriesMax = 20
+
+    /// Ends a client as a person does who swipes it away: what is outstanding in its sessions is
+    /// cancelled, they take nothing new, and nothing is delivered of them until its launch.
+    ///
+    /// From the commit on all that is decided, under the row locks of the sessions' counters, and
+    /// nothing of them begins. A page of each session is cancelled at once, the rest by
+    /// ``continueCancellations()``.
+    ///
+    /// - Returns: the client as it then is, or nil when the tenant has none of that name.
+    package func forceQuit(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
+        let rows = try await database.run([
+            """
+            WITH quit AS (
+                UPDATE client c SET lifecycle = 'force_quit', lifecycle_changed_at = CASE
+                    c.lifecycle WHEN 'force_quit' THEN c.lifecycle_changed_at ELSE now() END
+                WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)
+                RETURNING \(Self.clientColumns)
+            )
+            SELECT * FROM quit
+            """,
+            """
+            WITH \(Self.lockSessions(of: id, tenant, where: "NOT p.is_force_quit")),
+            marked AS (
+                UPDATE session_progress p SET is_force_quit = true
+                FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
+                RETURNING p.session_id, p.outstanding
+            )
+            INSERT INTO cancellation (session_id)
+            SELECT session_id FROM marked WHERE outstanding > 0
+            ON CONFLICT (session_id) DO NOTHING
+            """,
+            // Whoever is delivering finds its claim gone; what is to be told waits for the launch.
+            """
+            UPDATE delivery d SET
+                worker = NULL, fence = NULL,
+                due_at = clock_timestamp() + \(DeliveryStore.awayPause.milliseconds) * interval '1 ms'
+            FROM session s CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
+            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(id.name)
+                AND d.subscription_id = ANY (ARRAY[b.id]) AND d.session_id = ANY (ARRAY[s.id])
+                AND d.due_at IS NOT NULL
+            """,
+        ])
+        guard let client = try first(rows[0]) else { return nil }
+        let sessions = try await sessionsToCancel(of: id, tenant, limit: Self.forceQuitSessionsMax)
+        for session in sessions { await CancellationStore(database).beginCancellation(of: session) }
+        return client
+    }
+
+    /// Notes that a client is there again.
+    ///
+    /// After a force-quit its sessions take tasks, and what waited to be told of them is due. One that
+    /// was not running is told which of its tasks wait for it.
+    ///
+    /// - Returns: the client as it then is, or nil when the tenant has none of that name.
+    /// - Throws: ``StoreError/unavailable(_:)`` also while much of the force-quit is still to be
+    ///   done.
+    package func launch(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
+        for _ in 0..<Self.launchTriesMax {
+            guard let before = try await client(tenant: tenant, id: id) else { return nil }
+            // What was outstanding when it was force-quit does not come back with it.
+            if before.lifecycle == .forceQuit {
+                try await finishForceQuit(of: id, tenant)
+            }
+            if let launched = try await launch(before, tenant) { return launched }
+        }
+        throw .unavailable(PostgresError(decoding: "a client's lifecycle changes all the time"))
+    }
+
+    /// - Returns: nil when the client is no longer as it was before.
+    private func launch(_ before: Client, _ tenant: TenantID) async throws(StoreError) -> Client? {
+        let id = before.id
+        let rows = try await database.run([
+            """
+            WITH launched AS (
+                UPDATE client c SET lifecycle = 'active', lifecycle_changed_at = CASE
+                    c.lifecycle WHEN 'active' THEN c.lifecycle_changed_at ELSE now() END
+                WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)
+                    AND c.lifecycle = \(before.lifecycle.rawValue)
+                RETURNING \(Self.clientColumns)
+            )
+            SELECT * FROM launched
+            """,
+            """
+            WITH \(Self.lockSessions(of: id, tenant, where: "p.is_force_quit AND \(Self.isActive)"))
+            UPDATE session_progress p SET is_force_quit = false
+            FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
+            """,
+            before.lifecycle.isRunning ? "SELECT 1" : Fragment.tellPending(of: id, tenant),
+            // What waits for another reason keeps to its schedule, however often a client launches.
+            before.lifecycle == .forceQuit ? Self.makeDue(of: id, tenant) : "SELECT 1",
+        ])
+        guard let client = try first(rows[0]) else { return nil }
+        // Once more on its own, so that it waits for a claim that has seen the client as it was and
+        // undoes what that has set to wait.
+        if before.lifecycle == .forceQuit {
+            _ = try await database.run(Self.makeDue(of: id, tenant))
+        }
+        return client
+    }
+
+    /// Makes due what waits of a client's sessions; also what is due, for a claim may be setting it
+    /// to wait just now.
+    ///
+    /// An end that was not acknowledged is told again, for whoever worked on it is gone.
+    private static func makeDue(of client: ClientID, _ tenant: TenantID) -> Query {
+        """
+        UPDATE delivery d SET due_at = clock_timestamp()
+        FROM (
+            SELECT s.id AS session_id, b.id AS subscription_id
+            FROM session s CROSS JOIN LATERAL (\(Fragment.selectSubscriptions("b.id"))) b
+            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(isActive)
+            UNION ALL
+            -- What its own subscriptions are told of the tenant's events.
+            SELECT s.tenant_id, s.id FROM subscription s
+            WHERE s.is_living AND s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                AND \(isActive)
+        ) x
+        WHERE d.subscription_id = ANY (ARRAY[x.subscription_id])
+            AND d.session_id = ANY (ARRAY[x.session_id])
+            AND d.due_at IS NOT NULL AND d.fence IS NULL
+        """
+    }
+
+    /// Whether the client of a session or subscription `s` is active, as the transaction has made
+    /// it, or not.
+    private static let isActive: Query = """
+        EXISTS (
+            SELECT 1 FROM client c WHERE c.tenant_id = s.tenant_id AND c.identifier = s.client
+                AND c.lifecycle = 'active')
+        """
+
+    /// Locks the counters of a client's sessions in the order that everybody keeps; offers `locked`.
+    private static func lockSessions(
+        of client: ClientID,
+        _ tenant: TenantID,
+        where condition: Query
+    ) -> Query {
+        """
+        locked AS MATERIALIZED (
+            SELECT p.session_id
+            FROM session s JOIN session_progress p ON p.session_id = ANY (ARRAY[s.id])
+            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND \(condition)
+            ORDER BY s.id FOR UPDATE OF p
+        )
+        """
+    }
+
+    /// Cancels what is outstanding of a client that was force-quit, but for what is being published.
+    private func finishForceQuit(
+        of client: ClientID,
+        _ tenant: TenantID
+    ) async throws(StoreError) {
+        for _ in 0..<Self.launchRoundsMax {
+            let sessions = try await sessionsToCancel(
+                of: client,
+                tenant,
+                limit: CancellationStore.cancellationSessionsMax
+            )
+            if sessions.isEmpty { return }
+            for session in sessions {
+                _ = try await CancellationStore(database).cancelPage(of: session, waits: true)
+            }
+        }
+        throw .unavailable(PostgresError(decoding: "a client's force-quit is still at work"))
+    }
+
+    /// Sessions of a client that was force-quit of which tasks are still to be cancelled.
+    private func sessionsToCancel(
+        of client: ClientID,
+        _ tenant: TenantID,
+        limit: Int
+    ) async throws(StoreError) -> [SessionID] {
+        let rows = try await database.run(
+            """
+            SELECT s.id
+            FROM cancellation c
+            JOIN session s ON s.id = ANY (ARRAY[c.session_id])
+            JOIN session_progress p ON p.session_id = ANY (ARRAY[c.session_id])
+            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name) AND p.is_force_quit
+                AND \(CancellationStore.isAnyLeft)
+            ORDER BY s.id LIMIT \(limit)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try row.session("id") }
+        }
+    }
+}

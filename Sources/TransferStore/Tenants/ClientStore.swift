@@ -1,0 +1,112 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// Clients of a tenant, their state and their end.
+package struct ClientStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension ClientStore {
+    /// Creates the tenant's client `id`, unless it is there.
+    ///
+    /// - Returns: the client, of another kind if it was there so, and whether this call made it.
+    package func putClient(
+        tenant: TenantID,
+        id: ClientID,
+        kind: Client.Kind
+    ) async throws(StoreError) -> (client: Client, isCreated: Bool) {
+        let room = Database.hasRoom(
+            in: "SELECT 1 FROM client x WHERE x.tenant_id = \(tenant.uuid)",
+            maximum: Quota.clientsMax
+        )
+        let rows = try await database.run([
+            """
+            INSERT INTO client (tenant_id, identifier, kind)
+            SELECT \(tenant.uuid), \(id.name), \(kind.rawValue) WHERE \(room)
+            ON CONFLICT (tenant_id, identifier) DO NOTHING
+            """,
+            Self.selectClient(tenant, id),
+        ])
+        guard let row = rows[1].first else {
+            throw .quotaExceeded(Quota(.clients, maximum: Quota.clientsMax))
+        }
+        return try Database.decoding { () throws(PostgresError) in
+            (client: try Client(row), isCreated: rows[0].affectedCount == 1)
+        }
+    }
+
+    /// The tenant's client `id`.
+    package func client(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
+        try first(try await database.run(Self.selectClient(tenant, id)))
+    }
+
+    private static func selectClient(_ tenant: TenantID, _ id: ClientID) -> Query {
+        """
+        SELECT \(clientColumns) FROM client c
+        WHERE c.tenant_id = \(tenant.uuid) AND c.identifier = \(id.name)
+        """
+    }
+
+    /// A page of the tenant's clients by name, in byte order.
+    package func clients(
+        tenant: TenantID,
+        after: ClientID?,
+        limit: Int
+    ) async throws(StoreError) -> [Client] {
+        let rows = try await database.run(
+            """
+            SELECT \(Self.clientColumns) FROM client c
+            WHERE c.tenant_id = \(tenant.uuid) AND c.identifier > \(after?.name ?? "")
+            ORDER BY c.identifier LIMIT \(limit)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try Client(row) }
+        }
+    }
+
+    /// Notes that a client has gone into the background; one that was force-quit stays so.
+    ///
+    /// - Returns: the client as it then is, or nil when the tenant has none of that name.
+    package func enterBackground(
+        tenant: TenantID,
+        id: ClientID
+    ) async throws(StoreError) -> Client? {
+        let rows = try await database.run([
+            """
+            UPDATE client SET lifecycle = 'background', lifecycle_changed_at = now()
+            WHERE tenant_id = \(tenant.uuid) AND identifier = \(id.name)
+                AND lifecycle NOT IN ('background', 'force_quit')
+            """,
+            Self.selectClient(tenant, id),
+        ])
+        return try first(rows[1])
+    }
+
+    func first(_ rows: Rows) throws(StoreError) -> Client? {
+        try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { return nil }
+            return try Client(row)
+        }
+    }
+
+    /// The columns of a client `c`.
+    static let clientColumns: Query = """
+        c.identifier, c.kind, c.lifecycle, c.lifecycle_changed_at, c.created_at
+        """
+}
+
+extension Client {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            id: try row.client("identifier"),
+            kind: try row.word("kind"),
+            lifecycle: try row.word("lifecycle"),
+            lifecycleChangedAt: try row.decode("lifecycle_changed_at"),
+            createdAt: try row.decode("created_at")
+        )
+    }
+}

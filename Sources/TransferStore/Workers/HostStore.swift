@@ -1,0 +1,194 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+/// What is known of remote hosts, and their limits.
+package struct HostStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension HostStore {
+    /// Decisions that are kept of each host.
+    package static let hostDecisionsMax = 100
+    /// Hosts that an operator may set a bound for.
+    package static let boundHostsMax = 1000
+    /// How long a host of which nothing was decided any more is remembered.
+    private static let hostAgeMax: Duration = .seconds(30 * 24 * 3600)
+
+    /// Stores what was decided of hosts, in order.
+    package func record(_ changes: [HostChange]) async throws(StoreError) {
+        guard !changes.isEmpty else { return }
+        // Of each host the last one says how it is now.
+        var newest: [Lane: HostChange] = [:]
+        for change in changes { newest[change.lane] = change }
+        let hosts = Array(newest.values)
+        let concerned = Set(
+            changes.flatMap { change in
+                change.tenants.map { HostTenant(tenant: $0.uuid, lane: change.lane.key) }
+            }
+        )
+        let decisions = changes.map(\.decision)
+        // What is lost in a power cut is decided anew.
+        _ = try await database.run([
+            Database.TransactionSetting.unsynced.query,
+            """
+            INSERT INTO host AS h (lane, name, connections, is_closed, changed_at)
+            SELECT lane, name, connections, is_closed, clock_timestamp()
+            FROM unnest(
+                \(hosts.map(\.lane.key)), \(hosts.map(\.name)),
+                \(hosts.map { $0.connections.map { Int16(clamping: max(1, $0)) } }),
+                \(hosts.map(\.isClosed))
+            ) AS n (lane, name, connections, is_closed)
+            ORDER BY lane
+            ON CONFLICT (lane) DO UPDATE SET name = excluded.name,
+                connections = excluded.connections, is_closed = excluded.is_closed,
+                changed_at = excluded.changed_at
+            """,
+            """
+            INSERT INTO host_decision (
+                lane, decided_at, connections_before, connections_after, reason)
+            SELECT lane, decided_at, before, after, reason
+            FROM unnest(
+                \(changes.map(\.lane.key)), \(decisions.map(\.decidedAt)),
+                \(decisions.map { Int16(clamping: $0.before) }),
+                \(decisions.map { Int16(clamping: $0.after) }), \(decisions.map(\.reason))
+            ) WITH ORDINALITY AS n (lane, decided_at, before, after, reason, place)
+            ORDER BY place
+            """,
+            """
+            INSERT INTO host_tenant (tenant_id, lane)
+            SELECT tenant_id, lane
+            FROM unnest(\(concerned.map(\.tenant)), \(concerned.map(\.lane)))
+                AS n (tenant_id, lane)
+            ORDER BY tenant_id, lane
+            ON CONFLICT DO NOTHING
+            """,
+            """
+            DELETE FROM host_decision d
+            USING unnest(\(hosts.map(\.lane.key))) AS n (lane)
+            WHERE d.lane = ANY (ARRAY[n.lane]) AND d.id <= (
+                SELECT o.id FROM host_decision o WHERE o.lane = n.lane
+                ORDER BY o.id DESC OFFSET \(Self.hostDecisionsMax) LIMIT 1)
+            """,
+        ])
+    }
+
+    /// Sets how many connections to a host there may be, over all workers; nil for as many as to
+    /// any.
+    ///
+    /// - Returns: false when there are too many hosts with a bound already.
+    package func limitHost(
+        _ lane: Lane,
+        name: String,
+        maxConnections: Int?
+    ) async throws(StoreError) -> Bool {
+        let limit = maxConnections.map { Int16(clamping: $0) }
+        let rows = try await database.run(
+            """
+            INSERT INTO host (lane, name, connections_max)
+            SELECT \(lane.key), \(name), \(limit)
+            WHERE \(Database.hasRoom(
+                in: "SELECT 1 FROM host WHERE connections_max IS NOT NULL AND lane <> \(lane.key)",
+                maximum: Int64(Self.boundHostsMax)
+            ))
+            ON CONFLICT (lane) DO UPDATE
+                SET connections_max = excluded.connections_max, changed_at = clock_timestamp()
+            """
+        )
+        return rows.affectedCount == 1
+    }
+
+    /// What is known of hosts at which the tenant has or had tasks; those with an operator's bound
+    /// only when something was decided of them, by name.
+    package func hosts(
+        tenant: TenantID,
+        after name: String? = nil,
+        limit: Int
+    ) async throws(StoreError) -> [RemoteHost] {
+        let rows = try await database.run(
+            """
+            SELECT h.name, h.connections_max, h.connections, h.is_closed, h.changed_at
+            FROM host_tenant x JOIN host h ON h.lane = ANY (ARRAY[x.lane])
+            WHERE x.tenant_id = \(tenant.uuid) AND h.name COLLATE "C" > \(name ?? "")
+            ORDER BY h.name COLLATE "C" LIMIT \(limit)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.map { row throws(PostgresError) in try RemoteHost(row, decisions: []) }
+        }
+    }
+
+    /// One of ``hosts(tenant:after:limit:)``, with what was decided of it.
+    package func host(_ lane: Lane, tenant: TenantID) async throws(StoreError) -> RemoteHost? {
+        let rows = try await database.run([
+            """
+            SELECT h.name, h.connections_max, h.connections, h.is_closed, h.changed_at
+            FROM host h JOIN host_tenant x ON x.lane = h.lane
+            WHERE h.lane = \(lane.key) AND x.tenant_id = \(tenant.uuid)
+            """,
+            """
+            SELECT decided_at, connections_before, connections_after, reason
+            FROM host_decision WHERE lane = \(lane.key)
+            ORDER BY id DESC LIMIT \(Self.hostDecisionsMax)
+            """,
+        ])
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows[0].first else { return nil }
+            return try RemoteHost(
+                row,
+                decisions: rows[1].map { row throws(PostgresError) in
+                    RemoteHost.Decision(
+                        decidedAt: try row.decode("decided_at"),
+                        before: Int(try row.decode("connections_before", as: Int16.self)),
+                        after: Int(try row.decode("connections_after", as: Int16.self)),
+                        reason: try row.decode("reason")
+                    )
+                }
+            )
+        }
+    }
+
+    /// Forgets hosts of which nothing was decided for a month and no operator has said anything,
+    /// also such as are still given less: who goes there again finds out anew.
+    ///
+    /// - Returns: how many, `limit` at most.
+    package func pruneHosts(limit: Int = 1000) async throws(StoreError) -> Int {
+        let rows = try await database.run(
+            """
+            WITH gone AS (
+                DELETE FROM host WHERE lane IN (
+                    SELECT lane FROM host
+                    WHERE connections_max IS NULL AND changed_at < clock_timestamp()
+                        - \(Self.hostAgeMax.milliseconds) * interval '1 ms'
+                    LIMIT \(limit) FOR UPDATE SKIP LOCKED)
+                RETURNING lane
+            ),
+            decisions AS (DELETE FROM host_decision WHERE lane IN (SELECT lane FROM gone)),
+            tenants AS (DELETE FROM host_tenant WHERE lane IN (SELECT lane FROM gone))
+            SELECT lane FROM gone
+            """
+        )
+        return rows.count
+    }
+}
+
+private struct HostTenant: Hashable {
+    let tenant: UUID
+    let lane: Int64
+}
+
+extension RemoteHost {
+    fileprivate init(_ row: Row, decisions: [Decision]) throws(PostgresError) {
+        self.init(
+            name: try row.decode("name"),
+            maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
+                .map(Int.init),
+            connections: try row.decodeIfPresent("connections", as: Int16.self).map(Int.init),
+            isClosed: try row.decode("is_closed"),
+            changedAt: try row.decode("changed_at"),
+            decisions: decisions
+        )
+    }
+}

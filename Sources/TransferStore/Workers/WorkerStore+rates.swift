@@ -1,0 +1,101 @@
+import Foundation
+import Postgres
+import TransferModel
+
+extension WorkerStore {
+    /// Reads what a worker is to heed, in one round trip.
+    ///
+    /// Costs a look at one row more than the revocations alone as long as no limit is changed or
+    /// shared; counting those who share reads the running attempts of the fleet.
+    package func controls(
+        incarnation: Int32,
+        _ question: RateQuestion = RateQuestion()
+    ) async throws(StoreError) -> Controls {
+        let isSharing = !question.owners.isEmpty
+        let rows = try await database.run(
+            ["SELECT fence FROM revocation WHERE worker = \(incarnation)"]
+                + (question.version.map { [Self.limits(of: incarnation, since: $0)] } ?? [])
+                + (isSharing ? [Self.sharers(incarnation, question)] : [])
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            var controls = Controls()
+            for row in rows[0] { controls.revocations.append(try row.fence("fence")) }
+            if question.version != nil {
+                for row in rows[1] {
+                    controls.limits[try row.fence("fence")] = try RateLimits(row)
+                }
+            }
+            for row in isSharing ? Array(rows[rows.count - 1]) : [] {
+                let sharers = Controls.Sharers(
+                    own: try row.decode("own"),
+                    all: try row.decode("total")
+                )
+                let owner: RateOwner =
+                    try row.decode("is_tenant")
+                    ? .tenant(try row.tenant("id")) : .session(try row.session("id"))
+                controls.sharers[owner] = sharers
+            }
+            return controls
+        }
+    }
+
+    /// Tells all workers that a limit has changed; the last statement of a transaction that
+    /// changes one, lest others wait for its row longer than for the commit.
+    static let countLimitChange: Query = "UPDATE limit_change SET version = version + 1"
+
+    /// The limits of an attempt, of its task `t`, its session `s` and its tenant `n`.
+    static let selectLimits: Query = """
+        coalesce(t.options->>'bytes_per_second_max', s.options->>'bytes_per_second_max')::bigint
+            AS task_rate_max,
+        s.total_bytes_per_second_max AS session_rate_max,
+        n.total_bytes_per_second_max AS tenant_rate_max,
+        (SELECT version FROM limit_change) AS limits_version
+        """
+
+    private static func limits(of incarnation: Int32, since version: Int64) -> Query {
+        // The condition on the version alone is looked at once, before any other table.
+        """
+        SELECT a.fence, \(selectLimits)
+        FROM attempt a JOIN task t ON t.id = ANY (ARRAY[a.task_id])
+        JOIN session s ON s.id = ANY (ARRAY[t.session_id])
+        JOIN tenant n ON n.id = ANY (ARRAY[t.tenant_id])
+        WHERE a.worker = \(incarnation) AND (SELECT version FROM limit_change) > \(version)
+        """
+    }
+
+    private static func sharers(_ incarnation: Int32, _ question: RateQuestion) -> Query {
+        var sessions: [UUID] = []
+        var tenants: [UUID] = []
+        for owner in question.owners {
+            switch owner {
+            case .session(let id): sessions.append(id.uuid)
+            case .tenant(let id): tenants.append(id.uuid)
+            }
+        }
+        return """
+            WITH running AS (
+                SELECT session_id, count(*) AS total,
+                    count(*) FILTER (WHERE worker = \(incarnation)) AS own
+                FROM attempt GROUP BY session_id
+            )
+            SELECT false AS is_tenant, session_id AS id, own, total FROM running
+            WHERE session_id = ANY (\(sessions))
+            UNION ALL
+            SELECT true, s.tenant_id, sum(r.own)::bigint, sum(r.total)::bigint
+            FROM running r JOIN session s ON s.id = ANY (ARRAY[r.session_id])
+            WHERE s.tenant_id = ANY (\(tenants))
+            GROUP BY s.tenant_id
+            """
+    }
+}
+
+extension RateLimits {
+    init(_ row: Row) throws(PostgresError) {
+        self.init(
+            task: try row.decodeIfPresent("task_rate_max"),
+            session: try row.decodeIfPresent("session_rate_max"),
+            tenant: try row.decodeIfPresent("tenant_rate_max"),
+            version: try row.decode("limits_version")
+        )
+    }
+}

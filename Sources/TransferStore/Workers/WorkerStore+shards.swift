@@ -1,0 +1,147 @@
+import Postgres
+package import TransferModel
+
+extension WorkerStore {
+    /// Takes free shards for a worker, up to its share; those of workers that are gone are free.
+    ///
+    /// One after the other, so that what is seen is what is: no two workers ever have the same
+    /// shard.
+    package func leaseShards(incarnation: Int32) async throws(StoreError) -> ShardLease {
+        // Flushed when something changes, which is seldom: after a crash nobody shall find that it
+        // has what it had given away.
+        let rows = try await database.run([
+            "SELECT pg_advisory_xact_lock(\(Self.shardLockKey), hashtext(current_schema()))",
+            """
+            WITH share AS (
+                SELECT ceil(count(*)::numeric / greatest(1, (
+                    \(Self.countSharers(with: incarnation)))))::bigint AS count
+                FROM shard
+            ),
+            free AS (
+                SELECT number FROM shard s
+                WHERE NOT EXISTS (SELECT 1 FROM worker w WHERE w.incarnation = s.worker)
+                ORDER BY number
+                LIMIT greatest(0, (SELECT count FROM share) - (
+                    SELECT count(*) FROM shard WHERE worker = \(incarnation)))
+            ),
+            taken AS (
+                UPDATE shard SET worker = \(incarnation)
+                WHERE number IN (SELECT number FROM free)
+                    AND EXISTS (SELECT 1 FROM worker WHERE incarnation = \(incarnation))
+                RETURNING number
+            )
+            -- A new owner has yet to find out whether a host can be reached.
+            UPDATE host h SET is_closed = false FROM taken t
+            WHERE h.is_closed AND t.number = \(Self.shardNumber(of: "h.lane"))
+            """,
+            """
+            SELECT s.number, (
+                SELECT ceil(count(*)::numeric / greatest(1, (
+                    \(Self.countSharers(with: incarnation)))))::bigint
+                FROM shard) AS share
+            FROM shard s JOIN worker w ON w.incarnation = s.worker
+            WHERE w.incarnation = \(incarnation)
+            """,
+            """
+            SELECT h.lane, h.connections_max, h.connections
+            FROM host h JOIN shard s ON s.number = \(Self.shardNumber(of: "h.lane"))
+            WHERE s.worker = \(incarnation)
+                AND (h.connections_max IS NOT NULL OR h.connections IS NOT NULL)
+            -- No bound of an operator's is ever among those left out.
+            ORDER BY h.connections_max IS NULL, h.changed_at DESC LIMIT \(Self.troubledHostsMax)
+            """,
+        ])
+        return try Database.decoding { () throws(PostgresError) in
+            var hosts: [Lane: HostState] = [:]
+            for row in rows[3] {
+                hosts[Lane(key: try row.decode("lane"))] = HostState(
+                    maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
+                        .map(Int.init),
+                    connections: try row.decodeIfPresent("connections", as: Int16.self)
+                        .map(Int.init)
+                )
+            }
+            return ShardLease(
+                shards: Set(
+                    try rows[2].map { row throws(PostgresError) in
+                        Shard(number: Int(try row.decode("number", as: Int16.self)))
+                    }
+                ),
+                share: try rows[2].first.map { row throws(PostgresError) in
+                    Int(try row.decode("share", as: Int64.self))
+                } ?? Shard.count,
+                hosts: hosts
+            )
+        }
+    }
+
+    /// How many connections other workers have to the lanes of a worker's shards, from when these
+    /// were theirs.
+    ///
+    /// They only become fewer: nobody else claims there. So it is asked of shards that are new until
+    /// there are none, and not for ever: under an old snapshot it reads each attempt that others have
+    /// had since.
+    package func foreignAttempts(
+        inShardsOf incarnation: Int32
+    ) async throws(StoreError) -> [Flow: Int] {
+        let rows = try await database.run(
+            """
+            WITH running AS MATERIALIZED (
+                SELECT a.lane, a.session_id, count(*) AS running
+                FROM (
+                    SELECT lane, session_id FROM attempt WHERE worker < \(incarnation)
+                    UNION ALL SELECT lane, session_id FROM attempt WHERE worker > \(incarnation)
+                ) a
+                GROUP BY a.lane, a.session_id
+            )
+            SELECT r.* FROM running r JOIN shard s ON s.number = \(Self.shardNumber(of: "r.lane"))
+            WHERE s.worker = \(incarnation)
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            var foreign: [Flow: Int] = [:]
+            for row in rows {
+                let flow = Flow(
+                    lane: Lane(key: try row.decode("lane")),
+                    session: try row.session("session_id")
+                )
+                foreign[flow] = Int(try row.decode("running", as: Int64.self))
+            }
+            return foreign
+        }
+    }
+
+    /// Gives shards away, after the last claim from them.
+    package func releaseShards(
+        _ shards: Set<Shard>,
+        incarnation: Int32
+    ) async throws(StoreError) {
+        _ = try await database.run(
+            """
+            UPDATE shard SET worker = NULL
+            WHERE worker = \(incarnation) AND number = ANY (\(shards.map { Int16($0.number) }))
+            """
+        )
+    }
+
+    /// How many workers share the shards: a worker itself and all that have given a sign of life since
+    /// they were registered.
+    ///
+    /// Whoever never heard of its registration takes no share.
+    private static func countSharers(with incarnation: Int32) -> Query {
+        """
+        SELECT count(*) FROM worker
+        WHERE incarnation > 0 AND leases_shards AND (heartbeat_at > started_at OR incarnation = \(incarnation))
+        """
+    }
+
+    /// Hosts told of at most.
+    private static let troubledHostsMax = 10_000
+
+    private static func shardNumber(of lane: Query) -> Query {
+        "(\(lane) >> \(Shard.laneBits)) + \(Shard.count / 2)"
+    }
+
+    /// Any number that nothing else locks by.
+    private static let shardLockKey: Int32 = 0x7368_6172
+}

@@ -1,0 +1,350 @@
+import Postgres
+package import TransferModel
+
+/// Workers: their leases, their shares, what they are told, and who takes over from them.
+package struct WorkerStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension WorkerStore {
+    /// Fences set aside for one takeover; more attempts than that wait for the next.
+    private static let takeoverMax = 10_000
+    /// Ended attempts of a task that are looked at to count deaths.
+    package static let predecessorsMax = 10
+
+    /// Registers a running instance, durably, before it may claim anything; one that `leasesShards`
+    /// will take its share of the hosts, and so leaves less to others.
+    ///
+    /// `instanceLock` names a lock that only the caller holds: whoever is registered under it is
+    /// dead, and removed at once.
+    package func registerWorker(
+        name: String,
+        leasesShards: Bool = false,
+        instanceLock: String? = nil
+    ) async throws(StoreError) -> Int32 {
+        let rows = try await database.run(
+            """
+            WITH predecessor AS (
+                DELETE FROM worker WHERE instance_lock = \(instanceLock)
+            )
+            INSERT INTO worker (name, leases_shards, instance_lock, schema_version)
+            VALUES (\(name), \(leasesShards), \(instanceLock),
+                \(Int32(clamping: database.settings.schemaVersion)))
+            RETURNING incarnation
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { throw PostgresError(decoding: "no incarnation") }
+            return try row.decode("incarnation")
+        }
+    }
+
+    /// Tells the others that the worker lives.
+    ///
+    /// After a gap of half a `lease`, or a jump of the database's clock, it counts as alive only from
+    /// now on: nobody was heard meanwhile, so that the silence of others proves nothing.
+    ///
+    /// - Returns: false when it was declared dead: its attempts belong to others now.
+    package func heartbeat(incarnation: Int32, lease: Duration) async throws(StoreError) -> Bool {
+        // Lost only together with the database's uptime, and followed by another one.
+        let rows = try await database.run(
+            [.unsynced],
+            """
+            WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
+            UPDATE worker w SET heartbeat_at = clock.now, alive_since = CASE
+                WHEN w.heartbeat_at BETWEEN clock.now - \(Self.interval(lease / 2)) AND clock.now
+                    THEN w.alive_since ELSE clock.now END
+            FROM clock WHERE w.incarnation = \(incarnation)
+            """
+        )
+        return rows.affectedCount == 1
+    }
+
+    private static func interval(_ duration: Duration) -> Query {
+        "\(duration.milliseconds) * interval '1 ms'"
+    }
+
+    /// The workers `v` that `incarnation` may declare dead.
+    ///
+    /// It must have been heard without a gap for a lease: then the database was there for all of them,
+    /// and whoever lives was heard too. A sign of life that is ahead of the clock was given before the
+    /// clock was set back, which is as long ago.
+    private static func silentWorkers(for lease: Duration, heardBy incarnation: Int32) -> Query {
+        """
+        SELECT v.incarnation FROM worker v JOIN worker me ON me.incarnation = \(incarnation)
+        WHERE v.incarnation <> me.incarnation
+            AND me.alive_since <= clock_timestamp() - \(interval(lease))
+            AND me.heartbeat_at
+                BETWEEN clock_timestamp() - \(interval(lease / 2)) AND clock_timestamp()
+            AND v.heartbeat_at NOT BETWEEN clock_timestamp() - \(interval(lease))
+                AND clock_timestamp() + \(interval(lease))
+        """
+    }
+
+    /// What an instance looks at all the time; the answer is the sign of life that health is judged
+    /// by.
+    ///
+    /// Workers count that have given a sign of life within `lease`. A registration alone is none:
+    /// whoever made it may never have heard that it was made.
+    package func vitals(silentFor lease: Duration) async throws(StoreError) -> Vitals {
+        let rows = try await database.run(
+            """
+            SELECT (
+                    SELECT count(*) FROM worker
+                    WHERE incarnation > 0 AND heartbeat_at > started_at
+                        AND heartbeat_at >= clock_timestamp() - \(Self.interval(lease))
+                ) AS workers,
+                (SELECT max(coalesce(runs_beside, number)) FROM schema_migration
+                    WHERE number > \(Int32(clamping: database.settings.schemaVersion))) AS schema_floor
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            guard let row = rows.first else { throw PostgresError(decoding: "no vitals") }
+            return Vitals(
+                workers: Int(try row.decode("workers", as: Int64.self)),
+                schemaFloor: try row.decodeIfPresent("schema_floor", as: Int32.self).map { Int($0) }
+            )
+        }
+    }
+
+    /// Removes a registration whose attempts and deliveries were all given back.
+    package func retireWorker(incarnation: Int32) async throws(StoreError) {
+        _ = try await database.run("DELETE FROM worker WHERE incarnation = \(incarnation)")
+    }
+
+    /// Takes the work of all workers that have been silent for `lease`, while the caller was not, and
+    /// of those whose registration is gone.
+    ///
+    /// The attempts get new fences, so that a worker that was only asleep can conclude nothing;
+    /// publications keep the name of their part file. Part files that nobody will go on with are
+    /// left to ``abandonedParts()``. Time is the database's alone.
+    package func takeOver(
+        silentFor lease: Duration,
+        identity: WorkerIdentity
+    ) async throws(StoreError) -> Takeover {
+        guard try await isAnyOrphaned(silentFor: lease, beside: identity.incarnation) else {
+            return Takeover(workers: 0, attempts: [], deaths: [:], publications: [])
+        }
+        let fences = identity.reserve(2 * Self.takeoverMax)
+        let me = fences.incarnation
+        let first = fences.first.rawValue
+        // What a worker takes over that was declared dead itself is nobody's again.
+        let isRegistered: Query = "EXISTS (SELECT 1 FROM worker WHERE incarnation = \(me))"
+        let rows = try await database.run([
+            """
+            DELETE FROM worker WHERE incarnation IN (
+                \(Self.silentWorkers(for: lease, heardBy: me))
+                ORDER BY v.incarnation FOR UPDATE OF v SKIP LOCKED)
+            """,
+            """
+            WITH orphan AS (
+                SELECT task_id, fence, row_number() OVER (ORDER BY task_id) - 1 AS number
+                FROM attempt WHERE \(isRegistered) AND NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = attempt.worker)
+                ORDER BY task_id LIMIT \(Self.takeoverMax)
+            ),
+            a AS (
+                UPDATE attempt x SET worker = \(me), fence = \(first) + o.number
+                FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
+                RETURNING x.task_id, x.fence, x.number, x.began_at, x.bytes_received,
+                    o.fence AS part_fence
+            ),
+            abandoned_row AS (
+                INSERT INTO abandoned_part (fence, task_id)
+                SELECT a.part_fence, a.task_id FROM a WHERE NOT EXISTS (
+                    SELECT 1 FROM partial x WHERE x.part_fence = a.part_fence)
+            )
+            \(QueueStore.selectClaim), a.bytes_received, d.are_lost, d.bytes_reached
+            FROM a CROSS JOIN LATERAL (\(Self.selectPredecessors)) d \(QueueStore.joinClaim)
+            """,
+            """
+            WITH orphan AS (
+                SELECT task_id, row_number() OVER (ORDER BY task_id) - 1 AS number
+                FROM publication WHERE \(isRegistered) AND NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = publication.worker)
+                ORDER BY task_id LIMIT \(Self.takeoverMax)
+            ),
+            p AS (
+                UPDATE publication x
+                SET worker = \(me), fence = \(first + Int64(Self.takeoverMax)) + o.number
+                FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
+                RETURNING x.*
+            )
+            \(Self.selectPublication) FROM p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
+            """,
+            """
+            UPDATE delivery SET due_at = now(), worker = NULL, fence = NULL
+            WHERE worker IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM worker w WHERE w.incarnation = delivery.worker)
+            """,
+            Self.removal(
+                ofRevocations: """
+                    NOT EXISTS (SELECT 1 FROM worker w WHERE w.incarnation = revocation.worker)
+                    """
+            ),
+        ])
+        return try Database.decoding { () throws(PostgresError) in
+            Takeover(
+                workers: rows[0].affectedCount,
+                attempts: try rows[1].map { row throws(PostgresError) in try TaskClaim(row) },
+                deaths: Dictionary(
+                    uniqueKeysWithValues: try rows[1].map { row throws(PostgresError) in
+                        (try row.task("task_id"), try DeathStreak(row))
+                    }
+                ),
+                publications: try rows[2].map { row throws(PostgresError) in
+                    try Publication(row)
+                }
+            )
+        }
+    }
+
+    /// How the attempts before an attempt `a` ended, the newest first.
+    private static let selectPredecessors: Query = """
+        SELECT coalesce(array_agg(l.outcome = 'lost' ORDER BY l.place), '{}') AS are_lost,
+            coalesce(array_agg(l.bytes_reached ORDER BY l.place), '{}') AS bytes_reached
+        FROM (
+            SELECT outcome, bytes_received + coalesce(resumed_at_offset, 0) AS bytes_reached,
+                row_number() OVER (ORDER BY started_at DESC, fence DESC) AS place
+            FROM attempt_log WHERE task_id = a.task_id
+            ORDER BY started_at DESC, fence DESC LIMIT \(Self.predecessorsMax)
+        ) l
+        """
+
+    /// Whether a worker is dead, or something is of one that was.
+    ///
+    /// Rows that are of no worker lie in the gaps between those that there are, so that nothing of a
+    /// living one is read, and of what it has had nothing that an old snapshot keeps.
+    private func isAnyOrphaned(
+        silentFor lease: Duration,
+        beside incarnation: Int32
+    ) async throws(StoreError) -> Bool {
+        func isAny(of table: Query) -> Query {
+            """
+            EXISTS (
+                SELECT 1 FROM gap g CROSS JOIN LATERAL (
+                    SELECT x.worker FROM \(table) x WHERE x.worker > g.low AND x.worker < g.high
+                    ORDER BY x.worker LIMIT 1) x)
+            """
+        }
+        let rows = try await database.run(
+            """
+            WITH gap AS MATERIALIZED (
+                SELECT lag(incarnation, 1, -1) OVER (ORDER BY incarnation) AS low,
+                    incarnation AS high
+                FROM worker
+                UNION ALL SELECT coalesce(max(incarnation), -1), \(Int32.max) FROM worker
+            )
+            SELECT EXISTS (\(Self.silentWorkers(for: lease, heardBy: incarnation)))
+                OR \(isAny(of: "attempt")) OR \(isAny(of: "publication"))
+                OR \(isAny(of: "delivery")) OR \(isAny(of: "revocation")) AS is_orphaned
+            """
+        )
+        return try Database.decoding { () throws(PostgresError) in
+            try rows.first?.decode("is_orphaned") ?? false
+        }
+    }
+
+    /// What the worker has to look after, whether it knows or not.
+    package func holdings(incarnation: Int32) async throws(StoreError) -> Holdings {
+        let rows = try await database.run([
+            "SELECT task_id, fence FROM attempt WHERE worker = \(incarnation)",
+            """
+            \(Self.selectPublication)
+            FROM publication p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
+            WHERE p.worker = \(incarnation)
+            """,
+        ])
+        return try Database.decoding { () throws(PostgresError) in
+            Holdings(
+                attempts: try rows[0].map { row throws(PostgresError) in
+                    (task: try row.task("task_id"), fence: try row.fence("fence"))
+                },
+                publications: try rows[1].map { row throws(PostgresError) in
+                    try Publication(row)
+                }
+            )
+        }
+    }
+
+    /// The columns of a publication `p` and its task `t`.
+    private static let selectPublication: Query = """
+        SELECT p.task_id, p.fence, p.part_fence, p.number, p.session_id, p.http_status,
+            p.bytes_received, p.content_type, p.etag, p.is_length_verified,
+            p.suggested_file_name, p.inode, p.inode_born_at_ns, t.tenant_id,
+            t.destination_path, t.destination_overwrite
+        """
+
+    /// Forgets revocations whose attempts have ended; whoever has ended them may be killed before the
+    /// part files are gone.
+    package func removeRevocations(_ fences: [Fence]) async throws(StoreError) {
+        _ = try await database.run(
+            Self.removal(ofRevocations: "fence = ANY(\(fences.map(\.rawValue)))")
+        )
+    }
+
+    /// Removes revocations that meet `condition`, and has the files removed that nobody needs.
+    private static func removal(ofRevocations condition: Query) -> Query {
+        """
+        WITH gone AS (
+            DELETE FROM revocation WHERE \(condition) RETURNING task_id, fence
+        )
+        INSERT INTO abandoned_part (fence, task_id)
+        SELECT g.fence, g.task_id FROM gone g JOIN task t ON t.id = g.task_id
+        WHERE NOT EXISTS (SELECT 1 FROM partial x WHERE x.part_fence = g.fence)
+            AND NOT EXISTS (SELECT 1 FROM resume_data r WHERE r.part_fence = g.fence)
+            AND NOT EXISTS (
+                SELECT 1 FROM outcome o
+                WHERE o.task_id = g.task_id AND o.part_fence = g.fence)
+        ON CONFLICT (fence) DO NOTHING
+        """
+    }
+}
+
+extension DeathStreak {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        let predecessors = zip(
+            try row.decode("are_lost", as: [Bool].self),
+            try row.decode("bytes_reached", as: [Int64].self)
+        )
+        self.init(
+            bytesReached: try row.decode("bytes_received"),
+            after: predecessors.map { Predecessor(isLost: $0, bytesReached: $1) }
+        )
+    }
+}
+
+extension Publication {
+    fileprivate init(_ row: Row) throws(PostgresError) {
+        self.init(
+            task: try row.task("task_id"),
+            fence: try row.fence("fence"),
+            partFence: try row.fence("part_fence"),
+            tenant: try row.tenant("tenant_id"),
+            session: try row.session("session_id"),
+            number: Int(try row.decode("number", as: Int16.self)),
+            destination: try row.destination(),
+            result: TransferResult(
+                httpStatus: Int(try row.decode("http_status", as: Int16.self)),
+                bytesReceived: try row.decode("bytes_received"),
+                contentType: try row.decodeIfPresent("content_type"),
+                etag: try row.decodeIfPresent("etag"),
+                isLengthVerified: try row.decode("is_length_verified"),
+                suggestedFileName: try row.decodeIfPresent("suggested_file_name")
+            ),
+            file: try FileIdentity(row)
+        )
+    }
+}
+
+extension FileIdentity {
+    /// Nil of a publication of versions before.
+    fileprivate init?(_ row: Row) throws(PostgresError) {
+        guard let inode = try row.decodeIfPresent("inode", as: Int64.self) else { return nil }
+        self.init(inode: inode, bornAtNanoseconds: try row.decode("inode_born_at_ns"))
+    }
+}

@@ -1,0 +1,112 @@
+import EmbeddedPostgres
+import EventLoop
+import Foundation
+import Logging
+import Postgres
+import TransferStore
+
+/// The database of a command, ready to be used: running, reachable and migrated.
+struct DatabaseServer: Sendable {
+    let location: DatabaseLocation
+    /// The private cluster, if it is one.
+    private let cluster: EmbeddedCluster?
+    private(set) var configuration: ConnectionConfiguration
+    let loop: EventLoop
+
+    /// Starts the private cluster where no other database is named.
+    static func open(_ location: DatabaseLocation, logger: Logger) async throws -> DatabaseServer {
+        if let url = location.url {
+            let loop = try EventLoop(name: "libpq")
+            return DatabaseServer(location: location, cluster: nil, url: url, loop: loop)
+        }
+        // Others may pass through, as the account of the private cluster must; the files that
+        // matter close themselves.
+        try FileManager.default.createDirectory(
+            atPath: location.dataDirectory,
+            withIntermediateDirectories: true
+        )
+        let cluster = try await EmbeddedCluster.start(
+            in: location.dataDirectory,
+            logger: logger
+        )
+        let loop = try EventLoop(name: "libpq")
+        return DatabaseServer(location: location, cluster: cluster, url: cluster.url, loop: loop)
+    }
+
+    private init(
+        location: DatabaseLocation,
+        cluster: EmbeddedCluster?,
+        url: String,
+        loop: EventLoop
+    ) {
+        self.location = location
+        self.cluster = cluster
+        self.loop = loop
+        configuration = ConnectionConfiguration(url: url)
+        configuration.serverSettings = Database.serverSettings
+        configuration.sharesSessions = location.pooler == .transaction
+    }
+
+    /// Whether it is the private cluster in the data directory.
+    var isPrivate: Bool { cluster != nil }
+
+    /// How the connection is opened on which instances tell each other what they did.
+    ///
+    /// - Parameter url: leads past a pooler that the other connections go through; nil to go as they do.
+    /// - Returns: settings for a connection that is mostly idle.
+    func signalConfiguration(_ url: String?) -> ConnectionConfiguration {
+        var configuration = configuration
+        if let url { configuration = ConnectionConfiguration(url: url) }
+        configuration.applicationName = "transferd signals"
+        // A `NOTIFY` has a transaction that is flushed to the disk otherwise, for nothing.
+        configuration.serverSettings = ["synchronous_commit": "off"]
+        configuration.statementTimeout = .seconds(5)
+        configuration.queryDeadline = .seconds(10)
+        return configuration
+    }
+
+    /// Stops the private cluster, unless another process uses it too.
+    func close() async { await cluster?.stop() }
+
+    /// Runs `body` with a connection of its own, which goes as all others do or, with `url`, past a
+    /// pooler.
+    func withConnection<Result>(
+        past url: String? = nil,
+        _ body: (Connection) async throws -> Result
+    ) async throws -> Result {
+        let configuration = url.map { ConnectionConfiguration(url: $0) } ?? configuration
+        let connection = try await Connection.open(configuration, on: loop)
+        do {
+            let result = try await body(connection)
+            await connection.close()
+            return result
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    /// Applies the migrations that are missing: past a pooler with `url`, for through it can only be
+    /// looked whether some are.
+    ///
+    /// - Returns: the newest migration that this program knows.
+    @discardableResult
+    func migrate(past url: String? = nil, logger: Logger) async throws -> Int {
+        let migrator = try Migrator(folder: location.migrations, logger: logger)
+        if location.pooler == .none || url != nil {
+            _ = try await withConnection(past: location.pooler == .none ? nil : url) {
+                try await migrator.migrate($0)
+            }
+        } else {
+            let count = try await withConnection { try await migrator.pendingCount($0) }
+            if count > 0 { throw PoolerError.migrationsMissing(count: count) }
+        }
+        return migrator.version
+    }
+
+    /// Starts the private cluster again if it was killed; whoever runs does nothing.
+    func revive(logger: Logger) async throws {
+        guard cluster != nil else { return }
+        _ = try await EmbeddedCluster.start(in: location.dataDirectory, logger: logger)
+    }
+}

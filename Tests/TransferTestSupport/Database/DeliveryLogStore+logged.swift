@@ -1,0 +1,19 @@
+package import TransferModel
+package import TransferStore
+
+extension DeliveryLogStore {
+    /// What is logged of a subscription's deliveries that stand so, the newest first.
+    package func logged(
+        _ subscription: SubscriptionID,
+        _ state: LoggedDelivery.State,
+        of tenant: TenantID
+    ) async throws -> [LoggedDelivery] {
+        try await deliveries(
+            tenant: tenant,
+            subscription: subscription,
+            state: state,
+            before: nil,
+            limit: 100
+        ) ?? []
+    }
+}

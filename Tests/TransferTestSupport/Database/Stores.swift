@@ -1,0 +1,60 @@
+package import TransferStore
+
+/// All stores over one database.
+package struct Stores: Sendable {
+    package let database: Database
+    package let tenants: TenantStore
+    package let clients: ClientStore
+    package let sessions: SessionStore
+    package let tasks: TaskStore
+    package let control: ControlStore
+    package let cancellations: CancellationStore
+    package let decisions: DecisionStore
+    package let submissions: SubmissionStore
+    package let idempotency: IdempotencyStore
+    package let credentials: CredentialStore
+    package let events: EventStore
+    package let subscriptions: SubscriptionStore
+    package let deliveries: DeliveryStore
+    package let deliveryLog: DeliveryLogStore
+    package let wakeUps: WakeUpStore
+    package let queue: QueueStore
+    package let completions: CompletionStore
+    package let parts: PartStore
+    package let workers: WorkerStore
+    package let hosts: HostStore
+    package let retention: RetentionStore
+    package let erasure: ErasureStore
+    package let partitions: PartitionStore
+    package let verification: VerificationStore
+    package let counts: CountStore
+
+    package init(_ database: Database) {
+        self.database = database
+        tenants = TenantStore(database)
+        clients = ClientStore(database)
+        sessions = SessionStore(database)
+        tasks = TaskStore(database)
+        control = ControlStore(database)
+        cancellations = CancellationStore(database)
+        decisions = DecisionStore(database)
+        submissions = SubmissionStore(database)
+        idempotency = IdempotencyStore(database)
+        credentials = CredentialStore(database)
+        events = EventStore(database)
+        subscriptions = SubscriptionStore(database)
+        deliveries = DeliveryStore(database)
+        deliveryLog = DeliveryLogStore(database)
+        wakeUps = WakeUpStore(database)
+        queue = QueueStore(database)
+        completions = CompletionStore(database)
+        parts = PartStore(database)
+        workers = WorkerStore(database)
+        hosts = HostStore(database)
+        retention = RetentionStore(database)
+        erasure = ErasureStore(database)
+        partitions = PartitionStore(database)
+        verification = VerificationStore(database)
+        counts = CountStore(database)
+    }
+}
