@@ -22,7 +22,7 @@ package struct Migrator: Sendable {
         let down: String
         let checksum: [UInt8]
         /// The oldest version whose program may run on the schema that this makes: its own number,
-        /// unless the file says `-- runs beside: 0038`.
+        /// unless the file says `-- runs beside: 0009`.
         let floor: Int
     }
 
@@ -34,6 +34,8 @@ package struct Migrator: Sendable {
     /// The second half of the
     /// lock is the schema's name, for each schema has migrations of its own.
     private static let lockKey: Int32 = 0x7472_6664
+    /// The first migration of the versions before the first release, of which no other is left.
+    static let developmentName = "0001_sessions_and_tasks"
     /// What a migration says first that an older program may run beside.
     static let floorMark = "-- runs beside: "
     /// A worker that was silent for as long is dead, or finds out soon that it counts as such.
@@ -138,19 +140,17 @@ package struct Migrator: Sendable {
             "SELECT to_regclass('worker') IS NULL AS is_new"
         )
         if try isNew.first?.decode("is_new", as: Bool.self) != false { return }
-        // By way of JSON, as the column is younger than the table.
         let rows = try await connection.execute(
             """
-            SELECT name, version FROM worker w CROSS JOIN LATERAL (
-                SELECT coalesce((to_jsonb(w) ->> 'schema_version')::integer, 0) AS version) v
-            WHERE version \(versions) AND heartbeat_at
+            SELECT name, schema_version FROM worker
+            WHERE schema_version \(versions) AND heartbeat_at
                 > clock_timestamp() - \(Self.silenceMax.milliseconds) * interval '1 ms'
             ORDER BY incarnation LIMIT \(Self.namesMax)
             """
         )
         let names = try rows.map { row in
             "\(try row.decode("name", as: String.self)) "
-                + "(\(try row.decode("version", as: Int32.self)))"
+                + "(\(try row.decode("schema_version", as: Int32.self)))"
         }
         guard names.isEmpty else { throw MigratorError.workersLive(migration, names) }
     }
@@ -205,20 +205,15 @@ package struct Migrator: Sendable {
                 checksum bytea NOT NULL,
                 applied_at timestamptz NOT NULL DEFAULT now(),
                 runs_beside integer
-            );
-            -- Not IF NOT EXISTS, which locks readers out even where there is nothing to do.
-            DO $$ BEGIN
-                IF NOT EXISTS (SELECT FROM pg_attribute
-                    WHERE attrelid = 'schema_migration'::regclass AND attname = 'runs_beside')
-                THEN ALTER TABLE schema_migration ADD COLUMN runs_beside integer;
-                END IF;
-            END $$
+            )
             """
         )
         return try await recorded(connection)
     }
 
     private func recorded(_ connection: Connection) async throws -> [Applied] {
+        // By way of JSON: a database of a development version may lack the column, and is refused
+        // with a sentence.
         try await connection.execute(
             """
             SELECT number, name, checksum,
@@ -245,6 +240,8 @@ package struct Migrator: Sendable {
     /// Refuses a database whose history is not the beginning of this version's, or a continuation
     /// that this version may run beside.
     private func check(_ applied: [Applied]) throws(MigratorError) {
+        // Its migrations are neither changed ones nor those of a newer release.
+        guard applied.first?.name != Self.developmentName else { throw .madeInDevelopment }
         for (index, entry) in applied.enumerated() {
             guard index < migrations.count else {
                 guard entry.floor <= version else {

@@ -4,6 +4,8 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
     case sequenceBroken(String)
     case diverged(number: Int, name: String)
     case databaseIsNewer(number: Int, name: String)
+    /// The database has migrations from before the first release.
+    case madeInDevelopment
     case floorUnreadable(String)
     /// With the name and version of each.
     case workersLive(String, [String])
@@ -29,6 +31,12 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
             """
             the database has migration \(name), which this release does not know: start the newer \
             release, or revert it there with `transferd migrate --revert`
+            """
+        case .madeInDevelopment:
+            """
+            this database was made by a development version from before the first release, whose \
+            migrations no longer exist: start again with an empty data directory and, where one is \
+            named by --database-url or DATABASE_URL, a new database; nothing was changed
             """
         case .floorUnreadable(let file):
             """

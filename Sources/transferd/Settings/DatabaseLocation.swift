@@ -60,7 +60,7 @@ struct DatabaseLocation: Sendable {
     }
 
     private static func hasResources(_ folder: String) -> Bool {
-        ["migrations/0001_sessions_and_tasks.up.sql", "openapi.yaml"]
+        ["migrations/0001_tenancy.up.sql", "openapi.yaml"]
             .allSatisfy { FileManager.default.fileExists(atPath: "\(folder)/\($0)") }
     }
 }

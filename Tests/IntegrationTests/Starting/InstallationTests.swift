@@ -55,7 +55,7 @@ import TransferTestSupport
         #expect(refused.output.contains("TRANSFERD_RESOURCES"))
         #expect(!FileManager.default.fileExists(atPath: directory.path))
         // Nor does a folder that has both take the place of what was installed.
-        try elsewhere.write("CREATE TABLE t ()", to: "migrations/0001_sessions_and_tasks.up.sql")
+        try elsewhere.write("CREATE TABLE t ()", to: "migrations/0001_tenancy.up.sql")
         try elsewhere.write("", to: "openapi.yaml")
         try prefix.write("", to: "share/log")
         try FileManager.default.createSymbolicLink(

@@ -122,7 +122,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// As on a database of before, whose tasks the migration counts.
+    /// As when the counts alone were taken back: the migration counts the tasks that are there.
     @Test func whatWasThereBeforeIsCountedOnce() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(7) { task, index in
@@ -134,7 +134,7 @@ import TransferTestSupport
         try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
         try await fixture.conclude([claims[2]], .retry(StoreFixture.failure, after: .seconds(60)))
         let before = try await counts(fixture)
-        let path = "\(Checkout.migrations)/0032_task_counts.up.sql"
+        let path = "\(Checkout.migrations)/0008_counts.up.sql"
         let migration = try String(contentsOfFile: path, encoding: .utf8)
         let begin = try #require(migration.range(of: "INSERT INTO task_move"))
         _ = try await fixture.aside.execute(

@@ -43,69 +43,6 @@ import TransferTestSupport
         )
     }
 
-    @Test func eventsComeIntoThePartitionsOfTheirWeeksAndBack() async throws {
-        let connection = try await TestDatabase.current.connection()
-        let migrator = try StoreFixture.migrator()
-        let count = try await migrator.migrate(connection)
-        try await migrator.revert(count - 17, connection)
-        _ = try await connection.execute(
-            """
-            INSERT INTO event (session_id, sequence, kind, generation, occurred_at)
-            SELECT gen_random_uuid(), n, 'session.invalidated', 1, moment
-            FROM generate_series(1, 10) n, (VALUES
-                (timestamptz '2026-01-04 23:59:59.999999+00'), ('2026-01-05 00:00:00+00'),
-                ('2026-01-11 23:59:59+00'), ('2026-01-26 12:00:00+00')) m (moment)
-            """
-        )
-        try await migrator.migrate(connection)
-        let weeks = try await connection.execute(
-            """
-            SELECT tableoid::regclass::text AS name, count(*) AS count
-            FROM event GROUP BY 1 ORDER BY 1
-            """
-        )
-        #expect(
-            try weeks.map { try $0.decode("name", as: String.self) }
-                == ["event_20251229", "event_20260105", "event_20260126"]
-        )
-        #expect(try weeks.map { try $0.decode("count", as: Int64.self) } == [10, 20, 10])
-        try await migrator.revert(count - 17, connection)
-        let left = try await connection.execute("SELECT count(*) AS count FROM event")
-        #expect(try left[0].decode("count", as: Int64.self) == 40)
-        #expect(try await migrator.migrate(connection) == count - 17)
-    }
-
-    @Test func attemptsComeIntoThePartitionsOfTheirWeeksAndBack() async throws {
-        let connection = try await TestDatabase.current.connection()
-        let migrator = try StoreFixture.migrator()
-        let count = try await migrator.migrate(connection)
-        try await migrator.revert(count - 29, connection)
-        _ = try await connection.execute(
-            """
-            INSERT INTO attempt_log (
-                task_id, fence, number, outcome, started_at, ended_at, bytes_received, connections)
-            SELECT gen_random_uuid(), n, 1, 'lost', moment, moment, n, 2
-            FROM generate_series(1, 10) n, (VALUES
-                (timestamptz '2026-01-04 23:59:59.999999+00'), ('2026-01-05 00:00:00+00')) m (moment)
-            """
-        )
-        let sum: Query = """
-            SELECT tableoid::regclass::text AS name, sum(bytes_received + connections)::bigint AS sum
-            FROM attempt_log GROUP BY 1 ORDER BY 1
-            """
-        try await migrator.migrate(connection)
-        let weeks = try await connection.execute(sum)
-        #expect(
-            try weeks.map { try $0.decode("name", as: String.self) }
-                == ["attempt_log_20251229", "attempt_log_20260105"]
-        )
-        #expect(try weeks.map { try $0.decode("sum", as: Int64.self) } == [75, 75])
-        try await migrator.revert(count - 29, connection)
-        let left = try await connection.execute(sum)
-        #expect(try left.map { try $0.decode("sum", as: Int64.self) } == [150])
-        #expect(try await migrator.migrate(connection) == count - 29)
-    }
-
     @Test func theDatabaseHasTheWordsOfTheCode() async throws {
         let connection = try await TestDatabase.current.connection()
         try await StoreFixture.migrator().migrate(connection)
@@ -120,15 +57,53 @@ import TransferTestSupport
         let connection = try await TestDatabase.current.connection()
         try await StoreFixture.migrator().migrate(connection)
         try await Self.withFolder { folder in
-            let first = "\(folder)/0001_sessions_and_tasks.up.sql"
+            let first = "\(folder)/0001_tenancy.up.sql"
             let changed = try String(contentsOfFile: first, encoding: .utf8) + "\n-- changed\n"
             try changed.write(toFile: first, atomically: true, encoding: .utf8)
             let migrator = try StoreFixture.migrator(folder: folder)
             await #expect(
-                throws: MigratorError.diverged(number: 1, name: "0001_sessions_and_tasks")
+                throws: MigratorError.diverged(number: 1, name: "0001_tenancy")
             ) { try await migrator.migrate(connection) }
             await #expect(throws: MigratorError.self) { try await migrator.revert(1, connection) }
         }
+    }
+
+    /// The oldest of these databases lack a column, the youngest have more migrations than there are
+    /// today.
+    @Test(arguments: [(1, false), (5, true), (40, true)])
+    func refusesADatabaseOfADevelopmentVersion(applied: Int, tellsFloors: Bool) async throws {
+        let connection = try await TestDatabase.current.connection()
+        try await connection.executeScript(
+            """
+            CREATE TABLE schema_migration (
+                number integer PRIMARY KEY, name text NOT NULL, checksum bytea NOT NULL,
+                applied_at timestamptz NOT NULL DEFAULT now()
+                \(tellsFloors ? ", runs_beside integer" : ""));
+            INSERT INTO schema_migration (number, name, checksum)
+            SELECT n, CASE n WHEN 1 THEN '0001_sessions_and_tasks' ELSE 'later' END, 'old'
+            FROM generate_series(1, \(applied)) AS n;
+            \(tellsFloors ? "UPDATE schema_migration SET runs_beside = 1" : "")
+            """
+        )
+        let schema = try await SchemaDump.take()
+        let migrator = try StoreFixture.migrator()
+        let refusal = MigratorError.madeInDevelopment
+        await #expect(throws: refusal) { try await migrator.pendingCount(connection) }
+        await #expect(throws: refusal) { try await migrator.migrate(connection) }
+        await #expect(throws: refusal) { try await migrator.migrate(connection, isForced: true) }
+        await #expect(throws: refusal) { try await migrator.revert(1, connection) }
+        #expect("\(refusal)".contains("a development version from before the first release"))
+        let rows = try await connection.execute(
+            """
+            SELECT count(*) AS rows, (
+                SELECT count(*) FROM pg_attribute WHERE attrelid = 'schema_migration'::regclass
+                    AND attnum > 0) AS columns
+            FROM schema_migration
+            """
+        )
+        #expect(try rows[0].decode("rows", as: Int64.self) == Int64(applied))
+        #expect(try rows[0].decode("columns", as: Int64.self) == (tellsFloors ? 5 : 4))
+        #expect(try await SchemaDump.take() == schema)
     }
 
     @Test func refusesADatabaseThatIsNewer() async throws {
@@ -233,13 +208,13 @@ import TransferTestSupport
     @Test(arguments: ["nonsense", "", "0000", "9999"])
     func refusesAMigrationThatNamesNoVersion(floor: String) async throws {
         try await Self.withFolder { folder in
-            let file = "\(folder)/0002_subscriptions.up.sql"
+            let file = "\(folder)/0002_sessions.up.sql"
             try "-- runs beside: \(floor)\n".write(
                 toFile: file,
                 atomically: true,
                 encoding: .utf8
             )
-            #expect(throws: MigratorError.floorUnreadable("0002_subscriptions.up.sql")) {
+            #expect(throws: MigratorError.floorUnreadable("0002_sessions.up.sql")) {
                 try StoreFixture.migrator(folder: folder)
             }
         }
@@ -258,7 +233,7 @@ import TransferTestSupport
     @Test func aMigrationThatFailsChangesNothing() async throws {
         let connection = try await TestDatabase.current.connection()
         try await Self.withFolder { folder in
-            let name = "\(folder)/0002_subscriptions.up.sql"
+            let name = "\(folder)/0002_sessions.up.sql"
             try "CREATE TABLE half (); SELECT 1 / 0".write(
                 toFile: name,
                 atomically: true,
@@ -282,14 +257,14 @@ import TransferTestSupport
             try StoreFixture.migrator(folder: "/nowhere")
         }
         try await Self.withFolder { folder in
-            try Self.files.removeItem(atPath: "\(folder)/0002_subscriptions.down.sql")
-            #expect(throws: MigratorError.sequenceBroken("0002_subscriptions.up.sql")) {
+            try Self.files.removeItem(atPath: "\(folder)/0002_sessions.down.sql")
+            #expect(throws: MigratorError.sequenceBroken("0002_sessions.up.sql")) {
                 try StoreFixture.migrator(folder: folder)
             }
         }
         try await Self.withFolder { folder in
-            try Self.files.removeItem(atPath: "\(folder)/0001_sessions_and_tasks.up.sql")
-            #expect(throws: MigratorError.sequenceBroken("0002_subscriptions.up.sql")) {
+            try Self.files.removeItem(atPath: "\(folder)/0001_tenancy.up.sql")
+            #expect(throws: MigratorError.sequenceBroken("0002_sessions.up.sql")) {
                 try StoreFixture.migrator(folder: folder)
             }
         }

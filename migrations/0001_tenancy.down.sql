@@ -1,0 +1,1 @@
+DROP TABLE idempotency_key, credential, client, api_key, tenant;

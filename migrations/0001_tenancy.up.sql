@@ -1,0 +1,96 @@
+-- Tenancy: who uses the service, with which keys, apps and credentials, within which bounds.
+
+-- A tenant is isolated from all others: every row of every table belongs to one tenant, directly or
+-- through its session. Hosts, workers and shards belong to the service.
+CREATE TABLE tenant (
+    id uuid PRIMARY KEY,
+    -- Serves the creation of keys and the change of limits, which name the tenant.
+    name text NOT NULL UNIQUE,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- Certificates in PEM that all tasks of the tenant trust besides the system's.
+    certificate_authorities bytea
+        CHECK (octet_length(certificate_authorities) BETWEEN 1 AND 65536),
+    -- The most bytes in a second of all its running tasks together; NULL for any number.
+    total_bytes_per_second_max bigint CHECK (total_bytes_per_second_max > 0),
+    -- The most tasks that may be outstanding; NULL for any number.
+    outstanding_tasks_max bigint CHECK (outstanding_tasks_max > 0),
+    -- The most tasks that may be running; NULL for any number.
+    running_tasks_max integer CHECK (running_tasks_max > 0)
+);
+
+-- A key is looked up by its public id. Only a digest of its secret is kept.
+CREATE TABLE api_key (
+    id text PRIMARY KEY,
+    tenant_id uuid NOT NULL REFERENCES tenant (id),
+    secret_sha256 bytea NOT NULL CHECK (octet_length(secret_sha256) = 32),
+    name text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    revoked_at timestamptz
+);
+
+-- An app of a tenant, or an extension of one, and where it is in its life. A client is never
+-- removed: a tenant is made together with its client `default`.
+CREATE TABLE client (
+    tenant_id uuid NOT NULL REFERENCES tenant (id),
+    identifier text COLLATE "C" NOT NULL CHECK (octet_length(identifier) BETWEEN 1 AND 64),
+    kind text NOT NULL CHECK (kind IN ('app', 'extension')),
+    lifecycle text NOT NULL DEFAULT 'active' CHECK (lifecycle IN (
+        'active', 'background', 'suspended', 'terminated', 'force_quit')),
+    lifecycle_changed_at timestamptz NOT NULL DEFAULT now(),
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- Serves look-up, listing, and the creation of sessions.
+    PRIMARY KEY (tenant_id, identifier)
+);
+
+-- Serves the claim of deliveries, which asks whether there is any at all.
+CREATE INDEX client_force_quit ON client (tenant_id) WHERE lifecycle = 'force_quit';
+
+-- A credential is what tasks show to origins that want to know who asks. Its secrets are sealed
+-- with a key that the database does not have.
+CREATE TABLE credential (
+    id uuid PRIMARY KEY,
+    tenant_id uuid NOT NULL REFERENCES tenant (id),
+    -- NULL for what a client gave in answer to one challenge.
+    name text CHECK (octet_length(name) BETWEEN 1 AND 64),
+    -- A client certificate comes with its private key, and is shown in the TLS handshake.
+    kind text NOT NULL CHECK (kind IN (
+        'bearer', 'basic', 'header', 'oauth2_refresh_token', 'client_certificate')),
+    -- What is no secret: user name, field name, token endpoint.
+    form jsonb NOT NULL,
+    -- Where it may be sent; empty for anywhere.
+    origins text[] NOT NULL,
+    secret bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- When its client gave it this secret.
+    updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Counts every change, so that of two refreshes of one token only one is kept.
+    version bigint NOT NULL DEFAULT 1,
+    -- What the token endpoint gave for the refresh token, and until when it holds.
+    access_token bytea,
+    access_expires_at timestamptz,
+    -- Until when one instance refreshes, and all others wait.
+    refreshing_until timestamptz,
+    -- What the token endpoint last said against it.
+    failure text CHECK (octet_length(failure) <= 255)
+);
+
+-- A name has one credential. Serves look-up and listing.
+CREATE UNIQUE INDEX credential_by_name ON credential (tenant_id, name COLLATE "C")
+    WHERE name IS NOT NULL;
+
+-- The answer to a request that its client may repeat. All rows are replaced each day, so that few
+-- dead ones call for a vacuum.
+CREATE TABLE idempotency_key (
+    tenant_id uuid NOT NULL,
+    key bytea NOT NULL CHECK (octet_length(key) BETWEEN 1 AND 255),
+    -- Tells a repetition from another request with the same key.
+    request_sha256 bytea NOT NULL CHECK (octet_length(request_sha256) = 32),
+    status smallint NOT NULL,
+    location text,
+    body bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, key)
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+
+-- Serves the removal of old keys.
+CREATE INDEX idempotency_key_age ON idempotency_key (created_at);

@@ -1,0 +1,75 @@
+-- Workers and hosts: who transfers, who claims the tasks of which hosts, and what is known of a
+-- host. Workers come before tasks: a worker's number makes the fences of its attempts, and no
+-- attempt may outlive the numbers.
+
+-- One registration of one running service.
+CREATE TABLE worker (
+    -- The source of its attempts' fences, and never given out again.
+    incarnation integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
+    name text NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT now(),
+    heartbeat_at timestamptz NOT NULL DEFAULT now(),
+    -- Whether it takes its share of the shards.
+    leases_shards boolean NOT NULL DEFAULT false,
+    -- When its signs of life began to come without a gap, by the database's clock. Who finds
+    -- another worker silent must have been heard itself all the while.
+    alive_since timestamptz NOT NULL DEFAULT now(),
+    -- The locked file that belongs to one process at a time, by the running kernel and its inode.
+    -- Whoever has the lock knows that all who registered under it before are dead.
+    instance_lock text,
+    -- The newest migration that its program knows: a migration that it cannot run beside is not
+    -- applied while it lives.
+    schema_version integer NOT NULL DEFAULT 0
+-- A few rows, each updated every three seconds in place; half of a page may be dead.
+) WITH (fillfactor = 30, autovacuum_vacuum_threshold = 200, autovacuum_vacuum_cost_delay = 0);
+
+-- A shard is a range of hosts. Its worker alone claims their tasks; a shard whose worker is gone is
+-- free.
+CREATE TABLE shard (
+    number smallint PRIMARY KEY CHECK (number BETWEEN 0 AND 63),
+    worker integer
+) WITH (fillfactor = 50);
+INSERT INTO shard (number) SELECT generate_series(0, 63);
+
+-- Counts the changes of limits of tasks, sessions and tenants, in the transactions that change
+-- them: a worker that knows this number knows the limits of what it runs. There is one row.
+CREATE TABLE limit_change (
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+    version bigint NOT NULL
+);
+INSERT INTO limit_change (version) VALUES (1);
+
+-- What is known of a host, while it is given fewer connections than it might have or an operator
+-- has set how many that is. All others need no row.
+CREATE TABLE host (
+    lane bigint PRIMARY KEY,
+    -- Host and port.
+    name text NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 300),
+    -- Set by an operator; NULL for as many as any host.
+    connections_max smallint CHECK (connections_max > 0),
+    -- Given now; NULL for all that it may have.
+    connections smallint CHECK (connections > 0),
+    -- Whether it cannot be reached, and is only probed.
+    is_closed boolean NOT NULL DEFAULT false,
+    changed_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 70);
+
+-- Why a host has the connections that it has; the newest hundred decisions of each.
+CREATE TABLE host_decision (
+    lane bigint NOT NULL,
+    id bigint GENERATED ALWAYS AS IDENTITY,
+    decided_at timestamptz NOT NULL,
+    connections_before smallint NOT NULL,
+    connections_after smallint NOT NULL,
+    reason text NOT NULL,
+    -- Serves the list of a host's decisions, and the removal of those behind the hundredth.
+    PRIMARY KEY (lane, id)
+);
+
+-- Whose tasks were waiting or running at a host when something was decided, and who may read of it.
+CREATE TABLE host_tenant (
+    tenant_id uuid NOT NULL,
+    lane bigint NOT NULL,
+    -- Serves the list of a tenant's hosts.
+    PRIMARY KEY (tenant_id, lane)
+);

@@ -1,2 +1,0 @@
-ALTER TABLE task DROP COLUMN options;
-ALTER TABLE session DROP COLUMN options;

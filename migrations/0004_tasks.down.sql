@@ -1,0 +1,11 @@
+DROP TABLE task_owner, cancellation, outcome, publication, revocation, attempt, ready, asked,
+    delayed, held, task;
+
+DROP TYPE task_state;
+
+-- The counters would tell of tasks that are there no longer, and no session would come to its end.
+UPDATE session_progress
+SET outstanding = 0, completed = 0, failed = 0, cancelled = 0, is_pending_told = false;
+
+-- Their answers would tell of such tasks too.
+DELETE FROM idempotency_key;

@@ -1,0 +1,283 @@
+-- Tasks: what clients asked for, and where each task stands.
+--
+-- A task's state is told by which one of held, delayed, asked, ready, attempt, publication and
+-- outcome has its row. A transition deletes from one and inserts into another, and never writes the
+-- wide row of `task`.
+--
+-- Tables through which rows pass are vacuumed after few of them, without pauses: what is dead lies
+-- in the way of whoever reads next. Tables that grow and lose their oldest rows to retention (task,
+-- outcome) are vacuumed after a fiftieth, for a fifth, the default, would be tens of millions of
+-- dead rows; they are large, so that the pauses stay. There the visibility map follows what is
+-- added, or each look at an index visits the table.
+
+-- Where a task stands and ends; the same words as in code and API.
+CREATE TYPE task_state AS ENUM (
+    'suspended', 'scheduled', 'waiting_to_begin', 'queued', 'running', 'waiting_for_retry',
+    -- A host that cannot be reached at all is no failure of the tasks that wait for it.
+    'waiting_for_connectivity',
+    'waiting_for_authentication', 'completed', 'failed', 'cancelled'
+);
+
+-- What a client asked for. No transition writes it.
+-- No foreign key to session: each insert would lock the session's row and pile up multixacts.
+CREATE TABLE task (
+    id uuid PRIMARY KEY,
+    session_id uuid NOT NULL,
+    tenant_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    -- The host of its URL.
+    lane bigint NOT NULL,
+    priority_rank smallint NOT NULL CHECK (priority_rank BETWEEN 0 AND 1000),
+    url text NOT NULL,
+    headers jsonb NOT NULL,
+    client_string bytea CHECK (octet_length(client_string) <= 65536),
+    earliest_begin_at timestamptz,
+    -- Where a download's file is to lie; NULL where it needs no name of its own.
+    destination_path text,
+    destination_overwrite boolean,
+    created_at timestamptz NOT NULL,
+    -- What the task wants otherwise than its session; NULL for nothing. Read with the claim and
+    -- never searched, so that a column each would only be carried along.
+    options jsonb,
+    kind text NOT NULL DEFAULT 'download' CHECK (kind IN ('download', 'upload', 'data')),
+    -- NULL: GET for a download, PUT for an upload.
+    method text CHECK (octet_length(method) BETWEEN 1 AND 32),
+    -- Where the bytes of an upload come from: a file of the container, what a client brings to the
+    -- service before the task begins, or the row itself.
+    upload_path text,
+    upload_is_staged boolean NOT NULL DEFAULT false,
+    upload_data bytea CHECK (octet_length(upload_data) <= 65536),
+    CONSTRAINT task_check CHECK ((destination_path IS NULL) = (destination_overwrite IS NULL)),
+    -- An upload has one source. A data task sends what the row itself holds, or nothing.
+    CONSTRAINT task_upload_check CHECK (
+        (upload_path IS NOT NULL)::int + upload_is_staged::int + (upload_data IS NOT NULL)::int
+            = CASE kind
+                WHEN 'upload' THEN 1
+                WHEN 'data' THEN (upload_data IS NOT NULL)::int
+                ELSE 0
+            END)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
+
+-- Serves the pages of a session's tasks.
+CREATE INDEX task_by_session ON task (session_id, id);
+
+-- Suspended tasks.
+CREATE TABLE held (
+    task_id uuid PRIMARY KEY,
+    -- More than zero for a task that was suspended after attempts of it had begun.
+    attempt smallint NOT NULL DEFAULT 0,
+    -- The task waits for the bytes that its client is still to bring,
+    awaits_body boolean NOT NULL DEFAULT false,
+    -- and begins by itself when they are there.
+    autostart boolean NOT NULL DEFAULT false
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Tasks that may not begin before `due_at`: scheduled, or waiting for a retry or a host.
+CREATE TABLE delayed (
+    task_id uuid PRIMARY KEY,
+    due_at timestamptz NOT NULL,
+    attempt smallint NOT NULL,
+    -- NULL for a scheduled task.
+    failure jsonb,
+    lane bigint NOT NULL,
+    priority_rank smallint NOT NULL,
+    -- When the first attempt began; NULL before. The session's timeout_for_resource runs from here,
+    -- over all attempts, and begins anew when a suspended task is resumed.
+    began_at timestamptz,
+    -- The host could not be reached: the wait ends when another task has reached it.
+    awaits_host boolean NOT NULL DEFAULT false,
+    -- Whether the client is asked when the time has come.
+    asks_to_begin boolean NOT NULL DEFAULT false,
+    session_id uuid NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Serves the release of those that wait for a host which has been reached again.
+CREATE INDEX delayed_awaiting_host ON delayed (lane) WHERE awaits_host;
+
+-- Serves the promotion of those that do not ask: due rows only, in order.
+CREATE INDEX delayed_due ON delayed (due_at) WHERE NOT asks_to_begin;
+
+-- Serves the promotion of those that ask.
+CREATE INDEX delayed_due_asking ON delayed (due_at) WHERE asks_to_begin;
+
+-- Tasks that wait for a word of their client: one question a task, until it is answered or nobody
+-- has in time.
+CREATE TABLE asked (
+    task_id uuid PRIMARY KEY,
+    session_id uuid NOT NULL,
+    question text NOT NULL CHECK (question IN ('begin', 'authentication')),
+    attempt smallint NOT NULL,
+    -- When the first attempt began; NULL before.
+    began_at timestamptz,
+    until timestamptz NOT NULL,
+    -- What the task fails with when nobody answers.
+    failure jsonb NOT NULL,
+    -- Who wants to be authenticated to: scheme, host and port of the task's URL.
+    origin text,
+    -- The named credential that was refused, and when the refused attempt began: a change since
+    -- then is the answer.
+    credential text,
+    attempted_at timestamptz,
+    CONSTRAINT asked_check CHECK ((question = 'authentication') = (origin IS NOT NULL))
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Serves the end of those that nobody has answered.
+CREATE INDEX asked_until ON asked (until);
+
+-- Serves an answer that is good for all tasks of a session that wait for the same origin.
+CREATE INDEX asked_by_origin ON asked (session_id, origin) WHERE origin IS NOT NULL;
+
+-- Serves a change of the credential that tasks wait for.
+CREATE INDEX asked_by_credential ON asked (credential) WHERE credential IS NOT NULL;
+
+-- Serves the event that tells of all tasks of a session that wait for their client.
+CREATE INDEX asked_by_session ON asked (session_id, task_id);
+
+-- Runnable tasks only: a claim never walks past a row that it may not take.
+CREATE TABLE ready (
+    lane bigint NOT NULL,
+    priority_rank smallint NOT NULL,
+    task_id uuid NOT NULL,
+    attempt smallint NOT NULL,
+    -- When the first attempt began; NULL before.
+    began_at timestamptz,
+    session_id uuid NOT NULL,
+    -- Serves the claim. The queue of each session at each host is a flow: a claim takes so many
+    -- tasks from the head of each.
+    PRIMARY KEY (lane, session_id, priority_rank, task_id)
+) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+
+-- A task that is being transferred. What it has received and sent is written once a second, on rows
+-- that moved.
+CREATE TABLE attempt (
+    task_id uuid PRIMARY KEY,
+    fence bigint NOT NULL,
+    worker integer NOT NULL,
+    number smallint NOT NULL CHECK (number > 0),
+    session_id uuid NOT NULL,
+    lane bigint NOT NULL,
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    bytes_received bigint NOT NULL DEFAULT 0,
+    bytes_expected bigint,
+    -- When the first attempt began.
+    began_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Set once the origin has agreed to send only the rest; with it goes the event.
+    resumed_at_offset bigint CHECK (resumed_at_offset > 0),
+    bytes_sent bigint NOT NULL DEFAULT 0,
+    bytes_to_send bigint,
+    -- Of the last seconds, as its worker has measured it.
+    bytes_per_second bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+
+-- Serves the rescue of a dead worker's attempts.
+CREATE INDEX attempt_by_worker ON attempt (worker);
+
+-- An attempt that its worker must abandon, because the task was cancelled or suspended. That worker
+-- removes the row when the attempt has ended. Mostly empty, and read several times a second by each
+-- worker.
+CREATE TABLE revocation (
+    worker integer NOT NULL,
+    fence bigint NOT NULL,
+    task_id uuid NOT NULL,
+    -- Serves the removal of those that were heeded.
+    PRIMARY KEY (fence)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Serves the worker's look for its own.
+CREATE INDEX revocation_by_worker ON revocation (worker);
+
+-- The point of no return between transfer and outcome: the part file of this fence is whole and
+-- durable, and it and no other becomes the result. Whoever finds the row renames and completes.
+CREATE TABLE publication (
+    task_id uuid PRIMARY KEY,
+    fence bigint NOT NULL,
+    part_fence bigint NOT NULL,
+    worker integer NOT NULL,
+    number smallint NOT NULL,
+    session_id uuid NOT NULL,
+    http_status smallint NOT NULL,
+    bytes_received bigint NOT NULL,
+    content_type text,
+    etag text,
+    is_length_verified boolean NOT NULL,
+    -- Carried over from the attempt for its entry in attempt_log.
+    started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    resumed_at_offset bigint,
+    -- The name that the response suggests for the file, made safe.
+    suggested_file_name text,
+    -- Which file the part is, so that whoever repeats its rename knows it again under its
+    -- destination: another task's file there may have the same size. An inode is used again once
+    -- its file is gone, so that the time at which it was made belongs to it. Without them the task
+    -- is run again when its part is gone.
+    inode bigint,
+    inode_born_at_ns bigint,
+    CONSTRAINT publication_inode_is_whole
+        CHECK ((inode IS NULL) = (inode_born_at_ns IS NULL))
+) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+
+-- Serves the rescue of a dead worker's publications.
+CREATE INDEX publication_by_worker ON publication (worker);
+
+-- How a task ended. Written once; the primary key makes a second end impossible.
+CREATE TABLE outcome (
+    task_id uuid PRIMARY KEY,
+    session_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    state task_state NOT NULL CHECK (state IN ('completed', 'failed', 'cancelled')),
+    attempt smallint NOT NULL,
+    bytes_received bigint NOT NULL,
+    http_status smallint,
+    content_type text,
+    etag text,
+    is_length_verified boolean,
+    failure jsonb,
+    finished_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    suggested_file_name text,
+    bytes_sent bigint NOT NULL DEFAULT 0,
+    -- What the origin answered: to an upload at most 64 KiB, to a data task at most 256 KiB.
+    response_body bytea CHECK (octet_length(response_body) <= 262144),
+    -- The part file that is the result of a download without a destination. Its name holds the
+    -- fence, so that no other attempt's file can take its place, and it needs no other name. NULL
+    -- for other results.
+    part_fence bigint,
+    -- When `transferd verify` found that the file of a completed download is no longer there:
+    -- somebody has removed it beneath the service. NULL while nobody has found that.
+    result_gone_at timestamptz,
+    CONSTRAINT outcome_check CHECK ((state = 'completed') = (is_length_verified IS NOT NULL)),
+    -- A cancelled task may have a cause that is not its client's wish.
+    CONSTRAINT outcome_failure_check CHECK (
+        CASE state WHEN 'failed' THEN failure IS NOT NULL WHEN 'completed' THEN failure IS NULL
+            ELSE true END)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
+
+-- Serves the pages of a session's tasks in a terminal state.
+CREATE INDEX outcome_by_state ON outcome (session_id, state, task_id);
+
+-- Serves the failed tasks that the end of a generation names: those of that generation alone, from
+-- its first. Written as no look-up of a state is, so that no plan takes one index for the other.
+CREATE INDEX outcome_failed ON outcome (session_id, generation, task_id)
+    WHERE (state = 'failed') IS TRUE;
+
+-- A session that has ended, or whose client was force-quit, until nothing of it is outstanding. Its
+-- tasks are cancelled page by page, in their order, by whichever instance.
+CREATE TABLE cancellation (
+    session_id uuid PRIMARY KEY,
+    -- The last task looked at; whoever goes on begins behind it.
+    cancelled_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
+);
+
+-- Who has taken a task over when its client reconnected. A task that was never reconnected has no
+-- row, and a row goes with its task.
+CREATE TABLE task_owner (
+    task_id uuid PRIMARY KEY,
+    tenant_id uuid NOT NULL,
+    -- Of one reconnection; told to nobody else.
+    lease_token uuid NOT NULL,
+    -- The name that the client has given itself, for people.
+    owner text CHECK (octet_length(owner) BETWEEN 1 AND 255),
+    -- NULL: the task is not given out again.
+    expires_at timestamptz
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+
+-- Serves the renewal and the release of a lease.
+CREATE INDEX task_owner_by_lease ON task_owner (lease_token);

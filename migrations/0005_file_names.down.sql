@@ -1,2 +1,0 @@
-ALTER TABLE outcome DROP COLUMN suggested_file_name;
-ALTER TABLE publication DROP COLUMN suggested_file_name;

@@ -1,0 +1,54 @@
+-- Parts: the files of transfers that were interrupted, and who goes on with them.
+
+-- The part file that the next attempt of a task goes on with. Only transfers that last have a row:
+-- the first checkpoint makes it, the outcome removes it.
+CREATE TABLE partial (
+    task_id uuid PRIMARY KEY,
+    -- Names the file, and so the attempt that began it.
+    part_fence bigint NOT NULL,
+    -- The task that began the file, when it came with resume data; then it may still lie there.
+    source_task_id uuid,
+    -- Within this boot of the machine the file holds whatever was written to it; after another,
+    -- only what was made durable.
+    boot_id uuid NOT NULL,
+    bytes_durable bigint NOT NULL CHECK (bytes_durable >= 0),
+    bytes_total bigint NOT NULL CHECK (bytes_total > 0),
+    -- The value of If-Range (RFC 9110 §13.1.5).
+    validator text NOT NULL CHECK (octet_length(validator) BETWEEN 2 AND 255),
+    -- Which bytes are there, when the file was fetched in segments; NULL for one that was written
+    -- from its begin on, of which the size tells.
+    ranges int8multirange,
+    CONSTRAINT partial_check CHECK (lower(ranges) >= 0 AND upper(ranges) <= bytes_total)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Serves the question of a worker whether a part file is still wanted.
+CREATE INDEX partial_by_fence ON partial (part_fence);
+
+-- Serves the question whether the part file of an expiring task has been lent to another one.
+CREATE INDEX partial_by_source ON partial (source_task_id) WHERE source_task_id IS NOT NULL;
+
+-- Part files that nobody will go on with, until a worker has removed them. Mostly empty, and read
+-- again and again by each worker.
+CREATE TABLE abandoned_part (
+    fence bigint PRIMARY KEY,
+    task_id uuid NOT NULL,
+    source_task_id uuid
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- What a cancelled task left for another one, until that takes it; the columns are those of
+-- `partial`.
+CREATE TABLE resume_data (
+    id uuid PRIMARY KEY,
+    tenant_id uuid NOT NULL,
+    part_fence bigint NOT NULL,
+    source_task_id uuid NOT NULL,
+    boot_id uuid NOT NULL,
+    bytes_durable bigint NOT NULL,
+    bytes_total bigint NOT NULL,
+    validator text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    ranges int8multirange
+);
+
+-- Serves the question of a worker whether a part file is still wanted.
+CREATE INDEX resume_data_by_fence ON resume_data (part_fence);

@@ -1,0 +1,181 @@
+-- Deliveries: where tenants want events sent, and how far that is.
+
+-- A subscription, with what its owner may change at any time. Only messages that are sent
+-- afterwards differ.
+CREATE TABLE subscription (
+    id uuid PRIMARY KEY,
+    tenant_id uuid NOT NULL REFERENCES tenant (id),
+    -- NULL: all sessions of the client, or of the whole tenant.
+    session_identifier text,
+    url text NOT NULL,
+    -- Kinds of events, and families of them such as 'task.*'. NULL: every kind.
+    event_types text[],
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- The row stays until what was logged of its deliveries is removed, and goes with that.
+    deleted_at timestamptz,
+    description text CHECK (octet_length(description) <= 1000),
+    -- Sent with every message; their values are secrets.
+    headers jsonb NOT NULL DEFAULT '[]',
+    -- Sessions delivered at once and messages a second, by each instance; NULL: the service's
+    -- bound.
+    concurrency smallint CHECK (concurrency BETWEEN 1 AND 16),
+    rate_limit smallint CHECK (rate_limit BETWEEN 1 AND 1000),
+    -- Nothing is sent while it is disabled; its events wait, and go on in order when it is enabled.
+    disabled_at timestamptz,
+    disabled_reason text CHECK (disabled_reason IN ('client', 'gone', 'failing')),
+    -- Makes the tokens by which a subscriber says later than in its answer that it has done what
+    -- session.events_finished asked for. A token needs no row: it is told from the key and the
+    -- event.
+    ack_key bytea NOT NULL DEFAULT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
+        CHECK (octet_length(ack_key) = 32),
+    -- How long that may take; then the message is sent again.
+    ack_timeout_ms bigint NOT NULL DEFAULT 600000
+        CHECK (ack_timeout_ms BETWEEN 1000 AND 86400000),
+    -- What a message holds: one event, or the next events of a session together.
+    delivery_form text NOT NULL DEFAULT 'single' CHECK (delivery_form IN ('single', 'batch')),
+    -- Whether session.events_finished is sent the more seldom the more often it was sent lately.
+    wake_up_throttling boolean NOT NULL DEFAULT false,
+    -- NULL: the sessions of all clients. A subscription to one session names both.
+    client text COLLATE "C",
+    -- Another word for what `deleted_at` says, so that the look-ups of who wants an event can use
+    -- their own index alone: a plan made while the table was almost empty takes
+    -- subscription_living, and reads all of a tenant's.
+    is_living boolean NOT NULL GENERATED ALWAYS AS (deleted_at IS NULL) STORED,
+    CONSTRAINT subscription_check CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
+    CONSTRAINT subscription_check1 CHECK (session_identifier IS NULL OR client IS NOT NULL)
+);
+
+-- Serves the list and the count of a tenant's subscriptions.
+CREATE INDEX subscription_living ON subscription (tenant_id, id) WHERE deleted_at IS NULL;
+
+-- Serves the look-ups of who wants an event, in the transaction that writes it: the subscriptions
+-- of the whole tenant, of the client, and of the session.
+CREATE INDEX subscription_by_scope
+    ON subscription (tenant_id, client, session_identifier COLLATE "C", id) WHERE is_living;
+
+-- Serves the removal of subscriptions that were deleted long ago.
+CREATE INDEX subscription_deleted ON subscription (deleted_at) WHERE deleted_at IS NOT NULL;
+
+-- The keys that sign. A message is signed with all that have not expired, so that a receiver can
+-- change over from one to the next whenever it likes.
+CREATE TABLE signing_secret (
+    subscription_id uuid NOT NULL REFERENCES subscription (id),
+    number integer NOT NULL CHECK (number > 0),
+    secret bytea NOT NULL CHECK (octet_length(secret) BETWEEN 24 AND 64),
+    -- NULL for the newest, which has no end yet.
+    expires_at timestamptz,
+    -- Serves the claim of deliveries, which reads a subscription's keys.
+    PRIMARY KEY (subscription_id, number)
+);
+
+-- Two rotations at once leave one newest key.
+CREATE UNIQUE INDEX signing_secret_newest ON signing_secret (subscription_id)
+    WHERE expires_at IS NULL;
+
+-- How far a subscription is in the events of a session. One row for a pair that ever had an event,
+-- not for each event.
+CREATE TABLE delivery (
+    subscription_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    acknowledged_sequence bigint NOT NULL,
+    -- NULL while nothing is left to deliver.
+    due_at timestamptz,
+    -- Set while an instance delivers; its updates name it, so that a stale instance writes nothing.
+    fence bigint,
+    worker integer,
+    -- Tries of the message after `acknowledged_sequence`.
+    attempt smallint NOT NULL DEFAULT 0,
+    last_status smallint,
+    last_error text,
+    attempted_at timestamptz,
+    -- The last event of the batch that is tried again, so that it holds the same events although
+    -- others have come meanwhile; NULL while the next message is tried for the first time, or has
+    -- one event.
+    batch_through bigint,
+    PRIMARY KEY (subscription_id, session_id)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
+
+-- Serves the claim of due deliveries: idle pairs are not in it.
+CREATE INDEX delivery_due ON delivery (due_at) WHERE due_at IS NOT NULL;
+
+-- Serves the release of a dead worker's deliveries.
+CREATE INDEX delivery_by_worker ON delivery (worker) WHERE worker IS NOT NULL;
+
+-- A subscription to which nothing gets through. The first message that does removes the row, so
+-- that a healthy subscription has none and costs nothing.
+CREATE TABLE failure_streak (
+    subscription_id uuid PRIMARY KEY,
+    failing_since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    failures integer NOT NULL,
+    -- Nothing is sent before: its receiver asked for that, or too much has failed in a row.
+    paused_until timestamptz
+) WITH (fillfactor = 50);
+
+-- A message that was not taken at its first try, or was replayed. What is taken at once leaves no
+-- row.
+CREATE TABLE delivery_log (
+    id uuid PRIMARY KEY,
+    subscription_id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    -- The event of the message, the last one of a batch.
+    sequence bigint NOT NULL,
+    -- Dead is a message that was given up. Expired are events that were kept no longer when they
+    -- were to be delivered.
+    state text NOT NULL CHECK (state IN ('waiting', 'delivered', 'dead', 'expired')),
+    -- It stays known after a replay that was taken.
+    died_at timestamptz,
+    -- When it is to be sent once more; the end of the lease while that is being done.
+    replay_due_at timestamptz,
+    replay_fence bigint,
+    -- The message of a batch: its identifier, its first event and how many it holds. Expired events
+    -- have a first one too, but never were a message, so that there is no `batch_id`.
+    batch_id uuid,
+    batch_first bigint,
+    event_count integer NOT NULL DEFAULT 1 CHECK (event_count > 0),
+    -- Serves the record of another try of the message.
+    UNIQUE (subscription_id, session_id, sequence),
+    CONSTRAINT delivery_log_check CHECK (state NOT IN ('dead', 'expired') OR died_at IS NOT NULL),
+    CONSTRAINT delivery_log_check1 CHECK (batch_first BETWEEN 1 AND sequence),
+    CONSTRAINT delivery_log_check2
+        CHECK ((batch_id IS NULL AND state <> 'expired') = (batch_first IS NULL))
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+
+-- Serves the pages of a subscription's logged deliveries.
+CREATE INDEX delivery_log_by_subscription ON delivery_log (subscription_id, id);
+
+-- Serves the claim of replays.
+CREATE INDEX delivery_log_replay_due ON delivery_log (replay_due_at)
+    WHERE replay_due_at IS NOT NULL;
+
+-- Serves the pages of logged deliveries in one state, and the dead that are to be sent again.
+CREATE INDEX delivery_log_by_state ON delivery_log (subscription_id, state, id);
+
+-- Serves the deliveries of one subscription that are to be sent again, when it wants them no more.
+CREATE INDEX delivery_log_replay_of ON delivery_log (subscription_id)
+    WHERE replay_due_at IS NOT NULL;
+
+-- Each try of a message in delivery_log.
+CREATE TABLE delivery_attempt (
+    delivery_id uuid NOT NULL,
+    number integer NOT NULL,
+    is_replay boolean NOT NULL,
+    attempted_at timestamptz NOT NULL,
+    duration_ms integer NOT NULL,
+    status smallint,
+    -- NULL when the message was taken.
+    reason text,
+    -- The begin of what was answered, made harmless.
+    answer text CHECK (octet_length(answer) <= 4096),
+    -- Serves the list of a delivery's attempts.
+    PRIMARY KEY (delivery_id, number)
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
+
+-- The last session.events_finished that was sent to a subscription that throttles them.
+CREATE TABLE wake_up (
+    subscription_id uuid PRIMARY KEY,
+    -- The event, which is let through when it is tried again.
+    event_id uuid NOT NULL,
+    -- How many there were without a quiet day between two of them; makes the wait for the next.
+    count integer NOT NULL CHECK (count > 0),
+    sent_at timestamptz NOT NULL
+) WITH (fillfactor = 50);

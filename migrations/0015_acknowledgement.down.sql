@@ -1,1 +1,0 @@
-ALTER TABLE subscription DROP COLUMN ack_key, DROP COLUMN ack_timeout_ms;

@@ -1,1 +1,0 @@
-DROP TABLE client_string_change;

@@ -1,2 +1,0 @@
-DROP TABLE wake_up;
-ALTER TABLE subscription DROP COLUMN wake_up_throttling;

@@ -1,1 +1,0 @@
-ALTER TABLE session_progress DROP COLUMN is_finishing;

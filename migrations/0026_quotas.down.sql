@@ -1,2 +1,0 @@
-DROP INDEX session_living;
-ALTER TABLE tenant DROP COLUMN outstanding_tasks_max;

@@ -1,3 +1,0 @@
-DROP TABLE tenant_task_count;
-DROP TABLE session_task_count;
-DROP TABLE task_move;

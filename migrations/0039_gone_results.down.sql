@@ -1,1 +1,0 @@
-ALTER TABLE outcome DROP COLUMN result_gone_at;
