@@ -66,8 +66,14 @@ import TransferTestSupport
         )
         #expect(put.isCreated)
         let submissions = StoreFixture.submissions(3)
-        _ = try await stores.submissions.submit(submissions, tenant: tenant, sessionIdentifier: "again")
-        let worker = WorkerIdentity(incarnation: try await stores.workers.registerWorker(name: "again"))
+        _ = try await stores.submissions.submit(
+            submissions,
+            tenant: tenant,
+            sessionIdentifier: "again"
+        )
+        let worker = WorkerIdentity(
+            incarnation: try await stores.workers.registerWorker(name: "again")
+        )
         let claims = try await fixture.claim(2000, by: worker)
         #expect(Set(claims.map(\.task)).isSuperset(of: submissions.map(\.id)))
         #expect(try await fixture.complete(claims).count == claims.count)
