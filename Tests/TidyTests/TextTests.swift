@@ -68,6 +68,8 @@ import Testing
 
     /// Longer files were looked at and stay as they are.
     private static let linesMax = 400
+    /// Of a function, but for those of string literals: a statement is read by its steps.
+    private static let functionLinesMax = 70
 
     @Test func nothingCallsWhatIsBanned() throws {
         for ban in Self.bans {
@@ -87,6 +89,14 @@ import Testing
         for folder in ["Sources", "Tests", "Benchmarks"] {
             for file in try SourceTree.files(folder, "swift", "c", "h") {
                 #expect(file.lines.count <= Self.linesMax, "split \(file.path)")
+            }
+        }
+    }
+
+    @Test func aFunctionIsReadAtOnce() throws {
+        for file in try SourceTree.files("Sources", "swift") {
+            for function in file.functions where function.lineCount > Self.functionLinesMax {
+                Issue.record("\(file.path):\(function.line): \(function.lineCount) lines, split it")
             }
         }
     }

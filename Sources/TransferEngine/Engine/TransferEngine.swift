@@ -62,10 +62,7 @@ package struct TransferEngine: Service {
         self.logger = logger
         self.onEvents = onEvents
         self.onWork = onWork
-        var settings = Schedule.Settings()
-        settings.slots = configuration.concurrency
-        settings.perHost = configuration.connectionsPerHost
-        let scheduler = Scheduler(settings)
+        let scheduler = Scheduler(Schedule.Settings(configuration))
         self.scheduler = scheduler
         active = ActiveAttempts(connectionsMax: configuration.concurrency) {
             scheduler.place(of: $0)
@@ -78,11 +75,8 @@ package struct TransferEngine: Service {
             shortages: shortages,
             logger: logger,
             onConcluded: { isAnyBackInQueue in
-                if scheduler.with({ $0.stored() }) { queue.freed() }
-                if isAnyBackInQueue {
-                    queue.added()
-                    onWork()
-                }
+                scheduler.stored(isAnyBackInQueue: isAnyBackInQueue, queue)
+                if isAnyBackInQueue { onWork() }
                 onEvents()
             }
         )
@@ -293,5 +287,21 @@ package struct TransferEngine: Service {
             body()
             do { try await Task.sleep(for: interval.jittered) } catch { return }
         }
+    }
+}
+
+extension Schedule.Settings {
+    fileprivate init(_ configuration: EngineConfiguration) {
+        self.init()
+        slots = configuration.concurrency
+        perHost = configuration.connectionsPerHost
+    }
+}
+
+extension Scheduler {
+    /// Wakes the claimer for what the end of attempts has made room for.
+    fileprivate func stored(isAnyBackInQueue: Bool, _ queue: QueueSignal) {
+        if with({ $0.stored() }) { queue.freed() }
+        if isAnyBackInQueue { queue.added() }
     }
 }

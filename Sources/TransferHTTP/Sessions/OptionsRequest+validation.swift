@@ -9,69 +9,10 @@ extension OptionsRequest {
     func options(at pointer: String, into errors: inout [FieldError]) -> TransferOptions {
         var options = TransferOptions()
         var check = RangeCheck(pointer: pointer)
-        options.timeoutForRequest = check.seconds(
-            timeoutForRequest,
-            Self.timeoutSeconds,
-            "timeout_for_request"
-        )
-        options.timeoutForResource = check.seconds(
-            timeoutForResource,
-            Self.timeoutSeconds,
-            "timeout_for_resource"
-        )
-        options.timeoutForFirstByte = check.seconds(
-            timeoutForFirstByte,
-            Self.timeoutSeconds,
-            "timeout_for_first_byte"
-        )
-        options.bytesPerSecondMax = check.number(
-            bytesPerSecondMax,
-            TransferOptions.bytesPerSecondRange,
-            "bytes_per_second_max"
-        )
-        options.progressInterval = check.seconds(
-            progressInterval,
-            TransferOptions.progressIntervalSeconds,
-            "progress_interval"
-        )
-        switch tls?.minimumVersion {
-        case nil: break
-        case "1.2": options.requiresTLS13 = false
-        case "1.3": options.requiresTLS13 = true
-        default: check.refuse("tls/minimum_version", "Must be `1.2` or `1.3`.")
-        }
-        if let authorities = tls?.certificateAuthorities.map({ Array($0.utf8) }) {
-            options.certificateAuthorities = CertificateAuthorities(pem: authorities)
-            if options.certificateAuthorities == nil {
-                check.refuse("tls/certificate_authorities", CertificateAuthorities.rule)
-            }
-        }
-        options.attemptsMax = check.number(
-            retry?.attemptsMax,
-            TransferOptions.attemptsRange,
-            "retry/attempts_max"
-        )
-        options.retryDelayBase = check.seconds(
-            retry?.delayBase,
-            TransferOptions.retryDelaySeconds,
-            "retry/delay_base"
-        )
-        options.retryDelayMax = check.seconds(
-            retry?.delayMax,
-            TransferOptions.retryDelaySeconds,
-            "retry/delay_max"
-        )
-        options.redirectsMax = check.number(
-            redirectsMax,
-            TransferOptions.redirectsRange,
-            "redirects_max"
-        )
-        options.sizeMax = check.number(sizeMax, 0...Int64.max, "size_max")
-        options.segmentsMax = check.number(
-            segmentsMax,
-            TransferOptions.segmentsRange,
-            "segments_max"
-        )
+        setTimes(of: &options, &check)
+        setAmounts(of: &options, &check)
+        setRetries(of: &options, &check)
+        setTLS(of: &options, &check)
         options.waitsForConnectivity = waitsForConnectivity
         options.asksToBegin = asksToBegin
         options.asksForCredential = asksForCredential
@@ -88,6 +29,81 @@ extension OptionsRequest {
         }
         errors += check.errors
         return options
+    }
+
+    private func setTimes(of options: inout TransferOptions, _ check: inout RangeCheck) {
+        options.timeoutForRequest = check.seconds(
+            timeoutForRequest,
+            Self.timeoutSeconds,
+            "timeout_for_request"
+        )
+        options.timeoutForResource = check.seconds(
+            timeoutForResource,
+            Self.timeoutSeconds,
+            "timeout_for_resource"
+        )
+        options.timeoutForFirstByte = check.seconds(
+            timeoutForFirstByte,
+            Self.timeoutSeconds,
+            "timeout_for_first_byte"
+        )
+        options.progressInterval = check.seconds(
+            progressInterval,
+            TransferOptions.progressIntervalSeconds,
+            "progress_interval"
+        )
+    }
+
+    private func setAmounts(of options: inout TransferOptions, _ check: inout RangeCheck) {
+        options.bytesPerSecondMax = check.number(
+            bytesPerSecondMax,
+            TransferOptions.bytesPerSecondRange,
+            "bytes_per_second_max"
+        )
+        options.redirectsMax = check.number(
+            redirectsMax,
+            TransferOptions.redirectsRange,
+            "redirects_max"
+        )
+        options.sizeMax = check.number(sizeMax, 0...Int64.max, "size_max")
+        options.segmentsMax = check.number(
+            segmentsMax,
+            TransferOptions.segmentsRange,
+            "segments_max"
+        )
+    }
+
+    private func setRetries(of options: inout TransferOptions, _ check: inout RangeCheck) {
+        options.attemptsMax = check.number(
+            retry?.attemptsMax,
+            TransferOptions.attemptsRange,
+            "retry/attempts_max"
+        )
+        options.retryDelayBase = check.seconds(
+            retry?.delayBase,
+            TransferOptions.retryDelaySeconds,
+            "retry/delay_base"
+        )
+        options.retryDelayMax = check.seconds(
+            retry?.delayMax,
+            TransferOptions.retryDelaySeconds,
+            "retry/delay_max"
+        )
+    }
+
+    private func setTLS(of options: inout TransferOptions, _ check: inout RangeCheck) {
+        switch tls?.minimumVersion {
+        case nil: break
+        case "1.2": options.requiresTLS13 = false
+        case "1.3": options.requiresTLS13 = true
+        default: check.refuse("tls/minimum_version", "Must be `1.2` or `1.3`.")
+        }
+        if let authorities = tls?.certificateAuthorities.map({ Array($0.utf8) }) {
+            options.certificateAuthorities = CertificateAuthorities(pem: authorities)
+            if options.certificateAuthorities == nil {
+                check.refuse("tls/certificate_authorities", CertificateAuthorities.rule)
+            }
+        }
     }
 }
 

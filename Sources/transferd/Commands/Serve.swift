@@ -57,24 +57,19 @@ struct Serve: AsyncParsableCommand {
         let signals = InstanceSignals()
         let health = HealthSource(configuration, monitor, signals)
         let handover = configuration.roles.contains(.api) ? APIHandover() : nil
-        let connections = ConnectionRegistry(
-            bounds: ConnectionBounds(
-                max: configuration.connectionsMax,
-                perAddressMax: configuration.connectionsPerAddress
-            )
-        )
+        let connections = ConnectionRegistry(bounds: configuration.server.bounds)
         let probes = ProbeAPI(
             health: health,
             handover: handover,
             connections: connections,
             logger: logger
         )
-        let host = configuration.host
+        let host = configuration.server.host
         // It listens before anything else is there: whoever watches the process sees that it lives.
         let front = Part(
             "requests",
             [
-                probes.application(host: host, port: configuration.port) {
+                probes.application(host: host, port: configuration.server.port) {
                     event.yield(.listening(port: $0))
                 }
             ],
@@ -183,7 +178,7 @@ extension HealthSource {
         _ signals: InstanceSignals
     ) {
         let roles = configuration.roles
-        let listens = configuration.listen == .on
+        let listens = configuration.signals.mode == .on
         self.init(
             readiness: { monitor.readiness },
             report: {

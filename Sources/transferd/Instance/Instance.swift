@@ -35,44 +35,32 @@ struct Instance: Sendable {
         patience: StartPatience,
         logger: Logger
     ) async throws {
-        let policy = configuration.egress
-        let egress = EgressGuard { policy.allows($0.bytes) }
+        let egress = EgressGuard { [policy = configuration.egress] in policy.allows($0.bytes) }
         let subscribers = try CurlLoop(name: "webhooks")
         sender = WebhookSender(curl: subscribers, egress: egress, version: Version.current)
         let roles = configuration.roles
         guard roles.contains(.worker) || roles.contains(.webhooks) else {
-            services = []
-            leaseKeeper = nil
-            engine = nil
+            (services, leaseKeeper, engine) = ([], nil, nil)
             return
         }
         let settings = EngineConfiguration(configuration, egress: egress)
         let lock = InstanceLock(in: configuration.database.dataDirectory)
-        let identity = WorkerIdentity(
-            incarnation: try await patience.outwait {
-                try await WorkerStore(lifeline).registerWorker(
-                    name: settings.workerName,
-                    leasesShards: roles.contains(.worker),
-                    instanceLock: lock?.name
-                )
-            }
-        )
+        let identity = try await patience.outwait {
+            try await WorkerStore(lifeline).register(settings, lock, roles)
+        }
         var parts: [any Service] = []
         if roles.contains(.webhooks) {
-            var bounds = DeliveryBounds()
-            bounds.pollInterval = configuration.pollInterval
-            let dispatcher = WebhookDispatcher(
-                stores: WebhookStores(database),
-                worker: identity,
-                curl: subscribers,
-                egress: egress,
-                bounds: bounds,
-                linkBase: configuration.publicURL,
-                version: Version.current,
-                logger: logger
+            parts.append(
+                DispatchService(
+                    configuration,
+                    stores: WebhookStores(database),
+                    worker: identity,
+                    curl: subscribers,
+                    egress: egress,
+                    signals: signals,
+                    logger: logger
+                )
             )
-            signals.add { if $0.contains(.deliveries) { dispatcher.signal() } }
-            parts.append(DispatchService(dispatcher: dispatcher, signals: signals))
         }
         var runner: TransferEngine?
         if roles.contains(.worker), let container, let pruner {
@@ -109,12 +97,54 @@ struct Instance: Sendable {
 
 /// Delivers, and tells the others when what was left over has been given back.
 private struct DispatchService: Service {
-    let dispatcher: WebhookDispatcher
-    let signals: InstanceSignals
+    private let dispatcher: WebhookDispatcher
+    private let signals: InstanceSignals
+
+    init(
+        _ configuration: ServerConfiguration,
+        stores: WebhookStores,
+        worker: WorkerIdentity,
+        curl: CurlLoop,
+        egress: EgressGuard,
+        signals: InstanceSignals,
+        logger: Logger
+    ) {
+        var bounds = DeliveryBounds()
+        bounds.pollInterval = configuration.pollInterval
+        let dispatcher = WebhookDispatcher(
+            stores: stores,
+            worker: worker,
+            curl: curl,
+            egress: egress,
+            bounds: bounds,
+            linkBase: configuration.server.publicURL,
+            version: Version.current,
+            logger: logger
+        )
+        signals.add { if $0.contains(.deliveries) { dispatcher.signal() } }
+        self.dispatcher = dispatcher
+        self.signals = signals
+    }
 
     func run() async throws {
         await dispatcher.run()
         signals.tell([.deliveries])
+    }
+}
+
+extension WorkerStore {
+    fileprivate func register(
+        _ settings: EngineConfiguration,
+        _ lock: InstanceLock?,
+        _ roles: Set<InstanceRole>
+    ) async throws(StoreError) -> WorkerIdentity {
+        WorkerIdentity(
+            incarnation: try await registerWorker(
+                name: settings.workerName,
+                leasesShards: roles.contains(.worker),
+                instanceLock: lock?.name
+            )
+        )
     }
 }
 

@@ -75,9 +75,9 @@ final class ServiceStart: Sendable {
         state.withLock { $0.server = server }
         var settings = StoreSettings()
         settings.schemaVersion = try await patience.outwait { [configuration, logger] in
-            try await server.migrate(past: configuration.listenDatabaseURL, logger: logger)
+            try await server.migrate(past: configuration.signals.databaseURL, logger: logger)
         }
-        settings.resultRetention = configuration.resultsRetention
+        settings.resultRetention = configuration.retention.results
         settings.queueMax = configuration.queueMax
         let pool = ConnectionPool(configuration: server.configuration, loop: server.loop)
         let database = Database(pool: pool, settings: settings)
@@ -88,7 +88,7 @@ final class ServiceStart: Sendable {
             ? try Container(directory: location.containers) : nil
         try await writeFirstKey(location, TenantStore(database))
         let secrets = try SecretsKeyFile(configuration).box(logger: logger)
-        let relay = configuration.listen == .on ? relay(server) : nil
+        let relay = configuration.signals.mode == .on ? relay(server) : nil
         let instance = try await Instance(
             configuration,
             database: database,
@@ -150,7 +150,7 @@ final class ServiceStart: Sendable {
             container: container,
             secrets: secrets,
             uploadBytesMax: configuration.fileBytesMax,
-            baseURL: configuration.publicURL,
+            baseURL: configuration.server.publicURL,
             egress: configuration.egress,
             health: health,
             watch: watch,
@@ -172,9 +172,9 @@ final class ServiceStart: Sendable {
             stores: stores,
             container: container,
             retention: Pruner.Retention(
-                events: configuration.eventsRetention,
-                attempts: configuration.attemptsRetention,
-                sessions: configuration.sessionsRetention
+                events: configuration.retention.events,
+                attempts: configuration.retention.attempts,
+                sessions: configuration.retention.sessions
             ),
             logger: logger
         )
@@ -189,7 +189,7 @@ final class ServiceStart: Sendable {
 
     /// Tells the others what the parts of this instance tell each other, and the other way round.
     private func relay(_ server: DatabaseServer) -> SignalRelay {
-        let connection = server.signalConfiguration(configuration.listenDatabaseURL)
+        let connection = server.signalConfiguration(configuration.signals.databaseURL)
         let relay = SignalRelay(
             logger: logger,
             connect: { () async throws(PostgresError) in

@@ -9,44 +9,21 @@ import TransferStore
 
 /// Everything that can be set, read and checked once at the start.
 struct ServerConfiguration: Sendable {
-    static let hostDefault = "127.0.0.1"
-    static let portDefault = 8080
-    static let resultsRetentionDefaultInDays = 7
-    static let resultsRetentionRangeInDays = 1...3650
-    static let sessionsRetentionDefaultInDays = 30
-    static let sessionsRetentionRangeInDays = 1...3650
     /// How long a stopping service waits for what is on its way.
     static let shutdownGrace: Duration = .seconds(15)
 
     let database: DatabaseLocation
     /// What this instance does.
     let roles: Set<InstanceRole>
-    /// Whether it tells other instances at once what it did, and hears them.
-    let listen: ListenMode
-    /// Past a pooler; nil for the database's own; may hold a password and is never logged.
-    let listenDatabaseURL: String?
+    let signals: SignalSettings
     /// How often it looks for what no signal told of.
     let pollInterval: Duration
-    let host: String
-    let port: Int
-    /// The service's address as clients know it, without a slash at its end.
-    let publicURL: String?
-    /// Connections of clients.
-    let connectionsMax: Int
-    /// Of those, connections of one address.
-    let connectionsPerAddress: Int
+    let server: ServerSettings
     let concurrency: Int
     let connectionsPerHost: Int
     let discretionaryHours: WeeklyHours
     let fileBytesMax: Int64
-    /// How long events are kept at least.
-    let eventsRetention: Duration
-    /// How long ended attempts are kept at least.
-    let attemptsRetention: Duration
-    /// How long ended tasks are kept whose session does not say.
-    let resultsRetention: Duration
-    /// How long ended sessions and deleted subscriptions are kept at least.
-    let sessionsRetention: Duration
+    let retention: RetentionSettings
     /// Waiting tasks beyond which none is taken.
     let queueMax: Int64
     let egress: EgressPolicy
@@ -67,25 +44,7 @@ struct ServerConfiguration: Sendable {
             "TRANSFERD_ROLES",
             default: Set(InstanceRole.allCases)
         )
-        listen = reader.word(service.listen, "TRANSFERD_LISTEN", default: .on)
-        listenDatabaseURL = reader.text(
-            service.listenDatabaseURL,
-            "TRANSFERD_LISTEN_DATABASE_URL"
-        )
-        if let listenDatabaseURL,
-            !ConnectionConfiguration(url: listenDatabaseURL).isReadable
-        {
-            reader.refuse(
-                "TRANSFERD_LISTEN_DATABASE_URL: is neither a postgres:// URL nor keywords as libpq "
-                    + "has them"
-            )
-        }
-        if self.database.pooler == .transaction, listen == .on, listenDatabaseURL == nil {
-            reader.refuse(
-                "TRANSFERD_LISTEN: a pooler that shares connections hears nothing, so that it takes "
-                    + "TRANSFERD_LISTEN_DATABASE_URL, past the pooler, or off"
-            )
-        }
+        signals = SignalSettings(service, self.database, &reader)
         pollInterval = .seconds(
             reader.number(
                 service.pollInterval,
@@ -94,26 +53,7 @@ struct ServerConfiguration: Sendable {
                 default: EngineConfiguration.pollIntervalDefault.components.seconds
             )
         )
-        host = reader.text(service.host, "TRANSFERD_HOST") ?? Self.hostDefault
-        port = reader.number(
-            service.port,
-            "TRANSFERD_PORT",
-            in: 0...65_535,
-            default: Self.portDefault
-        )
-        publicURL = reader.baseURL(service.publicURL, "TRANSFERD_PUBLIC_URL")
-        connectionsMax = reader.number(
-            service.connectionsMax,
-            "TRANSFERD_CONNECTIONS_MAX",
-            in: ConnectionBounds.maxRange,
-            default: ConnectionBounds.maxDefault
-        )
-        connectionsPerAddress = reader.number(
-            service.connectionsPerAddress,
-            "TRANSFERD_CONNECTIONS_PER_ADDRESS",
-            in: 1...ConnectionBounds.maxRange.upperBound,
-            default: ConnectionBounds(max: connectionsMax).perAddressMax
-        )
+        server = ServerSettings(service, &reader)
         concurrency = reader.number(
             service.concurrency,
             "TRANSFERD_CONCURRENCY",
@@ -136,34 +76,7 @@ struct ServerConfiguration: Sendable {
             in: 1...Int64.max,
             default: EngineConfiguration.fileBytesMaxDefault
         )
-        let days = reader.number(
-            service.eventsRetention,
-            "TRANSFERD_EVENTS_RETENTION",
-            in: Pruner.retentionRangeInDays,
-            default: Pruner.retentionDefaultInDays
-        )
-        eventsRetention = .seconds(days * 24 * 3600)
-        let attemptDays = reader.number(
-            service.attemptsRetention,
-            "TRANSFERD_ATTEMPTS_RETENTION",
-            in: Pruner.retentionRangeInDays,
-            default: Pruner.retentionDefaultInDays
-        )
-        attemptsRetention = .seconds(attemptDays * 24 * 3600)
-        let resultDays = reader.number(
-            service.resultsRetention,
-            "TRANSFERD_RESULTS_RETENTION",
-            in: Self.resultsRetentionRangeInDays,
-            default: Self.resultsRetentionDefaultInDays
-        )
-        resultsRetention = .seconds(resultDays * 24 * 3600)
-        let sessionDays = reader.number(
-            service.sessionsRetention,
-            "TRANSFERD_SESSIONS_RETENTION",
-            in: Self.sessionsRetentionRangeInDays,
-            default: Self.sessionsRetentionDefaultInDays
-        )
-        sessionsRetention = .seconds(sessionDays * 24 * 3600)
+        retention = RetentionSettings(service, &reader)
         queueMax = reader.number(
             service.queueMax,
             "TRANSFERD_QUEUE_MAX",

@@ -33,6 +33,15 @@ struct SettingsReader {
         return value
     }
 
+    mutating func days(
+        _ option: Int?,
+        _ variable: String,
+        in range: ClosedRange<Int>,
+        default value: Int
+    ) -> Duration {
+        .seconds(number(option, variable, in: range, default: value) * 24 * 3600)
+    }
+
     mutating func word<Value: RawRepresentable<String> & CaseIterable>(
         _ option: String?,
         _ variable: String,

@@ -22,7 +22,7 @@ import TransferTestSupport
         ("HTTPS://[::1]:443", "HTTPS://[::1]:443"),
     ])
     func publicURLIsAnAddressWithoutASlashAtItsEnd(text: String, url: String) throws {
-        #expect(try configuration(["TRANSFERD_PUBLIC_URL": text]).publicURL == url)
+        #expect(try configuration(["TRANSFERD_PUBLIC_URL": text]).server.publicURL == url)
     }
 
     @Test(arguments: [

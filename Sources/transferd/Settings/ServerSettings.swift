@@ -1,0 +1,37 @@
+import TransferHTTP
+
+/// Where the API listens, and for how many.
+struct ServerSettings: Sendable {
+    static let hostDefault = "127.0.0.1"
+    static let portDefault = 8080
+
+    let host: String
+    let port: Int
+    /// The service's address as clients know it, without a slash at its end.
+    let publicURL: String?
+    let bounds: ConnectionBounds
+
+    init(_ options: ServiceOptions, _ reader: inout SettingsReader) {
+        host = reader.text(options.host, "TRANSFERD_HOST") ?? Self.hostDefault
+        port = reader.number(
+            options.port,
+            "TRANSFERD_PORT",
+            in: 0...65_535,
+            default: Self.portDefault
+        )
+        publicURL = reader.baseURL(options.publicURL, "TRANSFERD_PUBLIC_URL")
+        let connectionsMax = reader.number(
+            options.connectionsMax,
+            "TRANSFERD_CONNECTIONS_MAX",
+            in: ConnectionBounds.maxRange,
+            default: ConnectionBounds.maxDefault
+        )
+        let perAddressMax = reader.number(
+            options.connectionsPerAddress,
+            "TRANSFERD_CONNECTIONS_PER_ADDRESS",
+            in: 1...ConnectionBounds.maxRange.upperBound,
+            default: ConnectionBounds(max: connectionsMax).perAddressMax
+        )
+        bounds = ConnectionBounds(max: connectionsMax, perAddressMax: perAddressMax)
+    }
+}

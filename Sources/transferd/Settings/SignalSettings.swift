@@ -1,0 +1,30 @@
+import Postgres
+
+/// How an instance learns what other instances did.
+struct SignalSettings: Sendable {
+    /// Whether it tells other instances at once what it did, and hears them.
+    let mode: ListenMode
+    /// Past a pooler; nil for the database's own; may hold a password and is never logged.
+    let databaseURL: String?
+
+    init(
+        _ options: ServiceOptions,
+        _ database: DatabaseLocation,
+        _ reader: inout SettingsReader
+    ) {
+        mode = reader.word(options.listen, "TRANSFERD_LISTEN", default: .on)
+        databaseURL = reader.text(options.listenDatabaseURL, "TRANSFERD_LISTEN_DATABASE_URL")
+        if let databaseURL, !ConnectionConfiguration(url: databaseURL).isReadable {
+            reader.refuse(
+                "TRANSFERD_LISTEN_DATABASE_URL: is neither a postgres:// URL nor keywords as libpq "
+                    + "has them"
+            )
+        }
+        if database.pooler == .transaction, mode == .on, databaseURL == nil {
+            reader.refuse(
+                "TRANSFERD_LISTEN: a pooler that shares connections hears nothing, so that it takes "
+                    + "TRANSFERD_LISTEN_DATABASE_URL, past the pooler, or off"
+            )
+        }
+    }
+}
