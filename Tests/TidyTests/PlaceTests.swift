@@ -28,6 +28,25 @@ import Testing
         }
     }
 
+    /// What the map of the code names is there, and each room is on it.
+    @Test func theMapIsTrue() throws {
+        let map = try #require(
+            try SourceTree.files("docs", "md").first { $0.name == "ARCHITECTURE.md" }
+        )
+        for match in map.text.matches(of: #/`((?:Sources|Tests|migrations)\b[\w\/+.]*)`/#) {
+            #expect(SourceTree.exists(String(match.1)), "\(match.1)")
+        }
+        for target in try SourceTree.names("Sources") where target != "TransferDemo" {
+            let row = map.lines.first {
+                $0.text.hasPrefix("| `") && $0.text.contains("`\(target)`")
+            }
+            let text = try #require(row, "\(target) is not on the map").text
+            for room in try SourceTree.folders("Sources/\(target)") where room != "include" {
+                #expect(text.contains(room), "\(target)/\(room) is not on the map")
+            }
+        }
+    }
+
     /// The name of the type that a line at the left margin declares to more than its file.
     private static func type(_ line: Substring) -> Substring? {
         let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "protocol"]

@@ -34,6 +34,18 @@ enum SourceTree {
             }
     }
 
+    static func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: root.appending(path: path).path)
+    }
+
+    /// The names of the folders in a folder.
+    static func folders(_ folder: String) throws -> [String] {
+        try names(folder).filter {
+            let url = root.appending(components: folder, $0)
+            return try url.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true
+        }
+    }
+
     /// The names in a folder.
     static func names(_ folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
