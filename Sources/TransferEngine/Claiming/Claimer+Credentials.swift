@@ -4,8 +4,8 @@ import TransferModel
 import TransferStore
 
 extension Claimer {
-    /// Begins what was claimed: tasks that may show a credential once that has been looked up, and
-    /// those whose request must not be sent twice once the claim outlasts a crash of the database.
+    /// Starts claimed tasks: those that may show a credential once it has been looked up, and those
+    /// whose request must not be sent twice once the claim outlasts a crash of the database.
     func begin(_ claims: [TaskClaim]) {
         var repeatable: [AttemptWait] = []
         var unrepeatable: [AttemptWait] = []
@@ -27,7 +27,7 @@ extension Claimer {
         _ body: @escaping @Sendable ([AttemptWait]) async -> Void
     ) {
         guard !waits.isEmpty else { return }
-        // The publisher counts them while neither slot nor entry may tell of them.
+        // The publisher counts the waits while neither a slot nor an entry may stand for them.
         publisher.expect()
         Task {
             await body(waits)
@@ -35,7 +35,8 @@ extension Claimer {
         }
     }
 
-    /// Once for all of a claim; nothing is sent before, for the next claim would send it again.
+    /// Makes the claims durable, once for all waits of a claim; nothing is sent before, for the
+    /// next claim would send it again.
     private func makeDurable(_ waits: [AttemptWait]) async {
         do throws(StoreError) {
             try await stores.queue.makeClaimsDurable()
@@ -55,7 +56,7 @@ extension Claimer {
         let wanted = queries.compactMap(\.self)
         do throws(StoreError) {
             let found = wanted.isEmpty ? [:] : try await stores.credentials.credentials(for: wanted)
-            // Each on its own: a token endpoint that is slow holds up nobody else.
+            // Each on its own, so that a slow token endpoint delays nobody else.
             await withDiscardingTaskGroup { group in
                 for (wait, query) in zip(waits, queries) {
                     group.addTask {
@@ -72,14 +73,14 @@ extension Claimer {
         }
     }
 
-    /// Puts the attempt in the place of its wait, or ends it.
+    /// Replaces the wait by its attempt, or ends it.
     private func settle(_ wait: AttemptWait, _ finding: CredentialKeeper.Finding) {
         // Whatever follows may have freed the slot.
         defer { wake() }
         let claim = wait.claim
         bandwidth.remove(claim.fence)
         if let postponed = active.remove(claim) {
-            // This attempt was taken away, and the next one of its task waits already.
+            // This attempt was taken away, and the next one of its task is already waiting.
             end(claim, .released)
             start(postponed)
             return
@@ -105,14 +106,15 @@ extension Claimer {
         end(claim, verdict)
     }
 
-    /// What follows an answer that says the credential is missing or wrong; nil for all others.
+    /// Returns the verdict on an answer that says the credential is missing or wrong; nil for all
+    /// other answers.
     func challenge(
         _ failure: TransferFailure,
         _ claim: TaskClaim,
         from url: CurlURL,
         _ remaining: Duration
     ) -> Conclusion.Verdict? {
-        // Elsewhere, after a redirect, the credential is not shown and would not help.
+        // At another origin, after a redirect, the credential is not shown and would not help.
         guard failure.httpStatus == 401, let origin = claim.origin, Origin(url) == origin else {
             return nil
         }
@@ -153,7 +155,7 @@ extension Claimer {
 }
 
 extension TaskClaim {
-    /// Whom the task asks; nil when its URL cannot be read.
+    /// The origin that the task asks; nil when its URL cannot be parsed.
     var origin: Origin? {
         do throws(CurlError) { return Origin(try CurlURL(url)) } catch { return nil }
     }

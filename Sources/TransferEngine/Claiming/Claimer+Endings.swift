@@ -4,7 +4,7 @@ import TransferContainer
 import TransferModel
 
 extension Claimer {
-    /// An attempt of an upload or a data task has ended; called on the curl loop's thread.
+    /// Handles the end of an attempt of an upload or data task; called on the curl loop's thread.
     func ended(_ ending: Exchange.Ending) {
         let claim = ending.claim
         let verdict: Conclusion.Verdict
@@ -36,7 +36,7 @@ extension Claimer {
             leave(claim, bytes: ending.bytes)
             return
         case .abandoned where ending.mayHaveArrived && !claim.isIdempotent:
-            // Given back it would be sent again.
+            // If it were given back, it would be sent again.
             verdict = .failed(
                 TransferFailure(.unknownOutcome, "The worker stopped while the server had it.")
             )
@@ -61,7 +61,7 @@ extension Claimer {
         )
     }
 
-    /// An attempt has ended; called on the curl loop's thread.
+    /// Handles the end of an attempt of a download task; called on the curl loop's thread.
     func ended(_ ending: Download.Ending) {
         if let dropped = ending.dropped { publisher.submit(.abandoned(dropped)) }
         switch ending.end {
@@ -81,13 +81,14 @@ extension Claimer {
         case .failed(let failure): fail(ending, failure)
         case .abandoned:
             reachability.note(ending.claim, failure: nil, ending.metrics)
-            // Refused by the fence if it was revoked; else the task is free for others at once.
+            // The fence refuses this if the attempt was revoked; otherwise the task is free for
+            // others at once.
             conclude(ending, .released)
         }
         leave(ending.claim, bytes: ending.bytesReceived, ending.partial)
     }
 
-    /// Publishes a whole file whose checksums are right.
+    /// Publishes a complete file whose checksums are right.
     private func finish(_ ending: Download.Ending, _ part: PartFile, _ result: TransferResult) {
         func settle(_ failure: TransferFailure?) {
             guard let failure else {
@@ -97,7 +98,7 @@ extension Claimer {
                 return
             }
             var ending = ending
-            // Wrong bytes are not gone on with.
+            // Wrong bytes are not resumed from.
             ending.partial = nil
             fail(ending, failure)
         }
@@ -107,7 +108,7 @@ extension Claimer {
         }
         publisher.expect()
         active.verifies(ending.claim.fence)
-        // Not waited for on the curl loop's thread; the publisher counts it until it is there.
+        // The curl loop's thread does not wait for it; the publisher counts it until it arrives.
         Task {
             do throws(StorageError) {
                 let found = try await follower.checksums(of: part.bytesWritten)
@@ -140,7 +141,7 @@ extension Claimer {
         renew(shown) { conclude(ending, .retry(failure, after: .zero)) }
     }
 
-    /// What follows a failed attempt.
+    /// Returns the verdict on a failed attempt.
     private func verdict(
         on failure: TransferFailure,
         _ claim: TaskClaim,
@@ -156,8 +157,8 @@ extension Claimer {
             ?? decision(after: failure, claim, remaining: remaining)
     }
 
-    /// The failure, or the want of descriptors if that may be behind it: without one no name is
-    /// resolved, and no file of authorities read.
+    /// Returns the failure, or the lack of descriptors if that may be the cause: without a free
+    /// descriptor no name is resolved and no file of certificate authorities is read.
     private func explained(_ failure: TransferFailure) -> TransferFailure {
         guard [.couldNotResolveHost, .tlsFailure].contains(failure.code),
             !container.isOver(.descriptorsExhausted)
@@ -165,7 +166,7 @@ extension Claimer {
         return StorageError(operation: "open", errno: EMFILE).failure
     }
 
-    /// Whether a failed attempt is followed by another.
+    /// Decides whether a failed attempt is followed by another.
     func decision(
         after failure: TransferFailure,
         _ claim: TaskClaim,
@@ -177,7 +178,7 @@ extension Claimer {
                 ofShortage: claim.elapsed,
                 chance: .random(in: 0..<1)
             )
-            // A wait that would outlast the task's time is not begun.
+            // A wait that would outlast the task's time is not started.
             return delay < remaining ? .waitOut(failure, after: delay) : .failed(failure)
         }
         let decision = configuration.retryPolicy.overridden(by: claim.options).decision(
@@ -211,7 +212,7 @@ extension Claimer {
 }
 
 extension Publication {
-    /// What a finished attempt publishes.
+    /// Creates the publication of a finished attempt.
     init(of ending: Download.Ending, partFence: Fence, result: TransferResult) {
         let claim = ending.claim
         self.init(
@@ -230,6 +231,6 @@ extension Publication {
 }
 
 extension Exchange.Ending {
-    /// What it has cost, both ways.
+    /// The bytes transferred in both directions.
     fileprivate var bytes: Int64 { bytesReceived + bytesSent }
 }

@@ -1,9 +1,10 @@
 import Curl
 import TransferModel
 
-/// What attempts tell of their hosts.
+/// The effects of attempts on the state of their hosts.
 extension Claimer {
-    /// An attempt was answered, which may be with an error that is delivered as any other result.
+    /// Records that an attempt was answered, possibly with an error that is delivered like any
+    /// other result.
     func noteAnswer(
         of claim: TaskClaim,
         _ result: TransferResult,
@@ -15,9 +16,10 @@ extension Claimer {
         learn(HostPace.Signal(status: result.httpStatus), of: claim, metrics, at: url, bytes)
     }
 
-    /// An attempt has failed.
+    /// Records that an attempt has failed.
     ///
-    /// - Returns: how long its task waits, when it wants to and the host was not reached.
+    /// - Returns: how long its task waits, if it waits for connectivity and the host was not
+    ///   reached.
     func noteFailure(
         of claim: TaskClaim,
         _ failure: TransferFailure,
@@ -39,15 +41,15 @@ extension Claimer {
         at url: CurlURL,
         _ bytes: Int64
     ) {
-        // What another host does, to which its own has redirected, says nothing of its own, which
-        // has answered.
+        // The behaviour of another host, reached by a redirect, says nothing about the task's own
+        // host, which has answered.
         let isElsewhere =
             metrics.redirects > 0 && Lane(host: url.host, port: Int(url.port)) != claim.lane
         scheduler.learn(isElsewhere ? .answered : signal, from: claim, bytes: bytes)
     }
 
-    /// Ends a claim of a task whose host is closed, without asking it: the task waits for the host
-    /// if it wants to, and else this was one of its attempts.
+    /// Ends a claim of a task whose host is closed, without a request to the host: the task waits
+    /// for the host if it waits for connectivity; otherwise this counts as one of its attempts.
     func putOff(_ claim: TaskClaim, while wait: Duration) {
         let failure = TransferFailure(
             .couldNotConnect,
@@ -63,8 +65,8 @@ extension Claimer {
 }
 
 extension TaskClaim {
-    /// Whether the host had as long as it has by default before the attempt timed out: one that is
-    /// given less would else be throttled for everybody.
+    /// Whether the host had at least the default time before the attempt timed out; otherwise a
+    /// task with a shorter timeout would throttle the host for everybody.
     fileprivate func hasPatience(for failure: TransferFailure, _ metrics: AttemptMetrics) -> Bool {
         guard failure.code == .timedOut else { return true }
         let patience = min(timeoutForRequest, options.timeoutForFirstByte ?? timeoutForRequest)
@@ -76,8 +78,8 @@ extension TaskClaim {
 }
 
 extension HostPace.Signal {
-    /// What the status of an answer says: 429, 502, 503 and 504 that it is too much (RFC 6585 §4,
-    /// RFC 9110 §15.6).
+    /// The signal that the status of an answer gives: 429, 502, 503 and 504 say that the load is
+    /// too high (RFC 6585 §4, RFC 9110 §15.6).
     fileprivate init(status: Int) {
         self = [429, 502, 503, 504].contains(status) ? .refused(status: status) : .answered
     }

@@ -2,10 +2,10 @@ import TransferModel
 import TransferStore
 
 extension Claimer {
-    /// Takes this worker's share of the shards, and gives away what is more.
+    /// Takes this worker's share of the shards and gives away the surplus.
     ///
-    /// Only the loop that claims does so: no claim is under way while a shard goes, and what was
-    /// claimed before is in the database for the next owner to count.
+    /// Only the claiming loop does so: no claim is under way while a shard is given away, and
+    /// earlier claims are in the database for the next owner to count.
     func tendShards(_ queue: inout QueueView) async throws(StoreError) {
         let incarnation = identity.incarnation
         let now = ContinuousClock.now
@@ -30,7 +30,8 @@ extension Claimer {
         if isMore { queue.isStale = true }
         queue.incarnation = incarnation
         queue.shardsDueAt = now + EngineConfiguration.shardsInterval
-        // A further connection of a running attempt is in no row, so it is closed before.
+        // An additional connection of a running attempt has no row in the database, so it is closed
+        // first.
         if !leaving.isEmpty, active.withdraw(from: leaving) {
             try await stores.workers.releaseShards(leaving, incarnation: incarnation)
         }

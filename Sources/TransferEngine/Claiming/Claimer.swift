@@ -6,7 +6,8 @@ import TransferContainer
 import TransferModel
 import TransferStore
 
-/// Fills free slots with tasks from the queue and hands ended attempts to the publisher.
+/// The part of the engine that fills free slots with tasks from the queue and hands ended attempts
+/// to the publisher.
 struct Claimer {
     let stores: EngineStores
     let identity: WorkerIdentity
@@ -25,18 +26,18 @@ struct Claimer {
     let onCheckpoint: @Sendable () -> Void
     let scheduler: Scheduler
     let reachability: Reachability
-    /// What may have been claimed and was never heard of.
+    /// The claims that the database may have made without their answer arriving here.
     let unanswered = UnansweredClaims()
     private let signal: QueueSignal
 
-    /// How long freed slots are gathered, so that a claim is worth its transaction; meanwhile those begin
-    /// that were claimed ahead.
+    /// The time for which freed slots are gathered, so that a claim is worth its transaction;
+    /// meanwhile the tasks claimed ahead start.
     private static let gatherInterval: Duration = .milliseconds(4)
-    /// Tasks asked for at once.
+    /// The maximum number of tasks asked for at once.
     private static let claimMax = 256
-    /// How long it claims without seeing to anything else.
+    /// The longest time it claims without attending to anything else.
     private static let fillMax: Duration = .milliseconds(20)
-    /// How soon it looks whether the publisher has caught up.
+    /// The time after which it checks again whether the publisher has caught up.
     private static let backlogPause: Duration = .milliseconds(10)
 
     init(
@@ -81,10 +82,10 @@ struct Claimer {
     /// Fills slots that have become free.
     func wake() { signal.freed() }
 
-    /// Looks for runnable tasks now, also of flows that were not known.
+    /// Looks for runnable tasks now, including tasks of unknown flows.
     func look() { signal.added() }
 
-    /// Does so in case that nobody could tell of them.
+    /// Looks for runnable tasks in case no notification announced them.
     func poll() { signal.polled() }
 
     /// Claims until cancelled.
@@ -102,26 +103,26 @@ struct Claimer {
                 giveWay()
                 wakeAfterRest(&queue)
             } catch {
-                // The poll comes back; until then nothing is lost, only later.
+                // The next poll tries again; until then nothing is lost, only delayed.
                 logger.debug("no claim", metadata: ["error": "\(error)"])
             }
         }
     }
 
-    /// Claims as long as there are slots and tasks for them, and nothing else is due: slots that
-    /// become free during a claim would else keep it from ever coming to an end.
+    /// Claims as long as there are slots and tasks for them and nothing else is due; otherwise
+    /// slots that become free during a claim would keep it from ever ending.
     private func fill(_ queue: inout QueueView) async throws(StoreError) {
         if signal.takeAdded() { queue.isStale = true }
         if signal.takePolled() { queue.isPolled = true }
         _ = try await look(at: &queue)
         let end = ContinuousClock.now + Self.fillMax
-        // Once there is enough again, somebody says so.
+        // Once there is enough again, the loop is woken.
         while !Task.isCancelled, shortages.isNone {
             guard publisher.backlog < EngineConfiguration.backlogMax else {
                 return wake(after: Self.backlogPause)
             }
             guard .now < end else { return wake() }
-            // What cannot be begun is not claimed; a poll comes back when it can.
+            // Tasks that cannot be started are not claimed; a poll comes back when they can.
             guard identity.isTrusted(at: .now) else { return }
             let (grants, bound) = scheduler.with { schedule in
                 let grants = schedule.grants(
@@ -139,7 +140,7 @@ struct Claimer {
             let fences = identity.reserve(count)
             let claims: [TaskClaim]
             do throws(StoreError) {
-                // Another registration than the one that has the shards claims nothing.
+                // A registration other than the one that has the shards claims nothing.
                 claims =
                     fences.incarnation == queue.incarnation
                     ? try await stores.queue.claim(grants, boundTenants: bound, fences: fences) : []
@@ -151,12 +152,13 @@ struct Claimer {
             }
             // Before any of them can end.
             scheduler.with { $0.took(claims, of: grants) }
-            // Who was served first gets the connection that is free; the others were claimed ahead.
+            // The task served first gets the connection that is free; the others were claimed
+            // ahead.
             begin(claims.inOrder(of: grants))
         }
     }
 
-    /// Gives attempts back whose places others have waited for in vain.
+    /// Gives back attempts whose places others have waited for in vain.
     private func giveWay() {
         let unconnected = scheduler.with(\.isShared) ? active.unconnected : []
         let (fences, isAnyWaiting) = scheduler.with { schedule in
@@ -169,20 +171,20 @@ struct Claimer {
         if isAnyWaiting { wake(after: scheduler.with { $0.settings.patience }) }
     }
 
-    /// Comes back when it may look again at what it may not now.
+    /// Plans a wake-up for the time when a postponed look is allowed.
     private func wakeAfterRest(_ queue: inout QueueView) {
         if let rest = queue.takeRest(at: .now) { wake(after: rest) }
     }
 
     private func wake(after pause: Duration) {
         Task {
-            // Cut short, it is a wake too many.
+            // If the sleep is cut short, there is only one wake-up too many.
             try? await Task.sleep(for: pause)
             wake()
         }
     }
 
-    /// Looks which flows have tasks, as far as it is worth it.
+    /// Looks for flows that have tasks, as far as it is worthwhile.
     ///
     /// - Returns: whether any were found.
     private func look(at queue: inout QueueView) async throws(StoreError) -> Bool {
@@ -196,24 +198,25 @@ struct Claimer {
             to: .now,
             foundUpTo: flows.count < QueueStore.flowsMax ? nil : flows.last?.flow
         )
-        // What had no place is looked for again.
+        // Flows that found no room are looked for again.
         if !isComplete { queue.isStale = true }
         return !flows.isEmpty
     }
 
-    /// Begins an attempt, with the credential that it may show.
+    /// Starts an attempt with the credential that it may show.
     func start(_ claim: TaskClaim) {
         switch active.postpone(claim) {
         case .none: break
         case .postponed(let former):
-            // It was taken away like the one that is running, and has never begun.
+            // The former one was taken away like the running one, and never started.
             if let former { scheduler.with { $0.ended(former.fence, bytes: 0) } }
             return
         }
         if let wait = reachability.wait(before: claim) {
             return putOff(claim, while: wait)
         }
-        // Another worker may have the task as soon as this one cannot be sure to be taken for alive.
+        // Another worker may have the task as soon as this one cannot be sure that others consider
+        // it alive.
         let mayBegin: @Sendable () -> Bool = { [identity] in
             identity.isTrusted(claim.fence, at: .now)
         }
@@ -257,10 +260,10 @@ struct Claimer {
         }
     }
 
-    /// Gives the attempt a slot, or the task back when the worker is stopping.
+    /// Gives the attempt a slot, or gives the task back when the worker is stopping.
     @discardableResult
     func admit(_ attempt: any TransferAttempt) -> Bool {
-        // Before it begins, so that its first request keeps to its limits.
+        // Done before it starts, so that its first request keeps to its limits.
         bandwidth.add(attempt)
         if active.insert(attempt) { return true }
         bandwidth.remove(attempt.claim.fence)
@@ -270,7 +273,7 @@ struct Claimer {
         return false
     }
 
-    /// Ends a claim of which nothing runs.
+    /// Ends a claim for which nothing runs.
     func end(_ claim: TaskClaim, _ verdict: Conclusion.Verdict) {
         submit(Conclusion(task: claim.task, fence: claim.fence, verdict: verdict))
         scheduler.with { $0.ended(claim.fence, bytes: 0) }
@@ -280,11 +283,11 @@ struct Claimer {
         publisher.submit(.conclusion(conclusion, part: nil))
     }
 
-    /// Frees the slot of an attempt whose end has been submitted, so that a stopping worker never
-    /// sees neither slot nor entry.
+    /// Frees the slot of an attempt whose end has been submitted, so that a stopping worker always
+    /// sees either the slot or the entry.
     ///
-    /// The attempt that waited for it knows from the database only what was stored of `partial`
-    /// some time ago.
+    /// The attempt that waited for the slot knows from the database only what was stored of
+    /// `partial` some time ago.
     func leave(_ claim: TaskClaim, bytes: Int64, _ partial: PartialDownload? = nil) {
         bandwidth.remove(claim.fence)
         scheduler.with { $0.ended(claim.fence, bytes: bytes) }
@@ -310,7 +313,7 @@ extension TaskClaim {
 
 extension [TaskClaim] {
     fileprivate func inOrder(of grants: [FlowGrant]) -> [TaskClaim] {
-        // Of one tenant's it does not matter.
+        // For the tasks of a single tenant the order does not matter.
         guard contains(where: { $0.tenant != first?.tenant }) else { return self }
         let places = Dictionary(
             zip(grants.map(\.flow), grants.indices),

@@ -1,34 +1,33 @@
 import TransferModel
 
-/// Which of this worker's attempts in the database it does not know of, because the answer that
-/// told of them was lost with its connection; decides, and does nothing itself.
+/// The search for this worker's attempts in the database that it does not know because the answer
+/// announcing them was lost with its connection; it only decides and carries nothing out.
 ///
-/// What is just being stored is known to the publisher alone. When that has nothing to do, one look
-/// after the other is enough; under load it takes as many, and as long, as no end of an attempt
-/// needs to be stored. Should one be at work all the same, its fence is refused and the task runs
-/// again.
+/// Attempts whose end is just being stored are known to the publisher alone. When the publisher has
+/// nothing to do, two looks in a row are enough; under load it takes more looks and more time than
+/// storing any end needs. If an attempt is at work all the same, its fence is refused and the task
+/// runs again.
 struct ForgottenAttempts {
     private static let looksMin = 10
     private static let ageMin: Duration = .seconds(60)
-    /// Looks take this part of the time at most: under an old snapshot they read all that the worker
-    /// has run since.
+    /// The largest share of the time that looks take; under an old snapshot they read all that the
+    /// worker has run since.
     private static let shareMax = 0.01
 
     private struct Sighting {
         var looks = 0
-        /// How many of the last ones, one after the other, found that nothing was being stored.
+        /// The number of the most recent consecutive looks that found nothing being stored.
         var idleLooks = 0
         let since: ContinuousClock.Instant
     }
 
     private var sightings: [Fence: Sighting] = [:]
-    /// When another look is due.
+    /// The time at which another look is due.
     private(set) var dueAt: ContinuousClock.Instant?
 
-    /// Takes note of attempts that are in the database and not here, after a look that began at
-    /// `start`.
+    /// Records attempts that are in the database but not here, after a look that began at `start`.
     ///
-    /// - Returns: those that were forgotten.
+    /// - Returns: the attempts that were forgotten.
     mutating func look(
         _ unknown: [Fence],
         isAnyBeingStored: Bool,

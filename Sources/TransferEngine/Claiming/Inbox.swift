@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Collects what many threads bring until one task takes it all: work done in groups.
+/// A collection of elements from many threads that one task takes in groups.
 final class Inbox<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
     private let arrival = WakeSignal()
@@ -18,7 +18,7 @@ final class Inbox<Element: Sendable>: Sendable {
 
     var isEmpty: Bool { elements.withLock(\.isEmpty) }
 
-    /// Waits for something, then takes the oldest up to `limit`; empty only when cancelled.
+    /// Waits for elements, then takes the oldest up to `limit`; empty only when cancelled.
     func next(limit: Int) async -> [Element] {
         while true {
             let batch = elements.withLock { elements in

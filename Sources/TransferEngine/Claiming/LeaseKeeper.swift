@@ -3,12 +3,12 @@ import ServiceLifecycle
 package import TransferModel
 package import TransferStore
 
-/// Keeps this instance's registration alive as long as anything works under its fences, and
-/// removes it afterwards.
+/// The service that keeps this instance's registration alive as long as anything works under its
+/// fences, and removes it afterwards.
 ///
-/// What runs is closed at the first sign that others may go on with it: the process has stood still
-/// for so long that it may have been declared dead, or it was. That the database does not answer is
-/// none, for then nobody can take over.
+/// Running attempts are closed at the first sign that others may take over their tasks: the process
+/// has stood still for so long that it may have been declared dead, or it was declared dead. A
+/// database that does not answer is no such sign, for then nobody can take over.
 package struct LeaseKeeper: Service {
     private let workers: WorkerStore
     private let identity: WorkerIdentity
@@ -19,10 +19,10 @@ package struct LeaseKeeper: Service {
     private let onLost: @Sendable () -> Void
     private let logger: Logger
 
-    /// Keeps the registration that `identity` holds, made with the same `leasesShards` and
-    /// `instanceLock`.
+    /// Creates a service that keeps the registration `identity` holds, made with the same
+    /// `leasesShards` and `instanceLock`.
     ///
-    /// `onLost` closes what was begun before; what it forgets is refused by the fences.
+    /// `onLost` closes what was started before; what it misses is refused by the fences.
     package init(
         workers: WorkerStore,
         identity: WorkerIdentity,
@@ -43,7 +43,7 @@ package struct LeaseKeeper: Service {
     }
 
     package func run() async throws {
-        // Before that there was nobody to look.
+        // Nothing looked before this point.
         _ = standstill.look()
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { loops in
@@ -54,7 +54,7 @@ package struct LeaseKeeper: Service {
         do throws(StoreError) {
             try await workers.retireWorker(incarnation: identity.incarnation)
         } catch {
-            // Others find it silent and do the same.
+            // Others find it silent and retire it.
             logger.warning("worker not retired", metadata: ["error": "\(error)"])
         }
     }
@@ -66,18 +66,19 @@ package struct LeaseKeeper: Service {
                 try await beatOnce()
             } catch {
                 logger.debug("no heartbeat", metadata: ["error": "\(error)"])
-                // Heard as soon as the database is back, long before others may rescue.
+                // Thus the heartbeat arrives as soon as the database is back, long before others
+                // may rescue.
                 interval = configuration.heartbeatRetryInterval
             }
             do { try await Task.sleep(for: interval.jittered) } catch { return }
         }
     }
 
-    /// A worker that was declared dead begins a new life.
+    /// Sends one heartbeat; a worker that was declared dead registers again.
     private func beatOnce() async throws(StoreError) {
-        // Before a new sign of life makes the worker trust again what it has.
+        // Done before a new heartbeat makes the worker trust its claims again.
         heedStandstill()
-        // Counted from before the database is asked, so that the lease ends later than trust in it.
+        // Counted from before the database is asked, so that the lease outlasts the trust in it.
         let trustedUntil = ContinuousClock.now + configuration.trustDuration
         let isAlive = try await workers.heartbeat(
             incarnation: identity.incarnation,

@@ -1,11 +1,12 @@
 import TransferModel
 
-/// How many tasks have ended in a short time, in all and at each host.
+/// The number of tasks that have recently ended, in all and at each host.
 ///
-/// As many are claimed before there is a connection for them: when one becomes free, the next task is
-/// there and need not be fetched from the database. Of long transfers none is.
+/// As many tasks are claimed before there is a connection for them: when one becomes free, the next
+/// task is there and need not be fetched from the database. Long transfers cause no claims ahead.
 struct Lookahead {
-    /// Longer than it takes to gather what has become free and to claim for it.
+    /// The time over which ends are counted; longer than it takes to gather free slots and to claim
+    /// for them.
     private static let window: Duration = .milliseconds(16)
 
     private struct Ends {
@@ -32,10 +33,10 @@ struct Lookahead {
     private var all: Ends?
     private var ofHost: [Lane: Ends] = [:]
 
-    /// Remembers so many hosts at most.
+    /// Creates a lookahead that remembers at most `hostsMax` hosts.
     init(hostsMax: Int) { self.hostsMax = hostsMax }
 
-    /// A transfer has ended.
+    /// Records that a transfer has ended.
     mutating func ended(at lane: Lane, _ now: ContinuousClock.Instant) {
         all = all ?? Ends(since: now)
         all?.add(at: now)
@@ -46,10 +47,10 @@ struct Lookahead {
         ofHost[lane, default: Ends(since: now)].add(at: now)
     }
 
-    /// How many have ended of late.
+    /// The number of tasks that ended recently.
     func count(_ now: ContinuousClock.Instant) -> Int { all?.inWindow(at: now) ?? 0 }
 
-    /// How many have ended of late at a host.
+    /// The number of tasks that ended recently at a host.
     func count(at lane: Lane, _ now: ContinuousClock.Instant) -> Int {
         ofHost[lane]?.inWindow(at: now) ?? 0
     }

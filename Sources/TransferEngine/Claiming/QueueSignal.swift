@@ -1,21 +1,21 @@
 import Synchronization
 
-/// Wakes the loop that claims.
+/// The signal that wakes the claiming loop.
 final class QueueSignal: Sendable {
     private let signal = WakeSignal()
     private let isNews = Atomic(true)
     private let isTime = Atomic(false)
 
-    /// A slot has become free.
+    /// Signals that a slot has become free.
     func freed() { signal.signal() }
 
-    /// There may be tasks of flows that had none.
+    /// Signals that there may be tasks of flows that had none.
     func added() {
         isNews.store(true, ordering: .releasing)
         signal.signal()
     }
 
-    /// It is time to look, whether anybody has said so or not.
+    /// Signals that it is time to look, even without a notification.
     func polled() {
         isTime.store(true, ordering: .releasing)
         signal.signal()
@@ -24,9 +24,9 @@ final class QueueSignal: Sendable {
     /// Returns after a signal, or when the task is cancelled.
     func wait() async { await signal.wait() }
 
-    /// Whether tasks were added since this was asked last.
+    /// Whether tasks were added since the last call.
     func takeAdded() -> Bool { isNews.exchange(false, ordering: .acquiringAndReleasing) }
 
-    /// Whether it was time to look since this was asked last.
+    /// Whether it became time to look since the last call.
     func takePolled() -> Bool { isTime.exchange(false, ordering: .acquiringAndReleasing) }
 }

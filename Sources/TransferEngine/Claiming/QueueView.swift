@@ -1,25 +1,25 @@
 import TransferModel
 
-/// What the loop that claims knows of the queue: how far it has looked, and whether to look again.
+/// The claiming loop's view of the queue: how far it has looked, and whether to look again.
 struct QueueView {
-    /// Looking takes at most this part of the time, however many flows there are.
+    /// The largest share of the time that looking takes, however many flows there are.
     private static let shareMax = 0.1
-    /// However long a look took, for so long at most no other one is made.
+    /// The longest rest after a look, however long the look took.
     private static let restMax: Duration = .seconds(1)
-    /// The same of looks for which there is no reason but that time has passed; under an old snapshot
-    /// they read what was claimed since, and mostly find nothing.
+    /// The largest share of the time for looks made only because time has passed; under an old
+    /// snapshot they read what was claimed since, and mostly find nothing.
     private static let pollShareMax = 0.02
     private static let pollRestMax: Duration = .seconds(5)
 
-    /// The registration whose shards these are; nil before any.
+    /// The registration that has these shards; nil before any.
     var incarnation: Int32?
-    /// When the shards are looked at next.
+    /// The time of the next look at the shards.
     var shardsDueAt = ContinuousClock.now
-    /// Whether somebody has said that there may be flows that were not there before.
+    /// Whether a notification said that there may be new flows.
     var isStale = true
-    /// Whether it is time to look though nobody has said so.
+    /// Whether it is time to look although no notification came.
     var isPolled = false
-    /// The last flow of a look that did not come to the end.
+    /// The last flow found by a look that did not reach the end.
     private(set) var position: Flow?
     private var restsUntil = ContinuousClock.now
     private var pollRestsUntil = ContinuousClock.now
@@ -30,20 +30,21 @@ struct QueueView {
         (isStale || position != nil) && now >= restsUntil || isPolled && now >= pollRestsUntil
     }
 
-    /// For how long there is something to look for and no time for it; once for each rest.
+    /// Returns how long a look has to wait although there is something to look for; once for each
+    /// rest.
     mutating func takeRest(at now: ContinuousClock.Instant) -> Duration? {
         guard isStale || position != nil, now < restsUntil, !isWakePlanned else { return nil }
         isWakePlanned = true
         return restsUntil - now
     }
 
-    /// Has looked; `last` is the last flow found, unless there were no more.
+    /// Records a look; `last` is the last flow found, unless there were no more.
     mutating func looked(
         from begin: ContinuousClock.Instant,
         to end: ContinuousClock.Instant,
         foundUpTo last: Flow?
     ) {
-        // What comes while the rest is looked at is found with the next round.
+        // Flows that arrive while the remaining ones are looked at are found in the next round.
         if position == nil {
             isStale = false
             isPolled = false

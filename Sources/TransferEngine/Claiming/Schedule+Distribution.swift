@@ -1,31 +1,34 @@
 import TransferModel
 
-/// Who is served.
+/// The distribution of slots among tenants, hosts and flows.
 extension Schedule {
-    /// What one distribution has given out so far.
+    /// The slots that one distribution has given out so far.
     private struct Distribution {
         let now: ContinuousClock.Instant
-        /// Tasks that may be claimed before there is a slot for them.
+        /// The number of tasks that may be claimed before there is a slot for them.
         let ahead: Int
         var rest: Int
-        /// Slots that are taken, with those given out.
+        /// The number of slots taken, including those given out.
         var taken: Int
         var counts: [Flow: Int] = [:]
         var inLane: [Lane: Int] = [:]
         var closed: Set<Lane> = []
         var ofTenant: [TenantID: Int] = [:]
-        /// Who waits at a host and has nothing there: what is free there is theirs first.
+        /// The tenants that wait at a host and have nothing there; what is free there goes to them
+        /// first.
         var newcomers: [Lane: Set<TenantID>] = [:]
-        /// Who waits and has nothing at all: a slot for each comes before another for others.
+        /// The tenants that wait and have nothing at all; each of them gets a slot before others
+        /// get another.
         var firsts: Set<TenantID> = []
-        /// In the order in which they were served first.
+        /// The flows, in the order in which they were first served.
         var order: [Flow] = []
     }
 
-    /// Gives out the slots that are free and those that will be in a moment, `limit` at most; where
-    /// `isOpenHour`, discretionary tasks count like others.
+    /// Gives out at most `limit` of the slots that are free or soon will be; where `isOpenHour`,
+    /// discretionary tasks count like others.
     ///
-    /// A host that `isClosed` gets one task at a time: most of them are only put off.
+    /// A host that `isClosed` gets one task at a time, because most of its tasks would only be put
+    /// off.
     mutating func grants(
         _ limit: Int,
         isOpenHour: Bool = false,
@@ -63,7 +66,7 @@ extension Schedule {
         var open: [TenantID: [Lane: [Flow]]] = [:]
         (given.newcomers, given.firsts) = ([:], [])
         for (id, tenant) in tenants where hasRoom(id, given) {
-            // What waits at hosts that are full is not looked at.
+            // Tasks waiting at full hosts are not looked at.
             for (lane, flows) in tenant.waiting where room(in: lane, given) > 0 {
                 if isClosed(lane) { given.closed.insert(lane) }
                 guard room(in: lane, given) > 0 else { continue }
@@ -113,13 +116,13 @@ extension Schedule {
         given.taken += 1
     }
 
-    /// The tenants among those of `grants` whose running tasks are to be counted.
+    /// The tenants of `grants` whose running tasks have to be counted.
     func boundTenants(of grants: [FlowGrant]) -> [TenantID] {
         Set(grants.compactMap { waiting[$0.flow]?.details.tenant })
             .filter { tenants[$0]?.tasksMax != nil }
     }
 
-    /// The one whose first task has the highest priority; of equals the one that has waited
+    /// The flow whose first task has the highest priority; among equals, the one that has waited
     /// longest.
     private func first(of flows: [Flow]) -> Flow? {
         flows.min { left, right in
@@ -145,12 +148,12 @@ extension Schedule {
         return min(inLane, cap + ahead(at: flow.lane, cap, given) - used)
     }
 
-    /// Tasks beyond the connections that they may have, at most as many again.
+    /// The number of tasks beyond the permitted connections, at most as many again.
     private func ahead(at lane: Lane, _ limit: Int, _ given: Distribution) -> Int {
         min(lookahead.count(at: lane, given.now), limit, given.ahead)
     }
 
-    /// How many connections to a host a tenant leaves to those that have none there.
+    /// The number of connections to a host that a tenant leaves to those that have none there.
     private func roomForOthers(than id: TenantID, at lane: Lane, _ given: Distribution) -> Int {
         guard let newcomers = given.newcomers[lane], !newcomers.contains(id) else { return 0 }
         return newcomers.count
@@ -160,7 +163,7 @@ extension Schedule {
     private func hasRoom(_ id: TenantID, _ given: Distribution) -> Bool {
         guard let tenant = tenants[id] else { return false }
         let own = tenant.held + given.ofTenant[id, default: 0]
-        // Those that are claimed ahead wait for a slot, and have none.
+        // Tasks claimed ahead wait for a slot and have none.
         guard own < min(settings.slots + given.ahead, tenant.tasksMax ?? .max) else {
             return false
         }
@@ -170,7 +173,7 @@ extension Schedule {
         )
     }
 
-    /// Slots that are taken; what a tenant has claimed ahead of what it may have takes none.
+    /// The number of slots taken; what a tenant has claimed beyond what it may have takes none.
     var taken: Int { tenants.values.reduce(0) { $0 + min($1.held, settings.slots) } }
 
     func cost(of lane: Lane) -> Int64 {

@@ -1,13 +1,13 @@
 import TransferModel
 
-/// What became of it.
+/// The effects of claims and of ended tasks on the schedule.
 extension Schedule {
-    /// For how long a flow is believed to be held back by its tenant's bound, and not to have run
-    /// dry; looks find it again by then.
+    /// The time for which a flow is believed to be held back by its tenant's limit rather than to
+    /// have run dry; looks find it again by then.
     private static let heldBackMax: Duration = .seconds(1)
 
-    /// Counts the tasks that were claimed for `grants`; a flow that gave fewer has run dry, unless
-    /// its tenant's tasks were counted.
+    /// Counts the tasks claimed for `grants`; a flow that gave fewer has run dry, unless its
+    /// tenant's tasks were counted.
     mutating func took(
         _ claims: [TaskClaim],
         of grants: [FlowGrant],
@@ -28,7 +28,7 @@ extension Schedule {
             heldInFlow[flow, default: 0] += 1
             use(flow.lane, by: claim.tenant)
             tenants[claim.tenant]?.held += 1
-            // What follows comes after this one.
+            // The next task comes after this one.
             waiting[flow]?.position = FlowPosition(priority: claim.priority, task: claim.task)
             waiting[flow]?.heldBackSince = nil
         }
@@ -46,33 +46,36 @@ extension Schedule {
         }
     }
 
-    /// An ended task counts for its tenant until that is stored, so that one that has just ended
-    /// may be why a claim brought too few.
+    /// Holds a flow back when its claim brought too few tasks.
+    ///
+    /// An ended task counts towards its tenant's limit until its end is stored, so a task that has
+    /// just ended may be the reason.
     private mutating func holdBack(_ flow: Flow, at now: ContinuousClock.Instant) {
         let since = waiting[flow]?.heldBackSince ?? now
         guard now - since < Self.heldBackMax else { return forget(flow) }
         waiting[flow]?.heldBackSince = since
-        // What was stored during the claim may have been stored after it had counted.
+        // An end stored during the claim may have been stored after the claim had counted.
         if !isStoredSinceGrants { heldBack.insert(flow) }
     }
 
-    /// Ends of tasks were stored, and so no longer count.
+    /// Records that ends of tasks were stored, so that they no longer count.
     ///
-    /// - Returns: whether a flow was held back for them.
+    /// - Returns: whether a flow was held back because of them.
     mutating func stored() -> Bool {
         isStoredSinceGrants = true
         defer { heldBack = [] }
         return !heldBack.isEmpty
     }
 
-    /// A running task is at so many bytes.
+    /// Records that a running task has reached `bytes` bytes.
     mutating func moved(_ fence: Fence, bytes: Int64) {
         guard let entry = held[fence], bytes - entry.base > entry.charged else { return }
         charge(entry, bytes - entry.base - entry.charged)
         held[fence]?.charged = bytes - entry.base
     }
 
-    /// A task has ended at so many bytes, whatever became of it; its second end counts nothing.
+    /// Records that a task has ended at `bytes` bytes, whatever its result; a second end of the
+    /// same task counts nothing.
     mutating func ended(
         _ fence: Fence,
         bytes: Int64,
@@ -90,9 +93,9 @@ extension Schedule {
         leave(lane, by: entry.tenant)
     }
 
-    /// Takes to heart how a host has taken an attempt that is still held.
+    /// Learns from how a host has handled an attempt that is still held.
     ///
-    /// - Returns: what follows for the host, if anything does.
+    /// - Returns: the decision about the host, if there is one.
     mutating func learn(
         _ signal: HostPace.Signal,
         from fence: Fence,
@@ -103,7 +106,7 @@ extension Schedule {
         let lane = entry.flow.lane
         let isNew = paces[lane] == nil
         if isNew {
-            // Of a host that is well nothing is remembered.
+            // Nothing is remembered of a healthy host.
             guard signal.isTrouble else { return nil }
             if paces.count >= settings.hostsMax { forgetPaces() }
             paces[lane] = HostPace(max: cap(of: lane))
@@ -117,7 +120,7 @@ extension Schedule {
         )
         guard let pace = paces[lane], pace.isUntroubled else { return decision }
         paces[lane] = nil
-        // Without a decision of its own it is the operator who has taken down what it may have.
+        // Without a decision by the pace itself, an operator has lowered the host's limit.
         guard decision == nil, !isNew else { return decision }
         return HostPace.Decision(
             before: pace.limit,
@@ -126,8 +129,8 @@ extension Schedule {
         )
     }
 
-    /// Forgets a quarter, so that the search costs each new host little: first those without tasks,
-    /// which will have recovered.
+    /// Forgets a quarter of the paces, so that the search costs little for each new host; hosts
+    /// without tasks, which will have recovered, go first.
     private mutating func forgetPaces() {
         let busy = paces.keys.filter { heldInLane[$0] != nil }
         let idle = paces.keys.filter { heldInLane[$0] == nil }
@@ -139,7 +142,8 @@ extension Schedule {
         tenants[entry.tenant]?.lanes.charge(entry.flow.lane, bytes)
     }
 
-    /// A running mean, so that what is given out next is thought to cost what came last.
+    /// Updates the host's running mean of costs, so that the next task is assumed to cost what the
+    /// last ones did.
     private mutating func learn(_ bytes: Int64, at lane: Lane) {
         if costs[lane] == nil, costs.count >= settings.hostsMax { costs = [:] }
         costs[lane] = (cost(of: lane) * 7 + bytes) / 8

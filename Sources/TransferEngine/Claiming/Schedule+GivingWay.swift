@@ -1,9 +1,9 @@
 import TransferModel
 
-/// Who gives way.
+/// The choice of the attempts that give way.
 ///
-/// A transfer may last for ever, and with it whatever it occupies. So a tenant that waits where it
-/// has nothing, while another one has several, gets one of those.
+/// A transfer may last for ever and occupy its connection as long. So a tenant that waits where it
+/// has nothing, while another tenant has several connections, gets one of those.
 extension Schedule {
     /// A tenant that waits for its first connection to a host.
     struct Newcomer: Hashable {
@@ -11,22 +11,23 @@ extension Schedule {
         let lane: Lane
     }
 
-    /// Newcomers for whom somebody is looked for at once; each look passes over all that runs.
+    /// The maximum number of newcomers for whom an attempt is sought at once; each search goes
+    /// through all running attempts.
     private static let searchesMax = 16
 
-    /// How many tasks a tenant has at a host, running or about to.
+    /// The number of tasks a tenant has at a host, running or about to run.
     func held(by tenant: Tenant, at lane: Lane) -> Int {
         tenant.uses[lane, default: 0] - tenant.waiting[lane, default: []].count
     }
 
-    /// Which attempts are to be given back so that others come to their first connection, each told
-    /// once.
+    /// Returns the attempts to be given back so that others get their first connection; each
+    /// attempt is returned once.
     ///
-    /// Of the tenant that has most it is the one that has brought least, with all that the tenant has
-    /// waiting there, which would take the place of that one. `unconnected` are the attempts that
-    /// wait for a connection.
+    /// The tenant with the most attempts gives up the one that has received least, together with
+    /// all attempts it has waiting there, which would otherwise take the freed place. `unconnected`
+    /// are the attempts that wait for a connection.
     ///
-    /// Where connections become free by themselves within the patience of ``Settings``, nobody
+    /// Where connections become free by themselves within the patience of ``Settings``, no attempt
     /// gives way.
     mutating func givingWay(
         unconnected: Set<Fence> = [],
@@ -44,7 +45,7 @@ extension Schedule {
             since[newcomer] = start
             guard now - start >= settings.patience, searches < Self.searchesMax else { continue }
             searches += 1
-            // Its turn comes with the end of the one that gives way.
+            // The newcomer's turn comes when the attempt that gives way has ended.
             let givers = givers(for: newcomer, unconnected)
             guard !givers.isEmpty else { continue }
             for fence in givers { held[fence]?.givesWay = true }
@@ -55,14 +56,15 @@ extension Schedule {
         return fences
     }
 
-    /// Who has no connection to a host where its tasks wait, and can get none.
+    /// The tenants without a connection to a host where their tasks wait, and without a chance to
+    /// get one.
     private func shutOut(_ unconnected: Set<Fence>) -> Set<Newcomer> {
         let taken = taken
         var waits: [Newcomer: Int] = [:]
         for entry in unconnected.lazy.compactMap({ held[$0] }) where !entry.givesWay {
             waits[Newcomer(tenant: entry.tenant, lane: entry.flow.lane), default: 0] += 1
         }
-        // What has been claimed waits for nothing else.
+        // A claimed task waits for nothing but a connection.
         var shutOut = Set(
             waits.filter { newcomer, count in
                 limit(of: newcomer.lane) > 0
@@ -105,7 +107,7 @@ extension Schedule {
         }
         let giver = candidates.filter { counts[$0.entry.tenant, default: 0] > 1 }
             .min { left, right in
-                // The most there, then the least brought, then the newest.
+                // The tenant with the most there, then the least received, then the newest.
                 (-counts[left.entry.tenant, default: 0], left.entry.charged, -left.fence.rawValue)
                     < (
                         -counts[right.entry.tenant, default: 0], right.entry.charged,

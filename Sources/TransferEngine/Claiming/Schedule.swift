@@ -1,65 +1,67 @@
 import TransferModel
 
-/// Which tasks this worker claims next, and how many of each flow; decides, and does nothing
-/// itself.
+/// The choice of the tasks that this worker claims next, and of how many of each flow; it only
+/// decides and carries nothing out.
 ///
-/// Tenants take turns by the bytes that they get, and so do the hosts of each tenant; of its
-/// sessions at one host that one is served whose first task has the highest priority. No host gets
-/// more connections than it may have, no session more than it may have there, and no tenant so many
-/// slots that none is left for another.
+/// Tenants take turns by the bytes that they receive, and so do the hosts of each tenant. Among a
+/// tenant's sessions at one host, the session whose first task has the highest priority is served.
+/// No host gets more connections than it may have, no session more than it may have at that host,
+/// and no tenant so many slots that none is left for another.
 struct Schedule {
-    /// What bounds a worker.
+    /// The limits of a worker.
     struct Settings: Sendable {
-        /// Tasks at once, over all hosts.
+        /// The maximum number of tasks at once, over all hosts.
         var slots = EngineConfiguration.concurrencyDefault
-        /// Connections to one host at most, unless an operator has set another number for it.
+        /// The maximum number of connections to one host, unless an operator has set another number
+        /// for it.
         var perHost = EngineConfiguration.connectionsPerHostDefault
-        /// Bytes that each tenant, and each of its hosts, may spend in a round; small, so that
-        /// turns are short.
+        /// The bytes that each tenant, and each of its hosts, may spend in a round; small, to keep
+        /// turns short.
         var quantum: Int64 = 64 << 10
-        /// What a task is thought to cost while nothing is known of its host.
+        /// The assumed cost of a task while nothing is known of its host.
         var costDefault: Int64 = 64 << 10
-        /// What one costs at least: a connection's turn.
+        /// The minimum cost of a task: a connection's turn.
         var costMin: Int64 = 4 << 10
-        /// Flows that are remembered; others are found when these have run dry.
+        /// The maximum number of flows remembered; others are found when these have run dry.
         var flowsMax = 4096
-        /// Hosts whose costs are remembered.
+        /// The maximum number of hosts whose costs are remembered.
         var hostsMax = 10_000
-        /// Tasks claimed before there is a slot for them, at most.
+        /// The maximum number of tasks claimed before there is a slot for them.
         var aheadMax = 256
-        /// This part of the slots stays free of discretionary tasks.
+        /// The share of the slots that stays free of discretionary tasks.
         var discretionaryReserve = 0.25
-        /// How long a tenant waits for its first connection to a host before one of another tenant's
-        /// attempts there gives way.
+        /// The time a tenant waits for its first connection to a host before one of another
+        /// tenant's attempts there gives way.
         var patience: Duration = .milliseconds(500)
     }
 
     struct Waiting {
         var details: WaitingFlow
-        /// Where its first task is, as far as is known.
+        /// The position of its first task, as far as it is known.
         var position: FlowPosition
-        /// When it was served last, counted in grants.
+        /// The turn in which it was last served, counted in grants.
         var turn: UInt64 = 0
-        /// Since when claims have brought nothing of it that were to count its tenant's tasks.
+        /// The time since which claims that had to count its tenant's tasks have brought nothing of
+        /// it.
         var heldBackSince: ContinuousClock.Instant?
     }
 
     struct Held {
         let flow: Flow
         let tenant: TenantID
-        /// What an earlier attempt has brought.
+        /// The bytes that an earlier attempt received.
         let base: Int64
         var charged: Int64
-        /// Whether it can be given back without harm: the request may be sent once more.
+        /// Whether it can be given back without harm because the request may be sent again.
         let mayGiveWay: Bool
-        /// Whether it was told to.
+        /// Whether it was told to give way.
         var givesWay = false
     }
 
     struct Tenant {
         var lanes: DeficitRoundRobin<Lane>
         var held = 0
-        /// Of its tasks that may run, over all workers.
+        /// The maximum number of its tasks that may run, over all workers.
         var tasksMax: Int?
         /// Its waiting flows and running tasks, by host.
         var uses: [Lane: Int] = [:]
@@ -70,13 +72,14 @@ struct Schedule {
 
     let settings: Settings
     let shares: SlotShares
-    /// Who has waited for a first connection to a host, and since when.
+    /// The tenants waiting for a first connection to a host, each with the time since which it has
+    /// waited.
     var newcomers: [Newcomer: ContinuousClock.Instant] = [:]
     var waiting: [Flow: Waiting] = [:]
-    /// Those of tenants with a bound that a claim has brought too few of: whose tasks count is
-    /// known anew once what has ended is stored.
+    /// The flows of tenants with a limit from which a claim brought too few tasks; how many tasks
+    /// count is known again once those that ended are stored.
     var heldBack: Set<Flow> = []
-    /// Whether anything was stored since the last grants.
+    /// Whether the end of any task was stored since the last grants.
     var isStoredSinceGrants = false
     var held: [Fence: Held] = [:]
     var heldInLane: [Lane: Int] = [:]
@@ -88,11 +91,11 @@ struct Schedule {
     var costs: [Lane: Int64] = [:]
     var turns: UInt64 = 0
     var lookahead: Lookahead
-    /// Those whose tasks may be claimed here.
+    /// The shards whose tasks may be claimed here.
     private(set) var shards: Set<Shard> = []
-    /// What is stored of single hosts.
+    /// The stored states of individual hosts.
     private var hosts: [Lane: HostState] = [:]
-    /// Hosts that are given less than they might have.
+    /// The paces of hosts that get fewer connections than they might have.
     var paces: [Lane: HostPace] = [:]
 
     init(_ settings: Settings = Settings()) {
@@ -102,7 +105,8 @@ struct Schedule {
         lookahead = Lookahead(hostsMax: settings.hostsMax)
     }
 
-    /// Whether so many flows wait that another one takes the place of one of them, or none.
+    /// Whether the table of waiting flows is full, so that another flow takes the place of one of
+    /// them or is left out.
     var isFull: Bool { waiting.count >= settings.flowsMax }
 
     var waitingCount: Int { waiting.count }
@@ -110,31 +114,32 @@ struct Schedule {
     /// Whether several tenants have tasks here.
     var isShared: Bool { tenants.count > 1 }
 
-    /// Connections that the worker may have to a host; none where another one counts them.
+    /// The connections that this worker may have to a host; 0 when another worker counts them.
     func limit(of lane: Lane) -> Int {
         guard shards.contains(lane.shard) else { return 0 }
         return max(0, given(to: lane) - foreignInLane[lane, default: 0])
     }
 
-    /// Connections that all workers together may have to a host.
+    /// The connections that all workers together may have to a host.
     func given(to lane: Lane) -> Int { paces[lane]?.limit ?? cap(of: lane) }
 
-    /// What a host is given, where that may be less than all.
+    /// The connections a host is given, when that may be fewer than its maximum.
     func pace(of lane: Lane) -> Int? { paces[lane]?.limit }
 
-    /// Connections that the host may have when it is well.
+    /// The connections that the host may have when it is healthy.
     func cap(of lane: Lane) -> Int { hosts[lane]?.maxConnections ?? settings.perHost }
 
-    /// Whose tasks wait or run at a host.
+    /// The tenants whose tasks wait or run at a host.
     func tenants(at lane: Lane) -> [TenantID] {
         tenants.filter { $0.value.uses[lane] != nil }.map(\.key)
     }
 }
 
 extension Schedule {
-    /// Takes note of tasks that wait; of a flow that is known what has changed of it.
+    /// Records waiting tasks; for a flow already known, records what has changed.
     ///
-    /// - Returns: whether all that wait here are known now, and none had to give place.
+    /// - Returns: whether all flows that wait here are now known and none had to make room for
+    ///   another.
     @discardableResult
     mutating func note(_ flows: [WaitingFlow]) -> Bool {
         var isComplete = true
@@ -160,8 +165,8 @@ extension Schedule {
         return isComplete
     }
 
-    /// Forgets a flow of the tenant that has most, if that one has more all the same; looks find it
-    /// again.
+    /// Forgets a flow of the tenant with the most waiting flows, if it would still have more than
+    /// this tenant; later looks find the flow again.
     private mutating func makePlace(for id: TenantID) -> Bool {
         guard let flow = flowOfMost(beyond: (tenants[id]?.waitingCount ?? 0) + 1) else {
             return false
@@ -176,8 +181,8 @@ extension Schedule {
         return most.waiting.first?.value.first
     }
 
-    /// Has these shards and no others; what others run in them is `foreign`, and what is stored of
-    /// their hosts `hosts`.
+    /// Takes these shards and no others; `foreign` holds what other workers run in them, and
+    /// `hosts` what is stored of their hosts.
     mutating func own(
         _ shards: Set<Shard>,
         foreign: [Flow: Int],
@@ -185,7 +190,7 @@ extension Schedule {
     ) {
         paces = paces.filter { shards.contains($0.key.shard) }
         self.hosts = hosts
-        // Of a host that is new here it is gone on with what another worker has found out.
+        // A host new to this worker starts from the limit that another worker found for it.
         for (lane, host) in hosts where !self.shards.contains(lane.shard) {
             guard let connections = host.connections, shards.contains(lane.shard) else { continue }
             paces[lane] = HostPace(max: cap(of: lane), limit: connections)
@@ -200,8 +205,8 @@ extension Schedule {
         for flow in waiting.keys where !shards.contains(flow.lane.shard) { forget(flow) }
     }
 
-    /// Which of `shards` to give away so that `share` are left: those with the fewest running
-    /// tasks.
+    /// Returns those of `shards` to give away so that `share` are left: the ones with the fewest
+    /// running tasks.
     func surplus(of shards: Set<Shard>, beyond share: Int) -> Set<Shard> {
         guard shards.count > share else { return [] }
         let running = heldInLane.reduce(into: [Shard: Int]()) {
@@ -226,7 +231,7 @@ extension Schedule {
     }
 
     mutating func use(_ lane: Lane, by id: TenantID) {
-        // In its place: a tenant with many hosts is not copied for each of its tasks.
+        // Changed in place, so that a tenant with many hosts is not copied for each of its tasks.
         if tenants[id] == nil {
             tenants[id] = Tenant(lanes: DeficitRoundRobin(quantum: settings.quantum))
             round.add(id)
@@ -235,7 +240,8 @@ extension Schedule {
         tenants[id]?.lanes.add(lane)
     }
 
-    /// A tenant that has nothing left, and one of its hosts, begin anew when they come back.
+    /// Ends one use of a host by a tenant; a tenant with nothing left, and a host it no longer
+    /// uses, start afresh when they come back.
     mutating func leave(_ lane: Lane, by id: TenantID) {
         guard let uses = tenants[id]?.uses[lane] else { return }
         guard uses == 1 else {

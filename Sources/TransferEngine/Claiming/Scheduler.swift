@@ -2,23 +2,23 @@ import Foundation
 import Synchronization
 import TransferModel
 
-/// The schedule of a worker, for the loop that claims and for the threads on which attempts end.
+/// The schedule of a worker, shared by the claiming loop and the threads on which attempts end.
 final class Scheduler: Sendable {
     private let schedule: Mutex<Schedule>
-    /// What was decided of hosts and is not stored yet.
+    /// The decisions about hosts that are not stored yet.
     private let changes = Mutex<[HostChange]>([])
 
-    /// Decisions that wait to be stored; beyond, the oldest are forgotten.
+    /// The maximum number of decisions that wait to be stored; beyond it, the oldest are forgotten.
     private static let changesMax = 1000
 
     init(_ settings: Schedule.Settings) { schedule = Mutex(Schedule(settings)) }
 
-    /// Reads or changes the schedule, which nobody else does meanwhile.
+    /// Reads or changes the schedule under its lock.
     func with<Result: Sendable>(_ body: (inout Schedule) -> Result) -> Result {
         schedule.withLock { body(&$0) }
     }
 
-    /// Where the connections of an attempt count.
+    /// The place where the connections of an attempt count.
     func place(of claim: TaskClaim) -> ConnectionSlots.Place {
         with { schedule in
             ConnectionSlots.Place(
@@ -30,7 +30,7 @@ final class Scheduler: Sendable {
         }
     }
 
-    /// Takes to heart how a host has taken an attempt that has just ended.
+    /// Learns from how a host has handled an attempt that has just ended.
     func learn(_ signal: HostPace.Signal, from claim: TaskClaim, bytes: Int64) {
         let change: HostChange? = with { schedule in
             let decision = schedule.learn(signal, from: claim.fence, bytes: bytes, at: .now)
@@ -47,7 +47,7 @@ final class Scheduler: Sendable {
         if let change { add([change]) }
     }
 
-    /// Takes note that a host was closed or opened.
+    /// Records that a host was closed or opened.
     func record(_ change: Reachability.Change, of claim: TaskClaim) {
         let change: HostChange? = with { schedule in
             guard schedule.shards.contains(claim.lane.shard) else { return nil }
@@ -62,8 +62,8 @@ final class Scheduler: Sendable {
         if let change { add([change]) }
     }
 
-    /// What is to be stored: of hosts that are this worker's, for others are told of by their
-    /// owners.
+    /// Returns the changes to be stored and forgets them; only those of this worker's hosts, for
+    /// the owners of other hosts report them.
     func takeChanges() -> [HostChange] {
         let shards = with { $0.shards }
         return changes.withLock { changes in
@@ -72,7 +72,7 @@ final class Scheduler: Sendable {
         }
     }
 
-    /// What could not be stored.
+    /// Puts back changes that could not be stored.
     func putBack(_ older: [HostChange]) {
         changes.withLock { $0 = Array((older + $0).suffix(Self.changesMax)) }
     }
@@ -93,7 +93,7 @@ extension HostChange {
     ) {
         self.init(
             lane: claim.lane,
-            // Of what ran at a host the URL could be read.
+            // The URL of a task that ran at a host could be parsed.
             name: claim.origin?.hostAndPort ?? "?",
             decision: RemoteHost.Decision(
                 decidedAt: Date(),

@@ -1,15 +1,15 @@
 import Synchronization
 import TransferModel
 
-/// The fences of claims whose answer did not arrive: the database may have given tasks under them, and
-/// nothing of these was ever sent.
+/// The fences of claims whose answer did not arrive: the database may have assigned tasks under
+/// them, but no request was ever sent for these.
 final class UnansweredClaims: Sendable {
-    /// How many claims are known; of those before, it is not.
+    /// The maximum number of claims remembered; older ones are forgotten.
     private static let countMax = 1000
 
     private let claims = Mutex<[Range<Int64>]>([])
 
-    /// A claim under so many fences was not answered.
+    /// Records that a claim under the first `count` fences was not answered.
     func note(_ fences: WorkerIdentity.Reservation, count: Int) {
         let first = fences.first.rawValue
         claims.withLock { claims in
@@ -18,7 +18,7 @@ final class UnansweredClaims: Sendable {
         }
     }
 
-    /// Whether an attempt is of such a claim.
+    /// Whether an attempt belongs to such a claim.
     func contains(_ fence: Fence) -> Bool {
         claims.withLock { claims in claims.contains { $0.contains(fence.rawValue) } }
     }

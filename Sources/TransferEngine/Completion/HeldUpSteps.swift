@@ -1,10 +1,10 @@
 import Synchronization
 import TransferModel
 
-/// Ends of tasks whose session somebody else holds: they wait beside those of all others, whose turns
-/// go on.
+/// The ends of tasks whose session is locked by another transaction; they wait apart from all
+/// others, whose turns continue.
 final class HeldUpSteps<Step: Sendable>: Sendable {
-    /// What is tried together.
+    /// A group of steps that are tried together.
     struct Group: Sendable {
         let steps: [Step]
         let sessions: Set<SessionID>
@@ -12,17 +12,17 @@ final class HeldUpSteps<Step: Sendable>: Sendable {
 
     private struct State {
         var groups: [Group] = []
-        /// Those of the group that is being tried.
+        /// The sessions of the group that is being tried.
         var tried: Set<SessionID> = []
     }
 
     private let state = Mutex(State())
     private let arrival = WakeSignal()
 
-    /// How many groups wait.
+    /// The number of waiting groups.
     var count: Int { state.withLock(\.groups.count) }
 
-    /// The sessions that are known to be held up; what ends of them joins what waits.
+    /// The sessions known to be held up; further ends of their tasks join the waiting ones.
     var sessions: Set<SessionID> {
         state.withLock { $0.groups.reduce(into: $0.tried) { $0.formUnion($1.sessions) } }
     }
@@ -34,12 +34,12 @@ final class HeldUpSteps<Step: Sendable>: Sendable {
         arrival.signal()
     }
 
-    /// Waits until there is something, or the task is cancelled.
+    /// Waits until there is a group, or until the task is cancelled.
     func wait() async {
         while count == 0, !Task.isCancelled { await arrival.wait() }
     }
 
-    /// Takes the oldest group to be tried, until the next call.
+    /// Takes the oldest group; it counts as being tried until the next call.
     func next() -> Group? {
         state.withLock { state in
             let group = state.groups.isEmpty ? nil : state.groups.removeFirst()
@@ -48,12 +48,12 @@ final class HeldUpSteps<Step: Sendable>: Sendable {
         }
     }
 
-    /// The group that was taken last has been stored or added again.
+    /// Records that the group taken last has been stored or added again.
     func tried() { state.withLock { $0.tried = [] } }
 
-    /// Forgets what waits.
+    /// Forgets all waiting groups.
     ///
-    /// - Returns: how many steps that were.
+    /// - Returns: the number of steps forgotten.
     func removeAll() -> Int {
         state.withLock { state in
             defer { state = State() }

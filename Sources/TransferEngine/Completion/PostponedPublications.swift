@@ -1,13 +1,14 @@
 import Synchronization
 import TransferModel
 
-/// Publications whose files cannot have their names yet, because this machine is short of something.
+/// The publications whose files cannot get their names yet because this machine is short of a
+/// resource.
 final class PostponedPublications: Sendable {
-    /// Between two tries.
+    /// The pause between two tries.
     private static let interval: Duration = .seconds(1)
 
     private struct State {
-        /// By fence, for one that was taken for forgotten is brought again.
+        /// The publications by fence, because one that was considered forgotten is submitted again.
         var publications: [Fence: Publication] = [:]
         var isStopped = false
     }
@@ -15,10 +16,10 @@ final class PostponedPublications: Sendable {
     private let state = Mutex(State())
     private let arrival = WakeSignal()
 
-    /// Has these tried again later, unless it was stopped: then they are left to whoever takes them
-    /// over.
+    /// Plans another try of these publications, unless it was stopped: then they are left to
+    /// whichever worker takes them over.
     ///
-    /// - Returns: how many it holds more than before.
+    /// - Returns: by how many publications its number has grown.
     func add(_ publications: [Publication]) -> Int {
         guard !publications.isEmpty else { return 0 }
         let count = state.withLock { state in
@@ -31,7 +32,7 @@ final class PostponedPublications: Sendable {
         return count
     }
 
-    /// Waits until some are to be tried again; nil when the task is cancelled.
+    /// Waits until publications are due for another try; nil when the task is cancelled.
     func next() async -> [Publication]? {
         while !Task.isCancelled {
             await arrival.wait()
@@ -45,9 +46,9 @@ final class PostponedPublications: Sendable {
         return nil
     }
 
-    /// Takes no more.
+    /// Stops accepting publications.
     ///
-    /// - Returns: how many were waiting.
+    /// - Returns: the number of publications that were waiting.
     func stop() -> Int {
         state.withLock { state in
             defer { state = State(isStopped: true) }

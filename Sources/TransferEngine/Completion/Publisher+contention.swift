@@ -2,13 +2,14 @@ import Logging
 import TransferModel
 import TransferStore
 
-/// What becomes of ends whose session is held by somebody else, who may be at it for minutes.
+/// The handling of ends whose session is locked by another transaction, which may take minutes.
 extension Publisher {
-    /// Between two tries; doubled as long as nothing could be stored.
+    /// The shortest pause between two tries; doubled as long as nothing could be stored.
     private static let heldUpPauseMin: Duration = .milliseconds(100)
     private static let heldUpPauseMax: Duration = .seconds(2)
 
-    /// Leaves out those of a batch whose sessions are known to be held up; they join what waits.
+    /// Returns a batch without the steps whose sessions are known to be held up; those join the
+    /// waiting ones.
     nonisolated func withoutHeldUp(_ batch: [Step]) async -> [Step] {
         let sessions = heldUp.sessions
         guard !sessions.isEmpty else { return batch }
@@ -16,7 +17,7 @@ extension Publisher {
         do throws(StoreError) {
             owners = try await stores.completions.sessions(of: batch.map(\.task))
         } catch {
-            // Then the batch finds out by itself.
+            // Then storing the batch shows which sessions are held.
             return batch
         }
         let aside = batch.filter { owners[$0.task].map { sessions.contains($0.id) } ?? false }
@@ -25,13 +26,13 @@ extension Publisher {
         return batch.filter { owners[$0.task].map { !sessions.contains($0.id) } ?? true }
     }
 
-    /// Lets steps wait that could not be stored because of a lock.
+    /// Sets aside steps that could not be stored because of a lock.
     nonisolated func setAside(_ steps: [Step], _ owners: [TaskID: TaskSession]) {
         heldUp.add(steps, of: Set(steps.compactMap { owners[$0.task]?.id }))
     }
 
-    /// Tries again and again what waits, until cancelled; what is left then is found by its rows
-    /// after the next start.
+    /// Retries the waiting steps until cancelled; steps left then are found by their rows after the
+    /// next start.
     nonisolated func storeHeldUp() async {
         var pause = Self.heldUpPauseMin
         while true {
@@ -49,7 +50,8 @@ extension Publisher {
         finished(heldUp.removeAll())
     }
 
-    /// Tries what nobody holds now; what fails is tried again by halves, until it is alone.
+    /// Tries the steps whose sessions are free now; a group that fails is tried again in halves,
+    /// down to a single step.
     ///
     /// - Returns: whether anything was stored.
     private nonisolated func store(heldUp steps: [Step]) async -> Bool {
@@ -66,7 +68,7 @@ extension Publisher {
             return true
         } catch {
             if free.isEmpty { free = steps }
-            // Whether the database is away or refuses, what comes of it is decided below.
+            // Whether the database is unavailable or refuses, the outcome is decided below.
             guard free.count > 1, error.isContended || !error.isUnavailable else {
                 guard error.isUnavailable else {
                     logger.error("result not stored", metadata: ["error": "\(error)"])

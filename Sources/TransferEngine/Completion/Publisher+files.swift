@@ -4,15 +4,15 @@ import TransferContainer
 import TransferModel
 import TransferStore
 
-/// What is done to files.
+/// The publisher's work on files.
 extension Publisher {
-    /// Files and directories up to which each is made durable by itself rather than its whole file
-    /// system.
+    /// The number of files and directories up to which each is made durable by itself rather than
+    /// with its whole file system.
     private static let singleSyncMax = 4
 
-    /// Makes files durable, renames those that were published and makes their names durable.
+    /// Makes files durable, renames published files and makes their names durable.
     ///
-    /// - Returns: what the database is to be told of them, and those that have to wait.
+    /// - Returns: what the database has to be told of them, and the publications that have to wait.
     func write(_ batch: [Entry]) async -> (next: [Step], waiting: [Publication]) {
         var next: [Step] = []
         var waiting: [Publication] = []
@@ -58,7 +58,7 @@ extension Publisher {
         }
         if let undurable {
             _ = failure(of: undurable)
-            // The files have their names, and these are not durable yet.
+            // The files have their names, but the names are not durable yet.
             return (next, waiting + published)
         }
         next += published.map { publication in
@@ -75,14 +75,14 @@ extension Publisher {
         return (next, waiting)
     }
 
-    /// Makes new files durable, and the names of those that have got theirs.
+    /// Makes new files durable, and the names of files that have received theirs.
     ///
-    /// - Returns: what went wrong with which file, and with the names.
+    /// - Returns: the errors by task, and the error of the names.
     private func makeDurable(
         _ parts: [(file: PartFile, publication: Publication)],
         _ published: [Publication]
     ) -> (errors: [TaskID: StorageError], undurable: StorageError?) {
-        // Looked for only where there are so few files that each is made durable by itself.
+        // Collected only where there are so few files that each is made durable by itself.
         let directories = parts.count > Self.singleSyncMax ? [] : homes(parts, published)
         var errors: [TaskID: StorageError] = [:]
         var undurable: StorageError?
@@ -90,7 +90,7 @@ extension Publisher {
             do throws(StorageError) {
                 try container.syncAll()
             } catch {
-                // The error may belong to any of them, so none may be trusted.
+                // The error may concern any of them, so none can be trusted.
                 for part in parts { errors[part.publication.task] = error }
                 undurable = error
             }
@@ -107,7 +107,7 @@ extension Publisher {
         return (errors, undurable)
     }
 
-    /// The directories in which files have got the name that they keep.
+    /// The directories in which files have received their final name.
     private func homes(
         _ parts: [(file: PartFile, publication: Publication)],
         _ published: [Publication]
@@ -122,7 +122,7 @@ extension Publisher {
             do throws(StorageError) {
                 for directory in directories { try container.syncDirectory(directory) }
             } catch  where [EMFILE, ENFILE].contains(error.errno) {
-                // Which needs no descriptor.
+                // This needs no descriptor.
                 try container.syncAll()
             }
             return nil
@@ -131,14 +131,16 @@ extension Publisher {
         }
     }
 
-    /// What an error of a place that no client has chosen means; a shortage is told of.
+    /// Returns the meaning of an error at a place that no client has chosen; a shortage is
+    /// reported.
     private func failure(of error: StorageError) -> TransferFailure {
         let failure = container.failure(of: error, isChosen: false)
         if let shortage = failure.shortage { shortages.note(shortage) }
         return failure
     }
 
-    /// Publishes a durable file with what it will be known by under its destination.
+    /// Returns the step that publishes a durable file with the identity by which it will be known
+    /// at its destination.
     private func identified(_ publication: Publication, _ file: PartFile) -> Step {
         var publication = publication
         do throws(StorageError) {
@@ -149,10 +151,11 @@ extension Publisher {
         }
     }
 
-    /// What became of a publication.
+    /// The outcome of renaming a publication's file.
     private enum Renaming {
         case done
-        /// This machine is short of something: it is tried again, and the task goes on running.
+        /// This machine is short of a resource: the renaming is tried again, and the task keeps
+        /// running.
         case wait
         case end(Step)
     }
@@ -191,7 +194,8 @@ extension Publisher {
         }
     }
 
-    /// Runs a task again whose file could not be made durable; what was lost nobody can tell.
+    /// Returns the conclusion that runs a task again because its file could not be made durable;
+    /// nobody can tell what was lost.
     private func retry(_ publication: Publication, _ error: StorageError) -> Conclusion {
         let failure = failure(of: error)
         let delay = RetryPolicy.delayBaseDefault.jittered
@@ -207,7 +211,7 @@ extension Publisher {
 }
 
 extension Conclusion {
-    /// The end of a publication whose file cannot have its name.
+    /// Creates the conclusion of a publication whose file cannot get its name.
     fileprivate init(refused publication: Publication, _ failure: TransferFailure) {
         self.init(
             task: publication.task,
@@ -219,7 +223,7 @@ extension Conclusion {
         )
     }
 
-    /// The end of an attempt whose durable file is the result as it is.
+    /// Creates the conclusion of an attempt whose durable file is itself the result.
     fileprivate init(fetched publication: Publication) {
         self.init(
             task: publication.task,

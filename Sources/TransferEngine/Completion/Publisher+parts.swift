@@ -3,9 +3,9 @@ import TransferContainer
 import TransferModel
 import TransferStore
 
-/// What becomes of part files that are no results.
+/// The handling of part files that are not results.
 extension Publisher {
-    /// Makes the part of an ended attempt durable if another one is to go on with it.
+    /// Makes the part of an ended attempt durable if another attempt is to resume from it.
     func keeping(_ part: PartFile?, _ conclusion: Conclusion) -> Conclusion {
         var conclusion = conclusion
         let isWanted = conclusion.partial != nil && conclusion.verdict.isFollowedByAnother
@@ -20,10 +20,10 @@ extension Publisher {
         return conclusion
     }
 
-    /// Looks after the parts of attempts that were taken away: those that somebody may still go on
-    /// with are kept, the others removed.
+    /// Settles the parts of attempts that were taken away: those from which an attempt may still
+    /// resume are kept, the others removed.
     ///
-    /// Asks until the database has answered, for nobody else knows of all of them.
+    /// Asks until the database has answered, for only this worker knows all of these parts.
     func settle(_ ended: [(task: TaskID, part: PartFile)]) async {
         guard !ended.isEmpty else { return }
         let wanted = await untilAnswered { () throws(StoreError) in
@@ -37,7 +37,7 @@ extension Publisher {
                 try part.sync()
                 return true
             } catch {
-                // Then the bytes count in this boot of the machine only.
+                // Then the bytes count only until the machine restarts.
                 logger.warning("part file not synced", metadata: ["error": "\(error)"])
                 return false
             }
@@ -55,7 +55,8 @@ extension Publisher {
         }
     }
 
-    /// Asks the database until it has answered; nil when the service stops first, or when it refuses.
+    /// Asks the database until it has answered; nil when the service stops first or the database
+    /// refuses.
     private func untilAnswered<Answer: Sendable>(
         _ question: () async throws(StoreError) -> Answer
     ) async -> Answer? {
@@ -71,7 +72,8 @@ extension Publisher {
         }
     }
 
-    /// Removes parts that nobody will go on with; whoever finds their rows does it otherwise.
+    /// Removes parts from which no attempt will resume; those left over are removed when their rows
+    /// are found.
     func discard(_ parts: [(fence: Fence, place: Container.Place)]) async {
         guard !parts.isEmpty else { return }
         let gone = parts.filter { remove($0.place) }
@@ -83,9 +85,9 @@ extension Publisher {
         }
     }
 
-    /// Removes part files that nobody will go on with.
+    /// Removes part files from which no attempt will resume.
     ///
-    /// - Returns: those that are gone.
+    /// - Returns: the fences of the parts that are gone.
     func remove(_ parts: [AbandonedPart]) -> [Fence] {
         parts.filter { part in
             let own = Container.Place(
@@ -99,7 +101,7 @@ extension Publisher {
         }.map(\.fence)
     }
 
-    /// Removes the files of tasks that are to be erased.
+    /// Removes the files of tasks that will be erased.
     ///
     /// - Returns: the tasks whose files are gone.
     func remove(_ remains: [TaskRemains]) -> [TaskID] { container.discard(remains, logger) }
@@ -110,7 +112,7 @@ extension Publisher {
 }
 
 extension Conclusion {
-    /// This without a part file, or with one that nobody goes on with.
+    /// Returns this conclusion without a part file, or with one from which no attempt resumes.
     func withoutPart(_ abandoned: Fence? = nil) -> Conclusion {
         var conclusion = self
         conclusion.partial = nil

@@ -3,14 +3,14 @@ import TransferModel
 import TransferStore
 
 extension Publisher {
-    /// Between two tries to reach the database.
+    /// The pause between two tries to reach the database.
     static let retryInterval: Duration = .milliseconds(500)
 
-    /// What became of a group.
+    /// The outcome of storing a group.
     struct Stored<Item: Sendable>: Sendable {
         /// The tasks that were changed.
         var changed: Set<TaskID> = []
-        /// What could not be stored, because others hold what it has to change.
+        /// The items that could not be stored because others hold what they have to change.
         var heldUp: [Item] = []
         /// The sessions of tasks, as far as they were asked for.
         var owners: [TaskID: TaskSession] = [:]
@@ -22,12 +22,12 @@ extension Publisher {
         }
     }
 
-    /// Stores a group, and repeats that until the database has answered; each change is safe to
-    /// repeat, because the fence lets it happen once.
+    /// Stores a group, and retries until the database has answered; each change is safe to repeat
+    /// because the fence lets it happen once.
     ///
-    /// A group that the database refuses is halved until what it refuses is alone: the others do
-    /// not suffer for it. Of one that met a lock for too long, those whose sessions are free are
-    /// stored once more; the rest is left to the caller.
+    /// A group that the database refuses is halved until the refused item is alone, so that the
+    /// others do not suffer. If a group waited too long for a lock, the items whose sessions are
+    /// free are stored once more; the rest is left to the caller.
     ///
     /// - Returns: nil when the service stops first.
     nonisolated func stored<Item: Sendable>(
@@ -89,7 +89,7 @@ extension Publisher {
         return stored
     }
 
-    /// The sessions of tasks; none when the database does not say.
+    /// Returns the sessions of tasks; none when the database does not answer.
     private nonisolated func owners(of tasks: [TaskID]) async -> [TaskID: TaskSession] {
         do throws(StoreError) {
             return try await stores.completions.sessions(of: tasks)
@@ -99,8 +99,8 @@ extension Publisher {
         }
     }
 
-    /// Groups in none of which a task is twice, for the store answers with tasks: an attempt that was
-    /// taken away and the one after it may end together, and only one of them counts.
+    /// Returns groups in which no task occurs twice, for the store answers with tasks: an attempt
+    /// that was taken away and the one after it may end together, and only one of them counts.
     nonisolated func distinct<Item>(_ items: [Item], by task: (Item) -> TaskID) -> [[Item]] {
         var groups: [[Item]] = []
         var counts: [TaskID: Int] = [:]

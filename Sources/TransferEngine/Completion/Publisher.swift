@@ -5,26 +5,27 @@ import TransferContainer
 import TransferModel
 import TransferStore
 
-/// Turns ended attempts into results, in groups: whole files are made durable, and then the database
-/// is told which file is whose result.
+/// The actor that turns ended attempts into results, in groups: complete files are made durable,
+/// and then the database is told which file is whose result.
 ///
-/// A file with a destination is claimed for good in the database, renamed, and only then reported
-/// completed. The order is what makes a crash at any point harmless: before `publish` commits, the
-/// attempt is simply run again; after it, whoever finds the publication's row repeats the rename,
-/// which is idempotent.
+/// A file with a destination is permanently claimed in the database, renamed, and only then
+/// reported completed. This order makes a crash at any point harmless: before `publish` commits,
+/// the attempt is simply run again; after it, whichever worker finds the publication's row repeats
+/// the rename, which is idempotent.
 ///
-/// Two take turns, and each takes at once all that the other has left meanwhile. A flush of the file
-/// system makes new files durable and the names of those that were published; a transaction
-/// publishes the former and concludes the latter. So a file waits for two of each, or for one when
-/// it has no destination, and costs its part of them. Where many end, turns are gathered; where few
-/// do, nobody waits. Files are flushed and renamed on a thread of its own, because that blocks.
+/// Two loops take turns, and each takes at once all that the other has left meanwhile. A flush of
+/// the file system makes new files durable, and also the names of published files; a transaction
+/// publishes the new files and concludes the published ones. So a file waits for two of each, or
+/// for one when it has no destination, and bears its share of their cost. Where many attempts end,
+/// turns are gathered; where few do, nobody waits. Files are flushed and renamed on a separate
+/// thread because that blocks.
 actor Publisher {
-    /// Attempts looked after by one flush, or one transaction, at most.
+    /// The maximum number of attempts handled by one flush or one transaction.
     private static let batchMax = 500
-    /// Attempts of one turn from which on more of them are expected in a moment.
+    /// The number of attempts in one turn from which more are expected soon.
     private static let busyMin = 8
-    /// How soon a turn follows on a busy one: a flush or a transaction of few costs nearly as much as
-    /// one of many.
+    /// The time from the start of a busy turn to the next turn; a flush or a transaction of few
+    /// attempts costs nearly as much as one of many.
     private static let busyInterval: Duration = .milliseconds(20)
 
     private nonisolated let loop: EventLoop
@@ -35,36 +36,36 @@ actor Publisher {
     let shortages: Shortages
     let logger: Logger
     private let onConcluded: @Sendable (_ isAnyBackInQueue: Bool) -> Void
-    /// What waits for the file system.
+    /// The entries that wait for the file system.
     private nonisolated let entries = Inbox<Entry>()
-    /// What waits for the database.
+    /// The steps that wait for the database.
     private nonisolated let steps = Inbox<Step>()
-    /// What waits for sessions that others hold.
+    /// The steps that wait for sessions that others hold.
     nonisolated let heldUp = HeldUpSteps<Step>()
     private nonisolated let unfinished = Atomic(0)
-    /// Publications that wait because this machine is short of something.
+    /// The publications that wait because this machine is short of a resource.
     private nonisolated let postponed = PostponedPublications()
 
-    /// What is to be ended.
+    /// An item to be ended.
     enum Entry: Sendable {
-        /// A whole file, not yet durable.
+        /// A complete file, not yet durable.
         case part(PartFile, Publication)
-        /// A publication whose file is to be renamed, also one taken over from a dead worker.
+        /// A publication whose file is to be renamed, possibly one taken over from a dead worker.
         case publication(Publication)
-        /// An end without a result; the part file, if any, is removed unless another attempt goes
-        /// on with it.
+        /// An end without a result; the part file, if any, is removed unless another attempt
+        /// resumes from it.
         case conclusion(Conclusion, part: PartFile?)
-        /// A part file that nobody will finish.
+        /// A part file that no attempt will finish.
         case abandoned(Container.Place)
     }
 
-    /// What the database is to be told.
+    /// A change that the database has to be told of.
     enum Step: Sendable {
         case publish(Publication, PartFile)
-        /// With the part file, if there is one, that goes unless somebody needs it.
+        /// An end; its part file, if there is one, is removed unless an attempt needs it.
         case conclude(Conclusion, part: PartFile?)
-        /// A publication whose file cannot have its name; the part goes once that is stored, for
-        /// whoever finds the publication before must find the part too.
+        /// A publication whose file cannot get its name; the part is removed once that is stored,
+        /// for whoever finds the publication before must find the part too.
         case refuse(Publication, Conclusion)
 
         var task: TaskID {
@@ -102,23 +103,23 @@ actor Publisher {
         self.onConcluded = onConcluded
     }
 
-    /// How many attempts were submitted and are not ended.
+    /// The number of attempts that were submitted and have not ended.
     nonisolated var backlog: Int { unfinished.load(ordering: .relaxed) }
 
     /// Counts an attempt whose file is still being verified, until ``arrived()``.
     nonisolated func expect() { unfinished.add(1, ordering: .relaxed) }
 
-    /// An attempt that was expected has been submitted.
+    /// Records that an expected attempt has been submitted.
     nonisolated func arrived() { finished(1) }
 
     nonisolated func finished(_ count: Int) {
         unfinished.subtract(count, ordering: .relaxed)
     }
 
-    /// Ends an attempt with one of the next turns.
+    /// Ends an attempt in one of the next turns.
     nonisolated func submit(_ entry: Entry) {
         unfinished.add(1, ordering: .relaxed)
-        // What has no file need not wait for others'.
+        // An end without a file need not wait for the files of others.
         if case .conclusion(let conclusion, part: nil) = entry, conclusion.resumption == nil {
             steps.append(.conclude(conclusion.withoutPart(), part: nil))
         } else {
@@ -135,7 +136,7 @@ actor Publisher {
                 group.addTask { await self.storeHeldUp() }
                 await self.writeAll()
             }
-            // One may have left something to the other after that was cancelled.
+            // One loop may have left something to the other after that was cancelled.
         } while !entries.isEmpty || !steps.isEmpty
     }
 
@@ -145,10 +146,10 @@ actor Publisher {
         }
     }
 
-    /// From now on publications that cannot be finished are left to whoever takes them over.
+    /// From now on leaves publications that cannot be finished to whoever takes them over.
     nonisolated func stopPostponing() { finished(postponed.stop()) }
 
-    /// Whether there is enough again of what there was too little of.
+    /// Whether a shortage is over.
     func probe(_ shortage: Shortage) -> Bool { container.isOver(shortage) }
 
     private nonisolated func writeAll() async {
@@ -176,14 +177,14 @@ actor Publisher {
 
     private nonisolated func rest(after count: Int, since begin: ContinuousClock.Instant) async {
         guard (Self.busyMin..<Self.batchMax).contains(count) else { return }
-        // Cut short when the service stops, and then there is no reason to wait.
+        // The sleep is cut short when the service stops, and then there is no reason to wait.
         try? await Task.sleep(until: begin + Self.busyInterval)
     }
 
-    /// Moves attempts past the point of no return, and ends others; those whose sessions others hold
-    /// are set aside.
+    /// Moves some attempts past the point of no return and ends others; those whose sessions others
+    /// hold are set aside.
     private nonisolated func store(_ steps: [Step]) async {
-        // Without an answer nothing is known, and nothing is removed: the rows decide after the next
+        // Without an answer nothing is known and nothing is removed: the rows decide after the next
         // start.
         guard let stored = await stored("end", steps, task: \.task, change) else {
             return finished(steps.count)
@@ -193,7 +194,7 @@ actor Publisher {
         await ended(steps.filter { !waiting.contains($0.task) }, changed: stored.changed)
     }
 
-    /// Tells the database.
+    /// Stores steps in the database.
     ///
     /// - Returns: the tasks that were changed.
     nonisolated func change(_ steps: [Step]) async throws(StoreError) -> Set<TaskID> {
@@ -203,7 +204,8 @@ actor Publisher {
         )
     }
 
-    /// Goes on with what the database knows now: files are to be renamed, or looked after.
+    /// Continues after the database has stored steps: renames the published files and settles the
+    /// part files.
     nonisolated func ended(_ steps: [Step], changed: Set<TaskID>) async {
         var published: [Publication] = []
         var stale: [(task: TaskID, part: PartFile)] = []
