@@ -1,23 +1,23 @@
 import Synchronization
 import TransferModel
 
-/// The attempts this worker is running, and the connections they may have.
+/// The attempts that this worker is running, and the connections they may have.
 ///
-/// Each attempt has one connection for certain. A download may have further ones as long as nobody
-/// else needs them: a task that is claimed gets its connection as if there were none, and waits at
-/// most for one of them to be closed.
+/// Each attempt is sure of one connection. A download may have additional ones as long as nobody
+/// else needs them: a claimed task gets its connection as if these did not exist, and waits at most
+/// for one of them to be closed.
 final class ActiveAttempts: Sendable {
     private struct State {
         var slots: [Fence: Slot] = [:]
-        /// How many of them each task has: more than one only while one that was taken away is
-        /// ending.
+        /// The number of attempts of each task: more than one only while an attempt that was taken
+        /// away is ending.
         var countOfTask: [TaskID: Int] = [:]
         var connections: ConnectionSlots
-        /// Attempts that begin as soon as there is a connection for them.
+        /// The attempts that start as soon as there is a connection for them.
         var waiting = WaitingAttempts()
-        /// Attempts that wait for an earlier one of their task to let go of its file.
+        /// The attempts that wait for an earlier one of their task to let go of its file.
         var postponed: [TaskID: TaskClaim] = [:]
-        /// Ended attempts whose files are still being verified.
+        /// The ended attempts whose files are still being verified.
         var verifying: Set<Fence> = []
         var isClosed = false
     }
@@ -26,15 +26,15 @@ final class ActiveAttempts: Sendable {
         enum Phase {
             case waiting
             case begun
-            /// Abandoned before there was a connection for it, and just ending.
+            /// Abandoned before there was a connection for it, and now ending.
             case dismissed
         }
 
         let attempt: any TransferAttempt
         var phase = Phase.waiting
-        /// What was stored of its progress; nil of one that has not lasted.
+        /// The progress that was stored; nil for an attempt that has not lasted.
         var stored: Stored?
-        /// How fast it is, and what was told of it in events.
+        /// The speed of the attempt, and what events have reported of it.
         var pace: Pace?
     }
 
@@ -43,7 +43,7 @@ final class ActiveAttempts: Sendable {
         var toldBytes: Int64 = 0
         var toldAt: ContinuousClock.Instant
 
-        /// Whether an event is to tell of so many bytes now: forward only, and not too often.
+        /// Whether an event is to report `bytes` now: forward only, and not too often.
         mutating func tells(
             _ bytes: Int64,
             every interval: Duration,
@@ -68,8 +68,8 @@ final class ActiveAttempts: Sendable {
     private let state: Mutex<State>
     private let place: @Sendable (TaskClaim) -> ConnectionSlots.Place
 
-    /// Allows one tenant so many connections at once, several somewhat more together, and at one
-    /// place as many as `place` says.
+    /// Creates attempts with at most `connectionsMax` connections at once for one tenant, somewhat
+    /// more for several together, and at one place as many as `place` returns.
     init(
         connectionsMax: Int,
         place: @escaping @Sendable (TaskClaim) -> ConnectionSlots.Place
@@ -78,10 +78,11 @@ final class ActiveAttempts: Sendable {
         self.place = place
     }
 
-    /// How many attempts are running.
+    /// The number of running attempts.
     var count: Int { state.withLock { $0.slots.count } }
 
-    /// The fences of the attempts that are running, of those put off, and of those being verified.
+    /// The fences of the attempts that are running, of those postponed, and of those being
+    /// verified.
     var fences: Set<Fence> {
         state.withLock { state in
             state.verifying.union(state.slots.keys).union(state.postponed.values.map(\.fence))
@@ -93,13 +94,13 @@ final class ActiveAttempts: Sendable {
         state.withLock { $0.waiting.fences }
     }
 
-    /// The file of an attempt that ends is verified, until ``verified(_:)``.
+    /// Records that the file of an ending attempt is being verified, until ``verified(_:)``.
     func verifies(_ fence: Fence) { state.withLock { _ = $0.verifying.insert(fence) } }
 
-    /// What follows for the attempt has been submitted.
+    /// Records that the outcome of the attempt has been submitted.
     func verified(_ fence: Fence) { state.withLock { _ = $0.verifying.remove(fence) } }
 
-    /// Takes a slot, and begins the attempt as soon as there is a connection for it.
+    /// Takes a slot, and starts the attempt as soon as there is a connection for it.
     ///
     /// - Returns: false when the worker is stopping and the attempt must be given back.
     func insert(_ attempt: any TransferAttempt) -> Bool {
@@ -117,7 +118,7 @@ final class ActiveAttempts: Sendable {
 
     /// Frees the slot of an ended attempt.
     ///
-    /// - Returns: the attempt of the same task that has waited for that, if any.
+    /// - Returns: the attempt of the same task that was waiting for this, if any.
     func remove(_ claim: TaskClaim) -> TaskClaim? {
         let (postponed, moves): (TaskClaim?, Moves) = state.withLock { state in
             guard let slot = state.slots.removeValue(forKey: claim.fence) else {
@@ -136,11 +137,11 @@ final class ActiveAttempts: Sendable {
         return postponed
     }
 
-    /// Takes a further connection for an attempt, if nobody else needs it.
+    /// Takes an additional connection for an attempt, if nobody else needs it.
     func takeConnection(for fence: Fence) -> Bool {
         state.withLock { state in
             guard let claim = state.slots[fence]?.attempt.claim,
-                // Those that wait at other hosts do not wait for this one's connections.
+                // Attempts that wait at other hosts do not wait for this host's connections.
                 !state.waiting.contains(where: { $0 == claim.lane })
             else { return false }
             return state.connections.takeExtra(fence, place(claim))
@@ -157,21 +158,23 @@ final class ActiveAttempts: Sendable {
         moves.make()
     }
 
-    /// What attempts are to do because connections have become free or are needed.
+    /// The calls to make on attempts because connections have become free or are needed.
     private struct Moves {
         var beginning: [any TransferAttempt] = []
         var giving: [any TransferAttempt] = []
 
-        /// Not under the lock, which those that move take in turn.
+        /// Makes the calls; not under the lock, which the attempts take in turn.
         func make() {
             for attempt in giving { attempt.yieldConnection() }
             for attempt in beginning { attempt.begin() }
         }
     }
 
-    /// Begins what waits where more is allowed than when it came, and gives back what waits at hosts
-    /// that are in none of `shards`: also what came after they had changed hands, as from a wait for
-    /// a credential, for there is never a connection for it here.
+    /// Gives back the attempts that wait at hosts in none of `shards`, and starts others where more
+    /// connections are allowed than when they came.
+    ///
+    /// The former include attempts that came after their hosts had changed hands, for example from
+    /// a wait for a credential: they would never get a connection here.
     func beginWaiting(in shards: Set<Shard>) {
         abandon(
             state.withLock { state in
@@ -183,7 +186,7 @@ final class ActiveAttempts: Sendable {
         )
     }
 
-    /// Stops attempts; those that have not begun end now, without a connection.
+    /// Stops attempts; those that have not started end now, without a connection.
     func abandon(_ attempts: [any TransferAttempt]) {
         for attempt in attempts { attempt.abandon() }
         let moves = state.withLock { state in
@@ -193,7 +196,7 @@ final class ActiveAttempts: Sendable {
                 guard case .waiting = state.slots[claim.fence]?.phase else { continue }
                 state.waiting.remove(claim.fence, of: claim.flow)
                 state.slots[claim.fence]?.phase = .dismissed
-                // It makes no request, and so needs no connection to end.
+                // It makes no request, so it needs no connection to end.
                 moves.beginning.append(attempt)
             }
             let next = nextMoves(&state)
@@ -219,7 +222,7 @@ final class ActiveAttempts: Sendable {
 
     /// Asks attempts at hosts in `shards` for all connections beyond their first.
     ///
-    /// - Returns: whether none has any more, and none waits for its first.
+    /// - Returns: whether no attempt there has additional connections or waits for its first.
     func withdraw(from shards: Set<Shard>) -> Bool {
         let (giving, isDone) = state.withLock { state in
             let givers = state.connections.withdraw { shards.contains($0.shard) }
@@ -232,10 +235,10 @@ final class ActiveAttempts: Sendable {
         return isDone
     }
 
-    /// Puts an attempt off until another one of its task, which was taken away from this worker
-    /// and is just ending, has let go of the file.
+    /// Postpones an attempt until another one of its task, which was taken away from this worker
+    /// and is ending, has let go of the file.
     ///
-    /// Only the newest of its task waits: those before were taken away as well.
+    /// Only the newest attempt of a task waits: earlier ones were taken away as well.
     func postpone(_ claim: TaskClaim) -> Postponement {
         guard claim.partial != nil else { return .none }
         return state.withLock { state in
@@ -249,7 +252,7 @@ final class ActiveAttempts: Sendable {
         state.withLock { state in fences.compactMap { state.slots[$0]?.attempt } }
     }
 
-    /// Forgets attempts that were put off and then taken away.
+    /// Forgets attempts that were postponed and then taken away.
     func drop(postponed fences: [Fence]) -> [TaskClaim] {
         state.withLock { state in
             let dropped = state.postponed.values.filter { fences.contains($0.fence) }
@@ -258,7 +261,7 @@ final class ActiveAttempts: Sendable {
         }
     }
 
-    /// All attempts; no further one is let in.
+    /// Returns all attempts and admits no further one.
     func close() -> [any TransferAttempt] {
         state.withLock { state in
             state.isClosed = true
@@ -266,7 +269,7 @@ final class ActiveAttempts: Sendable {
         }
     }
 
-    /// All attempts, and those put off, which are forgotten.
+    /// Returns all attempts and the postponed ones, and forgets the latter.
     func takeAll() -> (running: [any TransferAttempt], postponed: [TaskClaim]) {
         state.withLock { state in
             let postponed = Array(state.postponed.values)
@@ -275,23 +278,23 @@ final class ActiveAttempts: Sendable {
         }
     }
 
-    /// What ``postpone(_:)`` has done.
+    /// The outcome of ``postpone(_:)``.
     enum Postponement {
-        /// It has nothing to wait for.
+        /// The attempt has nothing to wait for.
         case none
-        /// It waits, in place of another one, which is forgotten.
+        /// The attempt waits, in place of another one, which is forgotten.
         case postponed(inPlaceOf: TaskClaim?)
     }
 
-    /// What ``takeProgress(at:)`` tells.
+    /// The result of ``takeProgress(at:)``.
     struct News {
         let progress: [AttemptProgress]
         let resumptions: [Resumption]
-        /// Attempts that have exchanged bytes with their own hosts.
+        /// The attempts that have exchanged bytes with their own hosts.
         let heard: [TaskClaim]
     }
 
-    /// What is new of the running attempts since the last call.
+    /// Returns what has changed in the running attempts since the last call.
     func takeProgress(
         at instant: ContinuousClock.Instant = .now
     ) -> News {
@@ -314,7 +317,7 @@ final class ActiveAttempts: Sendable {
                     slot.pace
                     ?? Pace(
                         rate: RecentRate(moved, at: instant),
-                        // What earlier attempts have left is no news.
+                        // Bytes left by earlier attempts are no news.
                         toldBytes: attempt.claim.partial == nil ? 0 : moved,
                         toldAt: instant
                     )
@@ -324,7 +327,7 @@ final class ActiveAttempts: Sendable {
                         pace.tells(moved, every: $0, at: instant)
                     } ?? false
                 state.slots[fence]?.pace = pace
-                // What was there before it began was not heard.
+                // Bytes that were there before the attempt started were not received from the host.
                 if state.slots[fence]?.stored != nil, now.isAtOrigin,
                     now.received != stored.received || now.sent != stored.sent
                 {
@@ -357,7 +360,7 @@ final class ActiveAttempts: Sendable {
         }
     }
 
-    /// Forgets that something was stored, because it was not.
+    /// Forgets what was recorded as stored, because it was not stored.
     func restore() {
         state.withLock { state in
             for fence in state.slots.keys { state.slots[fence]?.stored = nil }

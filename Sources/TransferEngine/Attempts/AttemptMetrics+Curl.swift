@@ -2,7 +2,7 @@ import Curl
 import TransferModel
 
 extension AttemptMetrics {
-    /// Takes over what libcurl has measured of the latest request.
+    /// Adopts what libcurl has measured of the latest request.
     mutating func note(_ result: Result<CurlSummary, CurlError>) {
         let summary =
             switch result {

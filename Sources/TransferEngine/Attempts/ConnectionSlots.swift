@@ -1,32 +1,33 @@
 import TransferModel
 
-/// How many connections there are, in all, to each host and of each session there, and which
-/// attempts have more than they must; decides, and does nothing itself.
+/// The numbers of connections, in all, to each host and of each session there, and the attempts
+/// that have more than they need; it only decides and carries nothing out.
 ///
-/// More attempts are claimed than there are connections for, so that the next one is there when one
-/// becomes free: no attempt begins, and none takes a further connection, past a cap.
+/// More attempts are claimed than there are connections for, so that the next one is there when a
+/// connection becomes free: no attempt starts, and none takes an additional connection, beyond a
+/// limit.
 struct ConnectionSlots {
-    /// Where an attempt's connections count, and how many there may be.
+    /// The place where an attempt's connections count, and the limits there.
     struct Place {
         let flow: Flow
-        /// Whose share of all connections it is of.
+        /// The tenant whose share of all connections it uses.
         var tenant: TenantID?
-        /// Connections to the host.
+        /// The maximum number of connections to the host.
         var perHost = Int.max
-        /// Connections of the session to the host.
+        /// The maximum number of connections of the session to the host.
         var perFlow = Int.max
     }
 
-    /// What one attempt has taken beyond its first connection.
+    /// The connections that one attempt has taken beyond its first.
     private struct Extra {
         let flow: Flow
         let tenant: TenantID?
         var count = 0
-        /// How many of them it was asked to give up.
+        /// The number of these connections that it was asked to give up.
         var wanted = 0
     }
 
-    /// Connections, counted in every way that a cap counts them.
+    /// The number of connections, counted in every way that a limit counts them.
     private struct Count {
         var total = 0
         var perTenant: [TenantID?: Int] = [:]
@@ -56,13 +57,14 @@ struct ConnectionSlots {
     private var open = Count()
     private var extras: [Fence: Extra] = [:]
 
-    /// Allows one tenant so many connections in all, and several together an eighth more.
+    /// Creates slots for at most `max` connections of one tenant, and an eighth more for several
+    /// tenants together.
     init(max: Int) { shares = SlotShares(slots: max) }
 
-    /// Whom to ask to give up a connection, so that attempts in these places can begin; each once
-    /// for each connection, and nobody for what was asked for before.
+    /// Returns the attempts to ask for a connection, so that attempts in these places can start;
+    /// each once for each connection, and none for what was already asked for.
     mutating func givers(for waiting: [Place]) -> [Fence] {
-        // As it will be when all that was asked for is given up.
+        // The count as it will be when all connections asked for are given up.
         var open = open
         for extra in extras.values { open.add(-extra.wanted, to: extra.flow, of: extra.tenant) }
         var givers: [Fence] = []
@@ -87,9 +89,9 @@ struct ConnectionSlots {
         return givers
     }
 
-    /// Asks for all that attempts at these hosts have beyond their first connections.
+    /// Asks attempts at these hosts for all connections beyond their first.
     ///
-    /// - Returns: whom to ask, once for each connection.
+    /// - Returns: the attempts to ask, once for each connection.
     mutating func withdraw(from isMeant: (Lane) -> Bool) -> [Fence] {
         var givers: [Fence] = []
         for (fence, extra) in extras where isMeant(extra.flow.lane) {
@@ -123,12 +125,12 @@ struct ConnectionSlots {
         shares.mayTake(own: open.perTenant[tenant, default: 0], taken: open.total)
     }
 
-    /// Whether there is none left, to whichever host and for whomever.
+    /// Whether no connection is left, for any host and any tenant.
     var isFull: Bool { open.total >= shares.total }
 
     /// Takes the first connection of an attempt.
     ///
-    /// - Returns: false when it has to wait for one to become free.
+    /// - Returns: false when the attempt has to wait for a free connection.
     mutating func begin(_ place: Place) -> Bool {
         guard isShared(place.tenant, open), !open.isHostFull(place), !open.isFlowFull(place) else {
             return false
@@ -137,7 +139,7 @@ struct ConnectionSlots {
         return true
     }
 
-    /// Takes a further connection of an attempt; false when there is none.
+    /// Takes an additional connection for an attempt; false when there is none.
     mutating func takeExtra(_ fence: Fence, _ place: Place) -> Bool {
         guard isShared(place.tenant, open), !open.isHostFull(place), !open.isFlowFull(place),
             extras.values.allSatisfy({ $0.wanted == 0 })
@@ -147,7 +149,7 @@ struct ConnectionSlots {
         return true
     }
 
-    /// A further connection of an attempt has ended.
+    /// Records that an additional connection of an attempt has ended.
     mutating func returnExtra(_ fence: Fence) {
         guard var extra = extras[fence] else { return }
         extra.count -= 1
@@ -156,7 +158,7 @@ struct ConnectionSlots {
         open.add(-1, to: extra.flow, of: extra.tenant)
     }
 
-    /// An attempt has ended, with all that it had.
+    /// Records that an attempt has ended, with all its connections.
     mutating func end(_ fence: Fence, _ place: Place) {
         let count = 1 + (extras.removeValue(forKey: fence)?.count ?? 0)
         open.add(-count, to: place.flow, of: place.tenant)

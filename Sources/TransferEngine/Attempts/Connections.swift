@@ -1,36 +1,37 @@
 import Curl
 import Synchronization
 
-/// The requests that an attempt is just making, one on each of its connections, so that they can
-/// be stopped from any thread.
+/// The requests that an attempt is making, one on each of its connections; they can be stopped from
+/// any thread.
 final class Connections: Sendable {
     private struct State {
         var transfers: [Int: CurlTransfer] = [:]
         var isAbandoned = false
-        /// What these requests and those that follow keep to, all together.
+        /// The rates that these requests and later ones keep to, all together.
         var rates: [SharedRate] = []
     }
 
     private let state = Mutex(State())
     private let mayBegin: @Sendable () -> Bool
 
-    /// No request is made any more from when `mayBegin` says so; those under way go on.
+    /// Creates connections on which no request is made once `mayBegin` returns false; requests
+    /// under way continue.
     init(mayBegin: @escaping @Sendable () -> Bool = { true }) { self.mayBegin = mayBegin }
 
     /// Whether a request may be made now.
     var isOpen: Bool { mayBegin() && !isAbandoned }
 
-    /// Whether the attempt is to make no further request.
+    /// Whether the attempt may make no further request.
     var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
 
-    /// Whether a request has ended so because it may not be made any more.
+    /// Whether a request ended with this result because no request may be made any more.
     func isRefusal(_ result: Result<CurlSummary, CurlError>) -> Bool {
         guard case .failure(let error) = result, error.code == .cancelled else { return false }
         return !isOpen
     }
 
-    /// Sends the next request of a connection, unless none may be made any more: then it ends as if
-    /// that had been cancelled.
+    /// Sends the next request of a connection, unless no request may be made any more: then it ends
+    /// as if cancelled.
     func start(
         _ request: CurlRequest,
         as connection: Int = 0,
@@ -47,12 +48,12 @@ final class Connections: Sendable {
             return (state.isAbandoned, state.rates)
         }
         if isAbandoned { transfer.cancel() }
-        // Others may have come while it was started.
+        // Other rates may have come while it was started.
         if !rates.elementsEqual(request.sharedRates, by: ===) { transfer.share(rates) }
     }
 
-    /// Holds the attempt to `rates` from now on, in place of those before, and looks at its pauses
-    /// anew.
+    /// Holds the attempt to `rates` from now on, in place of the former ones, and checks its pauses
+    /// again.
     func share(_ rates: [SharedRate]) {
         let transfers = state.withLock { state in
             state.rates = rates
@@ -61,13 +62,13 @@ final class Connections: Sendable {
         for transfer in transfers { transfer.share(rates) }
     }
 
-    /// Stops the requests that are being made, and those that would follow.
+    /// Stops the requests under way, and those that would follow.
     func abandon() {
         state.withLock { $0.isAbandoned = true }
         cancelAll()
     }
 
-    /// Stops the requests that are being made.
+    /// Stops the requests under way.
     func cancelAll() {
         for transfer in state.withLock({ Array($0.transfers.values) }) { transfer.cancel() }
     }
@@ -75,6 +76,6 @@ final class Connections: Sendable {
     /// Stops the request of one connection.
     func cancel(_ connection: Int) { state.withLock { $0.transfers[connection] }?.cancel() }
 
-    /// A connection makes no further request.
+    /// Records that a connection makes no further request.
     func forget(_ connection: Int) { state.withLock { $0.transfers[connection] = nil } }
 }

@@ -4,7 +4,7 @@ import TransferModel
 import TransferStore
 
 extension Container.Place {
-    /// The part file of a task that the attempt with this fence began.
+    /// Creates the place of a task's part file, started by the attempt with this fence.
     init(partOf task: TaskID, destination: Destination?, fence: Fence, tenant: TenantID) {
         self.init(
             ResultLocation.partPath(of: task, destination: destination, fence: fence),
@@ -12,7 +12,7 @@ extension Container.Place {
         )
     }
 
-    /// The part file of a publication.
+    /// Creates the place of a publication's part file.
     init(partOf publication: Publication) {
         self.init(
             partOf: publication.task,
@@ -22,7 +22,7 @@ extension Container.Place {
         )
     }
 
-    /// The final file of a publication.
+    /// Creates the place of a publication's final file.
     init(of publication: Publication) {
         self.init(
             ResultLocation.path(of: publication.task, destination: publication.destination),
@@ -32,9 +32,9 @@ extension Container.Place {
 }
 
 extension Container {
-    /// Removes a file that nobody needs; why it stays is logged.
+    /// Removes a file that is no longer needed; a failure is logged.
     ///
-    /// - Returns: whether it is gone.
+    /// - Returns: whether the file is gone.
     func discard(_ place: Place, _ logger: Logger) -> Bool {
         do throws(StorageError) {
             try removePart(at: place)
@@ -45,7 +45,7 @@ extension Container {
         }
     }
 
-    /// Removes the files of tasks of which nothing is to be left.
+    /// Removes the files of tasks of which nothing is to remain.
     ///
     /// - Returns: the tasks whose files are gone.
     func discard(_ remains: [TaskRemains], _ logger: Logger) -> [TaskID] {

@@ -4,7 +4,7 @@ import TransferModel
 extension CurlRequest {
     private static let refreshTimeout: Duration = .seconds(20)
 
-    /// Asks for an access token (RFC 6749 §6).
+    /// Creates a request for an access token (RFC 6749 §6).
     init(
         refreshing secrets: Credential.Secrets,
         at endpoint: Credential.TokenEndpoint,
@@ -38,7 +38,7 @@ extension CurlRequest {
             egress: egress
         )
         totalTimeout = Self.refreshTimeout
-        // A token that is good for one use must not be sent twice.
+        // A token for a single use must not be sent twice.
         isReplayable = false
     }
 }

@@ -3,50 +3,54 @@ package import TransferContainer
 package import TransferModel
 package import TransferStore
 
-/// Compares what the database says with what it holds and with what is on the disk.
+/// A comparison of what the database says with its own rows and with the files on the disk.
 ///
-/// It reads page by page, so that it needs as little memory for a million tasks as for one, and
-/// beside a running service.
+/// It reads page by page, so that it needs as little memory for a million tasks as for one, and can
+/// run beside a running service.
 package struct Inspection: Sendable {
-    /// Something that is not as it should be.
+    /// A discrepancy that the inspection has found.
     package enum Finding: Sendable {
-        /// The file of a completed download is not there, or not as long as it was.
+        /// The file of a completed download is missing, or its length has changed.
         case contentGone(StoredResult)
-        /// The file of a download that was said to be gone is there again.
+        /// The file of a download that was recorded as gone is there again.
         case contentFound(StoredResult)
-        /// A file that no row names; its path in the container of its tenant.
+        /// A file that no row names, with its path in its tenant's container.
         case fileOfNobody(TenantID, path: String)
+        /// A stored count that differs from the rows it counts.
         case unequalCount(CountDifference)
     }
 
-    /// What was looked at, and what came of it.
+    /// The counts of what was inspected, found and mended.
     package struct Summary: Sendable {
+        /// The number of results inspected.
         package fileprivate(set) var results = 0
+        /// The number of discrepancies found.
         package fileprivate(set) var found = 0
+        /// The number of discrepancies mended.
         package fileprivate(set) var mended = 0
     }
 
-    /// Rows read at once.
+    /// The number of rows read at once.
     private static let pageMax = 1000
-    /// Sessions whose tasks are counted by one statement.
+    /// The number of sessions whose tasks are counted by one statement.
     private static let sessionsMax = 100
 
     private let stores: EngineStores
     private let files: ContainerSweeper
 
-    /// - Throws: when there is no thread for the files.
+    /// - Throws: An error when there is no thread for the files.
     package init(stores: EngineStores, container: Container, logger: Logger) throws {
         self.stores = stores
         files = try ContainerSweeper(container, logger: logger)
     }
 
-    /// Looks at everything once, and mends what can be if it `isMending`.
+    /// Inspects everything once, and mends what can be mended if it `isMending`.
     ///
     /// - Parameters:
     ///   - isMending: whether anything may be changed.
     ///   - report: is told of each finding.
-    /// - Returns: what came of it.
-    /// - Throws: `StoreError` or `StorageError` when it could not look.
+    /// - Returns: the counts of what was inspected, found and mended.
+    /// - Throws: `StoreError` or `StorageError` when it could not inspect something.
     package func run(
         isMending: Bool,
         _ report: @Sendable (Finding) throws -> Void
@@ -74,7 +78,7 @@ package struct Inspection: Sendable {
             position = page.position
             differences = page.differences
             if position == nil {
-                // Behind the last session, whose counts are right by now if they could be mended.
+                // After the last session, whose counts are right by now if they could be mended.
                 differences += try await stores.verification.unequalTenantCounts(
                     isMending: isMending
                 )
@@ -118,7 +122,8 @@ package struct Inspection: Sendable {
         }
     }
 
-    /// By the rule of ``Pruner``; while no instance is alive nobody writes, and no file is too young.
+    /// Inspects files by the rule of ``Pruner``; while no instance is alive nobody writes, and no
+    /// file is too young.
     private func inspectFiles(
         isMending: Bool,
         _ summary: inout Summary,

@@ -1,18 +1,18 @@
 import Curl
 import TransferModel
 
-/// A running attempt, whichever way its bytes go.
+/// A running attempt, in either direction.
 protocol TransferAttempt: AnyObject, Sendable {
     var claim: TaskClaim { get }
-    /// How far it is.
+    /// Its progress so far.
     var progress: AttemptStatus { get }
-    /// The requests that it is making; also what holds it to rates.
+    /// The requests that it is making, which also hold it to its rates.
     var connections: Connections { get }
     /// Makes its first request; called once.
     func begin()
-    /// Gives up one of its connections soon, of those that it took beyond its first.
+    /// Gives up one of its additional connections soon.
     func yieldConnection()
-    /// Stops it from any thread; it then ends as abandoned, or as what came first.
+    /// Stops it from any thread; it then ends as abandoned, or with the outcome that came first.
     func abandon()
 }
 
@@ -20,7 +20,7 @@ extension TaskClaim {
     /// Whether the origin may see the request twice.
     var isIdempotent: Bool { options.isIdempotent ?? request.isIdempotent }
 
-    /// What a failure of an attempt means when its request may have reached the origin.
+    /// Returns what a failure of an attempt means when its request may have reached the origin.
     ///
     /// A request that must not be sent twice is sent again only when the origin has said that it
     /// did nothing: 425, 429 and 503 (RFC 8470 §5.2, RFC 6585 §4, RFC 9110 §15.6.4).
@@ -41,13 +41,13 @@ extension HTTPHeader {
         "accept", "accept-language", "content-type", "user-agent",
     ]
 
-    /// Whether the field says nothing about who asks, and so may follow to another origin.
+    /// Whether the field says nothing about who asks, so that it may be sent to another origin.
     var isHarmless: Bool { Self.harmlessNames.contains(name.lowercased()) }
 }
 
 extension CurlRequest {
-    /// Takes over what a claim says of repetition, timing and TLS, of speed see ``Bandwidth``;
-    /// `isAtOrigin` when the request goes where the task does, and not elsewhere by a redirect.
+    /// Applies a claim's settings for repetition, timing and TLS (for speed, see ``Bandwidth``);
+    /// `isAtOrigin` when the request goes to the task's own origin and not elsewhere by a redirect.
     mutating func apply(_ claim: TaskClaim, remaining: Duration, isAtOrigin: Bool) {
         isReplayable = claim.isIdempotent
         // An attempt after a wait for connectivity has the number of the one before.

@@ -3,7 +3,7 @@ import Foundation
 import TransferModel
 
 extension TransferFailure {
-    /// What the end of a transfer means for its task.
+    /// Creates the failure that the end of a transfer means for its task.
     init(_ error: CurlError) {
         switch error.code {
         case .unsupportedURL, .invalidRequest:
@@ -52,7 +52,8 @@ extension TransferFailure {
             }
     }
 
-    /// The failure that a response's status is, or nil for one whose body is the file.
+    /// Creates the failure that a response's status means; nil for a response whose body is the
+    /// file.
     init?(_ head: ResponseHead) {
         guard !(200...299).contains(head.status) || head.status == 206 else { return nil }
         // A part of the file was not asked for and must not pass as the whole.

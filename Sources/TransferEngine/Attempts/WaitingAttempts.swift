@@ -1,26 +1,26 @@
 import TransferModel
 
-/// Attempts for which there is no connection yet, each behind those of its flow that came before.
+/// The attempts for which there is no connection yet, each behind earlier ones of its flow.
 struct WaitingAttempts {
     private struct Entry {
-        /// Its place among all that came.
+        /// Its number in the order of arrival.
         let number: Int
         let fence: Fence
         let attempt: any TransferAttempt
     }
 
-    /// None of them is empty.
+    /// The waiting attempts of each flow; no line is empty.
     private var lines: [Flow: [Entry]] = [:]
     private var arrivals = 0
 
     var isEmpty: Bool { lines.isEmpty }
 
-    /// All of them, in the order in which they came.
+    /// All waiting attempts, in order of arrival.
     var all: [any TransferAttempt] {
         lines.values.joined().sorted { $0.number < $1.number }.map(\.attempt)
     }
 
-    /// Those of all of them.
+    /// The fences of all waiting attempts.
     var fences: Set<Fence> { Set(lines.values.joined().map(\.fence)) }
 
     mutating func append(_ attempt: any TransferAttempt) {
@@ -39,16 +39,17 @@ struct WaitingAttempts {
         lines.keys.contains { isMeant($0.lane) }
     }
 
-    /// Takes those out that may begin, the oldest first, until there is nothing left for any of them.
+    /// Removes and returns the attempts that may start, the oldest first, until nothing is left for
+    /// any of them.
     ///
-    /// Behind one that may not, those of its flow are not asked about: what it waits for they would
-    /// wait for as well. So one end costs no more for how many wait in a line.
+    /// After an attempt that may not start, the others of its flow are not asked about: they would
+    /// wait for the same. So the end of one attempt costs no more when many wait in a line.
     mutating func take(
         while isAnyLeft: () -> Bool,
         where mayBegin: (TaskClaim) -> Bool
     ) -> [any TransferAttempt] {
         guard !lines.isEmpty, isAnyLeft() else { return [] }
-        // The oldest of each line, the very oldest last.
+        // The oldest attempt of each line, the oldest of all last.
         var heads = lines.compactMap { flow, line in
             line.first.map { (number: $0.number, flow: flow) }
         }

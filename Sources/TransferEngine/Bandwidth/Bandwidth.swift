@@ -3,32 +3,32 @@ import Synchronization
 import TransferModel
 import TransferStore
 
-/// Holds this worker's attempts to the limits of their tasks, sessions and tenants.
+/// The limits of tasks, sessions and tenants, to which this worker's attempts are held.
 ///
-/// Of a shared limit the worker gets as much as of all running attempts that share it are its own.
-/// One ``SharedRate`` for them holds it to that byte by byte, whatever they do; which of them gets
-/// how much of it is decided besides, by ``RateAllocation`` from what they have used of late. See
-/// docs/decisions/0011-bandwidth.md.
+/// The worker gets the same share of a shared limit as it has of all running attempts that share
+/// it. One ``SharedRate`` holds these attempts to that share byte by byte, whatever they do; how
+/// much of it each of them gets is decided besides, by ``RateAllocation`` from what they have used
+/// recently. See docs/decisions/0011-bandwidth.md.
 final class Bandwidth: Sendable {
     fileprivate struct Member {
         let attempt: any TransferAttempt
         var limits: RateLimits
-        /// Its own limit or, of what it shares, its part.
+        /// The attempt's own limit or, where it shares one, its part.
         var own: SharedRate?
-        /// Nil until it is decided.
+        /// The part of a shared limit; nil until it is decided.
         var part: Int64?
         var use = RateUse()
     }
 
-    /// What the attempts of one session or tenant share.
+    /// The limit that the attempts of one session or tenant share.
     fileprivate struct Group {
         let rate = SharedRate(0)
         var limit: Int64
-        /// Which reading the limit is of.
+        /// The version of the reading that the limit comes from.
         var version: Int64
-        /// Nil until they are counted.
+        /// The attempts that share the limit; nil until they are counted.
         var sharers: Controls.Sharers?
-        /// What `rate` was set to.
+        /// The value that `rate` was set to.
         var budget: Int64 = 0
     }
 
@@ -40,10 +40,11 @@ final class Bandwidth: Sendable {
     private let state = Mutex(State())
     private let onQuestion: @Sendable () -> Void
 
-    /// `onQuestion` is called when the ``question`` should be asked soon.
+    /// Creates limits without attempts; `onQuestion` is called when the ``question`` should be
+    /// asked soon.
     init(onQuestion: @escaping @Sendable () -> Void) { self.onQuestion = onQuestion }
 
-    /// Takes in an attempt that is about to begin; one without limits costs an entry in a table.
+    /// Adds an attempt that is about to start; one without limits costs an entry in a table.
     func add(_ attempt: any TransferAttempt) {
         let claim = attempt.claim
         let isFirst = state.withLock { state in
@@ -57,12 +58,12 @@ final class Bandwidth: Sendable {
         if isFirst { onQuestion() }
     }
 
-    /// Lets go of an attempt that has ended.
+    /// Removes an attempt that has ended.
     func remove(_ fence: Fence) {
         state.withLock { _ = $0.members.removeValue(forKey: fence) }
     }
 
-    /// What the store is to be asked for ``apply(_:to:at:)``.
+    /// The question to the store whose answer goes to ``apply(_:to:at:)``.
     var question: RateQuestion {
         state.withLock { state in
             RateQuestion(
@@ -72,7 +73,7 @@ final class Bandwidth: Sendable {
         }
     }
 
-    /// Takes note of what the store has answered, and divides anew.
+    /// Applies the store's answer and divides the limits again.
     func apply(
         _ controls: Controls,
         to question: RateQuestion,
@@ -93,10 +94,10 @@ final class Bandwidth: Sendable {
 }
 
 extension Bandwidth.Group {
-    /// What this worker may have of the limit: nothing until all are counted.
+    /// The part of the limit that this worker may have: nothing until all sharers are counted.
     fileprivate var due: Int64 {
         guard let sharers else { return 0 }
-        // Where none of its own is counted, the next one is.
+        // Where none of its own attempts is counted, the next one is.
         let own = max(1, sharers.own)
         let all = max(own, sharers.own > 0 ? sharers.all : sharers.all + 1)
         return limit / all * own + limit % all * own / all
@@ -104,7 +105,7 @@ extension Bandwidth.Group {
 }
 
 extension Bandwidth.State {
-    /// Puts an attempt under its limits, as far as is known of those that it shares.
+    /// Puts an attempt under its limits, as far as the shared ones are known.
     fileprivate mutating func hold(_ fence: Fence) {
         guard var member = members[fence] else { return }
         member.part = nil
@@ -141,7 +142,7 @@ extension Bandwidth.State {
         member.attempt.connections.share((member.own.map { [$0] } ?? []) + shared.map(\.rate))
     }
 
-    /// Sets what each group may have of its limit, and each attempt of what it shares.
+    /// Sets each group's part of its limit, and each attempt's part of what it shares.
     fileprivate mutating func divide(at now: ContinuousClock.Instant) {
         var changed: Set<RateOwner> = []
         for (owner, group) in groups where group.due != group.budget {
@@ -165,13 +166,13 @@ extension Bandwidth.State {
             }
             members[member.attempt.claim.fence] = member
         }
-        // What small transfers owe is kept after their end.
+        // The debt of small transfers is kept after their end.
         groups = groups.filter { used.contains($0.key) || !$0.value.rate.isSettled }
     }
 }
 
 extension Bandwidth.Member {
-    /// What decides about its part; takes note of what it has used.
+    /// Returns what decides about the attempt's part, and records what it has used.
     fileprivate mutating func transfer(
         at now: ContinuousClock.Instant
     ) -> RateAllocation.Transfer {

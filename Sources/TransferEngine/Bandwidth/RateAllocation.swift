@@ -1,9 +1,10 @@
 package import TransferModel
 
-/// Divides the limits of sessions and tenants among their running transfers.
+/// The division of the limits of sessions and tenants among their running transfers.
 ///
-/// Max–min fair: nobody gets more as long as somebody with less could have it. What one transfer
-/// does not use, by its own limit, its session's or its demand, the others of its tenant get.
+/// The division is max–min fair: no transfer gets more as long as one with less could have it. What
+/// one transfer does not use, because of its own limit, its session's or its demand, goes to the
+/// others of its tenant.
 package enum RateAllocation {
     /// A running transfer.
     package struct Transfer: Sendable {
@@ -11,7 +12,7 @@ package enum RateAllocation {
         package var tenant: TenantID
         /// Its own limit; nil for none.
         package var limit: Int64?
-        /// What it would use, as far as is known; nil for all it can get.
+        /// The rate that it would use, as far as known; nil for all it can get.
         package var demand: Int64?
 
         package init(
@@ -27,10 +28,11 @@ package enum RateAllocation {
         }
     }
 
-    /// The rate of each transfer, in the order given: bytes in a second, nil for any, 0 to wait.
+    /// Returns the rate of each transfer, in the order given: bytes in a second, nil for any, 0 to
+    /// wait.
     ///
-    /// Demands decide who gets what is scarce. What is left then is spread without regard to them:
-    /// a transfer that wants more than it did may take it at once.
+    /// Demands decide who gets what is scarce. What is left is then spread regardless of demand: a
+    /// transfer that wants more than before may take it at once.
     ///
     /// - Complexity: O(n log n).
     package static func rates(
@@ -56,7 +58,7 @@ package enum RateAllocation {
     }
 }
 
-/// Which transfers share what.
+/// The transfers that share each limit.
 private struct Groups {
     private(set) var members: [RateOwner: [Int]] = [:]
     private(set) var areShared: [Bool]
@@ -72,10 +74,10 @@ private struct Groups {
         }
     }
 
-    /// `caps`, each cut by the level of its session and then by that of its tenant.
+    /// Returns `caps`, each cut by the level of its session and then by that of its tenant.
     ///
-    /// A session's level cuts only what is above it, so that what the tenant cuts afterwards is
-    /// what it would have cut of all of them at once.
+    /// A session's level cuts only what is above it, so that the tenant's cut afterwards is the
+    /// same as if both were cut at once.
     func filled(_ caps: [Int64], _ limits: [RateOwner: Int64]) -> [Int64] {
         var rates = caps
         for (owner, members) in members {

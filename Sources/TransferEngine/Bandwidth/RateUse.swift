@@ -1,17 +1,18 @@
-/// What an attempt has used of its part of a shared limit of late.
+/// The recent use that an attempt has made of its part of a shared limit.
 struct RateUse {
-    /// What it would use if it were given it; nil when it takes all that it gets.
+    /// The rate that it would use if it could; nil when it takes all that it gets.
     private(set) var demand: Int64?
     private var bytes: Int64 = 0
     private var measuredAt: ContinuousClock.Instant?
 
-    /// Less time says little: bytes come in pieces.
+    /// The minimum time between two measurements; less time says little because bytes come in
+    /// pieces.
     private static let interval: Duration = .milliseconds(400)
-    /// What everybody may want, lest one that was still never starts again.
+    /// The minimum demand of every attempt, so that one that stood still can start again.
     private static let demandMin: Int64 = 16 * 1024
 
-    /// Notes how many bytes the attempt has moved so far, and what it might have since the last
-    /// time.
+    /// Records how many bytes the attempt has moved so far, and what it might have moved since the
+    /// last time.
     mutating func note(_ bytes: Int64, given part: Int64?, at now: ContinuousClock.Instant) {
         guard let measuredAt else {
             self.bytes = bytes
@@ -20,13 +21,13 @@ struct RateUse {
         }
         let time = now - measuredAt
         guard time >= Self.interval else { return }
-        // Fewer than before when the attempt began anew.
+        // There are fewer bytes than before when the attempt started over.
         let rate = Double(max(0, bytes - self.bytes)) / (time / .seconds(1))
         self.bytes = bytes
         self.measuredAt = now
-        // A timer that is late is not to be taken for modesty.
+        // A late timer must not be mistaken for low demand.
         let isHungry = part.map { rate >= 0.9 * Double($0) } ?? true
-        // Half as much again, so that one which has become faster is seen to be.
+        // Half as much again, so that an attempt that has become faster is noticed.
         demand = isHungry ? nil : max(Self.demandMin, Int64(1.5 * rate))
     }
 }

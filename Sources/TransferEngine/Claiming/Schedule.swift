@@ -76,8 +76,8 @@ struct Schedule {
     /// waited.
     var newcomers: [Newcomer: ContinuousClock.Instant] = [:]
     var waiting: [Flow: Waiting] = [:]
-    /// The flows of tenants with a limit from which a claim brought too few tasks; how many tasks
-    /// count is known again once those that ended are stored.
+    /// The flows that gave a claim too few tasks and whose tenants have a task limit; their
+    /// tenants' counts are known again once ended tasks are stored.
     var heldBack: Set<Flow> = []
     /// Whether the end of any task was stored since the last grants.
     var isStoredSinceGrants = false

@@ -19,7 +19,7 @@ final class PostponedPublications: Sendable {
     /// Plans another try of these publications, unless it was stopped: then they are left to
     /// whichever worker takes them over.
     ///
-    /// - Returns: by how many publications its number has grown.
+    /// - Returns: how many more publications it holds than before.
     func add(_ publications: [Publication]) -> Int {
         guard !publications.isEmpty else { return 0 }
         let count = state.withLock { state in

@@ -5,23 +5,24 @@ import TransferModel
 import TransferSecrets
 import TransferStore
 
-/// Finds and opens the credentials that claims are to show, and keeps access tokens fresh.
+/// The actor that finds and opens the credentials that claims are to show, and keeps access tokens
+/// fresh.
 actor CredentialKeeper {
-    /// What becomes of a claim.
+    /// The outcome of looking up a claim's credential.
     enum Finding: Sendable {
-        /// It begins, with the credential in its headers if there is one for it.
+        /// The attempt starts, with the credential in its headers if there is one for it.
         case begin(TaskClaim)
-        /// There is a credential, and it is of no use.
+        /// The credential is missing or of no use.
         case ask(TransferFailure)
-        /// There may be one later.
+        /// A credential may be available later.
         case retry(TransferFailure)
-        /// It goes back to the queue as if it had not been claimed.
+        /// The task goes back to the queue as if it had not been claimed.
         case release
     }
 
-    /// An access token that ends sooner is renewed before it is shown.
+    /// The remaining lifetime below which an access token is renewed before it is shown.
     private static let expiryMargin: TimeInterval = 60
-    /// How often it is looked whether another instance has refreshed, and how many times.
+    /// The interval at which it checks whether another instance has refreshed the token.
     private static let pollInterval: Duration = .milliseconds(250)
     private static let pollsMax = 100
 
@@ -55,7 +56,7 @@ actor CredentialKeeper {
         self.logger = logger
     }
 
-    /// What becomes of a claim for which `stored` was found.
+    /// Returns the outcome for a claim for which `stored` was found.
     nonisolated func finding(
         for query: CredentialQuery,
         _ stored: StoredCredential?
@@ -95,7 +96,7 @@ actor CredentialKeeper {
         }
     }
 
-    /// What the field shows.
+    /// Returns the secret to show.
     private nonisolated func token(of stored: StoredCredential) async -> Token {
         guard let box else {
             return .unavailable("This service has no key to open credentials with.")
@@ -121,7 +122,7 @@ actor CredentialKeeper {
         return await refreshed(stored, box)
     }
 
-    /// One refresh at a time for each credential; all that need it wait for the same.
+    /// Refreshes a credential once at a time; all claims that need it wait for the same refresh.
     private func refreshed(_ stored: StoredCredential, _ box: SecretBox) async -> Token {
         let id = stored.credential.id
         if let running = refreshes[id] { return await running.value }
@@ -148,7 +149,7 @@ actor CredentialKeeper {
                 stored = now
             }
         } catch {
-            // Should the endpoint have answered already, a refresh token for one use is lost.
+            // If the endpoint has already answered, a refresh token for a single use is lost.
             logger.error(
                 "a credential was not refreshed",
                 metadata: ["error": "\(error)", "tenant": "\(stored.credential.tenant)"]
@@ -201,7 +202,7 @@ actor CredentialKeeper {
     ) async -> TokenEndpointAnswer {
         do throws(CurlError) {
             var request = CurlRequest(refreshing: secrets, at: endpoint, egress: egress)
-            // A refresh token may be for one use, and another worker may be using it by then.
+            // A refresh token may be for a single use, and another worker may be using it by then.
             request.mayBegin = { [identity] in identity.isTrusted(at: .now) }
             let response = try await curl.fetch(
                 request,
@@ -215,7 +216,7 @@ actor CredentialKeeper {
 }
 
 extension StoredCredential {
-    /// Whether its access token lasts that much longer.
+    /// Whether its access token lasts longer than `margin`.
     fileprivate func isFresh(_ margin: TimeInterval) -> Bool {
         guard accessToken != nil else { return false }
         return credential.accessExpiresAt.map { $0.timeIntervalSinceNow > margin } ?? true

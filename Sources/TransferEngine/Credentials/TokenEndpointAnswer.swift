@@ -1,19 +1,19 @@
 import Foundation
 import TransferModel
 
-/// What a token endpoint has answered to a refresh (RFC 6749 §5).
+/// The answer of a token endpoint to a refresh (RFC 6749 §5).
 enum TokenEndpointAnswer: Equatable {
-    /// An access token; its lifetime where told, and a new refresh token where the old one is used
-    /// up.
+    /// An access token, with its lifetime if the endpoint gave it, and a new refresh token if the
+    /// old one is used up.
     case granted(accessToken: Secret, expiresIn: Duration?, refreshToken: Secret?)
-    /// The refresh token or the client is not accepted, and never will be again.
+    /// The refresh token or the client is not accepted and never will be again.
     case refused(String)
-    /// No answer that could be used; the next one may be.
+    /// An unusable answer or none; the next one may be usable.
     case unavailable(String)
 
-    /// Bytes of an answer that are read.
+    /// The maximum number of bytes read of an answer.
     static let bodyBytesMax = 64 * 1024
-    /// No token is longer in bytes: it becomes a header field.
+    /// The maximum length of a token in bytes: it becomes a header field.
     private static let tokenBytesMax = 7 * 1024
     private static let expirySecondsMax = 365 * 24 * 3600.0
 
@@ -28,7 +28,7 @@ enum TokenEndpointAnswer: Equatable {
         let error: String
     }
 
-    /// Some endpoints send the number as text.
+    /// A number of seconds, which some endpoints send as text.
     private struct Seconds: Decodable {
         let value: Double?
 
@@ -72,7 +72,7 @@ enum TokenEndpointAnswer: Equatable {
             && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// RFC 6749 §5.2; other words of a stranger are not repeated.
+    /// Returns an error code of RFC 6749 §5.2; other text from an unknown server is not repeated.
     private static func known(_ error: String) -> String? {
         [
             "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client",

@@ -1,28 +1,32 @@
 import TransferModel
 
-/// Tells a host that is away from an attempt that failed, and tries such a host with one attempt
-/// at a time while the others wait; decides, and does nothing itself.
+/// The states of hosts, which tell an unreachable host from a failed attempt; they only decide and
+/// carry nothing out.
 ///
-/// A host is closed when several attempts in a row could not connect and none has for a while. At
-/// the end of a delay, which doubles up to a bound, one attempt goes as a probe. As soon as any
-/// attempt reaches the host it is open for all.
+/// An unreachable host is tried with one attempt at a time while the others wait.
+///
+/// A host is closed when several attempts in a row could not connect and none has connected for a
+/// while. After a delay, which doubles up to a limit, one attempt goes as a probe. As soon as any
+/// attempt reaches the host, it is open for all.
 struct HostConnectivity: ~Copyable {
     typealias Instant = ContinuousClock.Instant
 
-    /// When a host counts as away, and how it is tried.
+    /// The rules for when a host counts as unreachable and how it is tried.
     struct Settings: Sendable {
-        /// Between two attempts of a task while it is not known whether its host is away.
+        /// The delay between two attempts of a task while it is not known whether its host is
+        /// unreachable.
         var retryDelay: Duration = .seconds(2)
-        /// Failures in a row that close a host.
+        /// The number of failures in a row that close a host.
         var failuresMin = 5
-        /// How long no attempt has reached it then, at least.
+        /// The minimum time for which no attempt has reached a host before it is closed.
         var silenceMin: Duration = .seconds(30)
-        /// From the closing to the first probe; doubled after each further one.
+        /// The delay from the closing to the first probe; doubled after each further probe.
         var probeDelayBase: Duration = .seconds(5)
         var probeDelayMax: Duration = .seconds(300)
-        /// A probe of which nothing was heard for so long is given up for lost.
+        /// The time after which a probe without a reply is considered lost.
         var probeDurationMax: Duration = .seconds(120)
-        /// Hosts that are remembered; beyond, those unheard of for longest are forgotten.
+        /// The maximum number of hosts remembered; beyond it, those without news for longest are
+        /// forgotten.
         var hostsMax = 10_000
     }
 
@@ -34,38 +38,39 @@ struct HostConnectivity: ~Copyable {
     /// Whether an attempt may begin.
     enum Admission: Equatable, Sendable {
         case open
-        /// It may, and has to tell this when it ends.
+        /// The attempt may start, and has to name this probe when it ends.
         case probe(Probe)
-        /// Not before then, unless the host opens earlier.
+        /// The attempt may not start before then, unless the host opens earlier.
         case wait(until: Instant)
     }
 
-    /// What an attempt has learnt about its host.
+    /// The fact that an attempt has learnt about its host.
     enum Observation: Equatable, Sendable {
-        /// The host took the connection, whatever came of it.
+        /// The host accepted the connection, whatever happened next.
         case reached
-        /// Its name has no address, or no address took the connection.
+        /// Its name has no address, or no address accepted the connection.
         case unreachable
-        /// It ended for another reason before it could know.
+        /// The attempt ended for another reason before it could know.
         case nothing
     }
 
-    /// What follows from an observation.
+    /// The consequence of an observation.
     enum Effect: Equatable, Sendable {
         case none
-        /// The tasks that wait for the host may go.
+        /// The tasks that wait for the host may run.
         case opened
-        /// The task waits until then; this is no failure of its own.
+        /// The task waits until then; this does not count as its own failure.
         case wait(until: Instant)
     }
 
-    /// What is known of a host that was not reached lately; without an entry it is open.
+    /// The state of a host that was not reached recently; a host without an entry is open.
     private enum State {
-        /// Open; closed by enough further failures, forgotten when it is reached.
+        /// The host is open; enough further failures close it, and its entry is forgotten when it
+        /// is reached.
         case doubtful(failures: Int, since: Instant)
-        /// Closed; the first attempt after `until` probes it.
+        /// The host is closed; the first attempt after `until` probes it.
         case closed(probes: Int, until: Instant)
-        /// Closed; the probe's end or the deadline moves it on.
+        /// The host is closed and being probed; the probe's end or the deadline ends this state.
         case probing(Probe, probes: Int, deadline: Instant)
     }
 
@@ -78,10 +83,10 @@ struct HostConnectivity: ~Copyable {
         self.settings = settings
     }
 
-    /// How many hosts are remembered.
+    /// The number of hosts remembered.
     var count: Int { states.count }
 
-    /// Whether attempts are kept from the host, but for one at a time that probes it.
+    /// Whether attempts are kept from the host, except for one probe at a time.
     func isClosed(_ lane: Lane) -> Bool {
         switch states[lane]?.state {
         case .closed, .probing: true
@@ -89,7 +94,7 @@ struct HostConnectivity: ~Copyable {
         }
     }
 
-    /// An attempt wants to begin.
+    /// Decides whether an attempt may start.
     mutating func admit(_ lane: Lane, at now: Instant) -> Admission {
         guard let state = states[lane]?.state else { return .open }
         if let end = Self.end(of: state, at: now) { return .wait(until: end) }
@@ -107,11 +112,11 @@ struct HostConnectivity: ~Copyable {
         }
     }
 
-    /// An attempt knows something about its host, or has ended; more than one word of an attempt
-    /// does no harm.
+    /// Records what an attempt knows about its host, or that it has ended; several reports from one
+    /// attempt do no harm.
     ///
-    /// `probe` is what it was admitted as; `chance`, uniform in 0..<1, spreads the next probes of
-    /// hosts that went away together.
+    /// `probe` is the probe it was admitted as, if any; `chance`, uniform in 0..<1, spreads the
+    /// next probes of hosts that became unreachable together.
     mutating func observe(
         _ observation: Observation,
         of lane: Lane,
@@ -133,7 +138,7 @@ struct HostConnectivity: ~Copyable {
         case (.unreachable, .probing(probe, let probes, _)):
             return close(lane, probes: probes + 1, at: now, chance)
         case (.unreachable, .closed(_, let end)), (.unreachable, .probing(_, _, let end)):
-            // Begun before the host was closed; tells nothing new.
+            // The attempt started before the host was closed, so it tells nothing new.
             return .wait(until: max(end, now))
         case (.nothing, .probing(probe, let probes, _)):
             // The next attempt takes its place at once.
@@ -169,7 +174,7 @@ struct HostConnectivity: ~Copyable {
         return .wait(until: end)
     }
 
-    /// Until when nobody may try; nil when somebody may.
+    /// Returns the time until which no attempt may try the host; nil when one may.
     private static func end(of state: State, at now: Instant) -> Instant? {
         switch state {
         case .doubtful: nil
@@ -184,8 +189,8 @@ extension HostConnectivity {
         states[lane] = (state, now)
     }
 
-    /// Forgets a quarter at once, so that the sorting costs each new host little: first those that
-    /// are only doubtful, and of these the oldest.
+    /// Forgets a quarter of the hosts at once, so that sorting costs little for each new host;
+    /// those that are only doubtful go first, and of these the oldest.
     private mutating func forget() {
         func isDoubtful(_ state: State) -> Bool {
             if case .doubtful = state { true } else { false }

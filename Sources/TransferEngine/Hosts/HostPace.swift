@@ -1,35 +1,37 @@
 package import TransferModel
 
-/// How many connections a host is given, from how it takes them; decides, and does nothing itself.
+/// The number of connections a host is given, learnt from how it handles them; it only decides and
+/// carries nothing out.
 ///
-/// All that it may have to begin with; half as many after an error that says it is too much, one
-/// more after each round of successes with all of them in use, and one less when that has brought
-/// less: additive increase, multiplicative decrease (D.-M. Chiu, R. Jain, 1989).
+/// It starts with all that the host may have; halves them after an error that says the load is too
+/// high, adds one after each round of successes with all of them in use, and takes one back when
+/// that one has brought less: additive increase, multiplicative decrease (D.-M. Chiu, R. Jain,
+/// 1989).
 package struct HostPace: Sendable {
-    /// When and how far a host's connections are changed.
+    /// The rules for changing a host's number of connections.
     package struct Settings: Sendable {
-        /// A round is at least this long when throughput is compared.
+        /// The minimum length of a round whose throughput is compared.
         package var roundMin: Duration = .seconds(2)
-        /// More connections that bring less than this part of what fewer brought are taken back.
+        /// The share of the earlier throughput below which additional connections are taken back.
         package var throughputKept = 0.8
-        /// How long after that no more are tried.
+        /// The time after taking connections back for which no more are tried.
         package var rest: Duration = .seconds(60)
 
         package init() {}
     }
 
-    /// What an attempt says of its host.
+    /// What an attempt says about its host.
     package enum Signal: Equatable, Sendable {
-        /// It has answered as it should.
+        /// The host has answered as it should.
         case answered
-        /// It says that it, or who is behind it, has too much to do: 429, 502, 503 or 504.
+        /// The host says that it, or a server behind it, has too much to do: 429, 502, 503 or 504.
         case refused(status: Int)
-        /// It did not answer, or not to the end.
+        /// The host did not answer, or not completely.
         case failed(TransferFailure.Code)
-        /// The attempt ended for a reason that says nothing of the host.
+        /// The attempt ended for a reason that says nothing about the host.
         case nothing
 
-        /// Whether it may be that there are too many connections.
+        /// Whether there may be too many connections.
         package var isTrouble: Bool {
             switch self {
             case .refused, .failed: true
@@ -38,11 +40,13 @@ package struct HostPace: Sendable {
         }
     }
 
-    /// A change, and why.
+    /// A change of the number of connections, with its reason.
     package struct Decision: Equatable, Sendable {
+        /// The number of connections before the change.
         package let before: Int
+        /// The number of connections after the change.
         package let after: Int
-        /// A sentence for operators.
+        /// A sentence for operators that gives the reason.
         package let reason: String
 
         package init(before: Int, after: Int, reason: String) {
@@ -53,22 +57,22 @@ package struct HostPace: Sendable {
     }
 
     private let settings: Settings
-    /// Connections that it is given now.
+    /// The number of connections that the host is given now.
     package private(set) var limit: Int
-    /// What somebody allows at most.
+    /// The maximum number of connections allowed.
     private var max: Int
-    /// Successes since the last change.
+    /// The number of successes since the last change.
     private var successes = 0
-    /// Attempts that were begun before the last decrease, and so say nothing of it.
+    /// The number of attempts that started before the last decrease, and so say nothing about it.
     private var stale = 0
     private var round: Round?
     private var restsUntil: ContinuousClock.Instant?
 
-    /// What came in while the limit was the same.
+    /// The results that came in while the limit stayed the same.
     private struct Round {
         let began: ContinuousClock.Instant
         var bytes: Int64 = 0
-        /// Bytes a second with fewer connections, and how many these were.
+        /// The rate in bytes a second with fewer connections, and the number of these.
         var fewer: (limit: Int, rate: Double)?
         var wasFull = true
 
@@ -77,7 +81,8 @@ package struct HostPace: Sendable {
         }
     }
 
-    /// Begins with all that a host may have, or with what another worker has left it.
+    /// Creates a pace that starts with all that a host may have, or with the limit another worker
+    /// has left.
     package init(max: Int, limit: Int? = nil, _ settings: Settings = Settings()) {
         precondition(max > 0, "a host may have something")
         self.settings = settings
@@ -85,20 +90,21 @@ package struct HostPace: Sendable {
         self.limit = Swift.max(1, min(limit ?? max, max))
     }
 
-    /// Whether nothing has to be remembered of the host.
+    /// Whether nothing about the host has to be remembered.
     package var isUntroubled: Bool { limit == max }
 
-    /// Takes another bound at once.
+    /// Applies another maximum at once.
     package mutating func setMax(_ max: Int) {
         guard max != self.max else { return }
-        // A host that was given all it could have gets what it can have now.
+        // A host that was given all it could have now gets all it can have.
         if limit == self.max || limit > max { limit = max }
         self.max = max
     }
 
-    /// An attempt has ended after `bytes`, when the host had so many connections, its own included.
+    /// Records that an attempt has ended after `bytes`, when the host had `running` connections,
+    /// its own included.
     ///
-    /// - Returns: the change that follows, if one does.
+    /// - Returns: the resulting change, if there is one.
     package mutating func note(
         _ signal: Signal,
         bytes: Int64,
@@ -131,7 +137,7 @@ package struct HostPace: Sendable {
     ) -> Decision? {
         successes = 0
         guard stale == 0, limit > 1 else { return nil }
-        // Those that run beside it have met the same.
+        // The attempts running beside it have met the same trouble.
         stale = running
         return change(to: Swift.max(1, limit / 2), "Halved, because \(why).", now, fewer: nil)
     }
@@ -155,7 +161,7 @@ package struct HostPace: Sendable {
         )
     }
 
-    /// Goes back to fewer connections when more have brought less.
+    /// Returns to fewer connections when more have brought less.
     private mutating func takeBack(_ now: ContinuousClock.Instant) -> Decision? {
         guard let round, round.wasFull, let fewer = round.fewer, fewer.limit < limit,
             now - round.began >= settings.roundMin

@@ -1,8 +1,8 @@
 import Synchronization
 import TransferModel
 
-/// What this worker's attempts have learnt about their hosts: who may ask one that is away, and
-/// what its tasks wait for.
+/// The knowledge of this worker's attempts about their hosts: which attempt may try an unreachable
+/// host, and how long its tasks wait.
 final class Reachability: Sendable {
     private struct State: ~Copyable {
         var hosts: HostConnectivity
@@ -10,14 +10,14 @@ final class Reachability: Sendable {
         var opened: [Lane: Release] = [:]
     }
 
-    /// The tasks of a host that has been reached are released again for a while: one that was just
-    /// being set to wait was not there yet to be released.
+    /// The period in which the tasks of a host that has been reached are released repeatedly: a
+    /// task that was just being set to wait was not yet there to be released.
     private struct Release {
         var next: ContinuousClock.Instant
         let end: ContinuousClock.Instant
     }
 
-    /// A host that was closed or opened, with a sentence that says why.
+    /// The closing or opening of a host, with a sentence that says why.
     enum Change {
         case closed(String)
         case opened(String)
@@ -30,7 +30,8 @@ final class Reachability: Sendable {
     private let settings: HostConnectivity.Settings
     private let onChange: @Sendable (TaskClaim, Change) -> Void
 
-    /// `onChange` is told of hosts that are closed or opened, with the attempt that has shown it.
+    /// Creates the knowledge without any host; `onChange` is called when a host is closed or
+    /// opened, with the attempt that has shown it.
     init(
         _ settings: HostConnectivity.Settings,
         onChange: @escaping @Sendable (TaskClaim, Change) -> Void
@@ -40,10 +41,10 @@ final class Reachability: Sendable {
         self.onChange = onChange
     }
 
-    /// Whether a host is away, and only probed.
+    /// Whether a host is unreachable and only probed.
     func isClosed(_ lane: Lane) -> Bool { state.withLock { $0.hosts.isClosed(lane) } }
 
-    /// How long nobody asks the host, or nil when the attempt may begin.
+    /// Returns how long the attempt has to wait for the host; nil when it may start.
     func wait(before claim: TaskClaim) -> Duration? {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -57,9 +58,10 @@ final class Reachability: Sendable {
         }
     }
 
-    /// Takes up what an ended attempt knows.
+    /// Learns what an ended attempt knows.
     ///
-    /// - Returns: how long its task waits, when it wants to and the host was not reached.
+    /// - Returns: how long its task waits, if it waits for connectivity and the host was not
+    ///   reached.
     @discardableResult
     func note(
         _ claim: TaskClaim,
@@ -99,7 +101,7 @@ final class Reachability: Sendable {
         return wait
     }
 
-    /// These attempts have just heard of their hosts, and go on.
+    /// Records that these attempts have just received something from their hosts and continue.
     func reached(_ claims: [TaskClaim]) {
         let now = ContinuousClock.now
         let opened = state.withLock { state in
@@ -126,7 +128,7 @@ final class Reachability: Sendable {
             + "\(Int(settings.silenceMin / .seconds(1))) s; one at a time tries it again."
     }
 
-    /// The hosts that have been reached again, and whose tasks are to be released now.
+    /// Returns the hosts that have been reached again and whose tasks are to be released now.
     func takeOpened() -> [Lane] {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -137,7 +139,7 @@ final class Reachability: Sendable {
         }
     }
 
-    /// An attempt ends before it has begun, and leaves the probe to another one.
+    /// Records that an attempt ends before it has started, and leaves the probe to another one.
     func forget(_ claim: TaskClaim) {
         note(claim, failure: nil, AttemptMetrics())
     }
@@ -146,7 +148,7 @@ final class Reachability: Sendable {
         _ failure: TransferFailure?,
         _ metrics: AttemptMetrics
     ) -> HostConnectivity.Observation {
-        // Whoever is led elsewhere was answered before, whatever the other host does.
+        // An attempt that was redirected had an answer before, whatever the other host does.
         if metrics.remoteAddress != nil || metrics.redirects > 0 { return .reached }
         guard let failure, failure.isAboutHost else { return .nothing }
         return switch failure.code {

@@ -1,28 +1,29 @@
 import TransferStore
 
-/// Something that has to be done again and again, a bounded part at a time.
+/// A job that has to be done repeatedly, a bounded part at a time.
 struct Chore: Sendable {
-    /// What follows on a turn.
+    /// What follows a turn.
     enum Next: Sendable {
         /// There is nothing more to do; the next turn comes after the interval.
         case rest
         /// There is more to do.
         case more
-        /// The next turn comes then.
+        /// The next turn comes after this time.
         case after(Duration)
 
         /// ``more`` if there is, else ``rest``.
         init(isMore: Bool) { self = isMore ? .more : .rest }
     }
 
-    /// Does a part of it; a transaction or two, so that no turn is ever too long to come to its end.
+    /// A function that does a part of the job: a transaction or two, so that no turn takes too
+    /// long.
     typealias Turn = () async throws(StoreError) -> Next
 
-    /// Named in the log when it fails.
+    /// The name in the log when it fails.
     let name: String
-    /// Between two turns; jittered.
+    /// The interval between two turns; jittered.
     let interval: Duration
-    /// Makes what does the turns, with what it has to remember from one to the next.
+    /// Makes the function that does the turns, with the state that it keeps from one to the next.
     let makeTurn: @Sendable () -> Turn
 
     init(_ name: String, every interval: Duration, making turn: @escaping @Sendable () -> Turn) {
@@ -31,7 +32,7 @@ struct Chore: Sendable {
         makeTurn = turn
     }
 
-    /// One that remembers nothing.
+    /// Creates a chore that remembers nothing.
     init(
         _ name: String,
         every interval: Duration,

@@ -1,25 +1,27 @@
 import Foundation
 
-/// What the database's clock shows as far as this machine's can tell: notices when it was set, and
-/// until then lets nothing be due earlier than the time that has really passed; decides only.
+/// The time of the database's clock, as far as this machine can tell: it notices when that clock
+/// was set, and until it follows the change lets nothing be due earlier than the time that has
+/// really passed; it only decides.
 ///
-/// A clock that is wrong for a moment is waited out. One that stays is followed: it may have been
-/// wrong before.
+/// A clock that is wrong for a moment is waited out. One that stays changed is followed, because it
+/// may have been wrong before.
 struct DatabaseClock {
     typealias Instant = ContinuousClock.Instant
 
-    /// What is no more than a clock that runs a little faster or slower, and is adjusted.
+    /// The jump in seconds up to which a clock only runs a little faster or slower and is adjusted.
     private static let jumpMin: TimeInterval = 1
 
-    /// How long a clock that was set ahead is not followed.
+    /// The time for which a clock that was set ahead is not followed.
     private let patience: Duration
     private var reading: Reading?
     private var jump: (at: Instant, ahead: TimeInterval)?
 
-    /// By how many seconds it is ahead of the time that has passed, as long as it is not followed.
+    /// The number of seconds by which it is ahead of the time that has passed, as long as it is not
+    /// followed.
     var ahead: TimeInterval? { jump?.ahead }
 
-    /// What it showed at some moment between `asked` and `answered`.
+    /// The date that the clock showed at some moment between `asked` and `answered`.
     private struct Reading {
         let date: Date
         let asked: Instant
@@ -28,7 +30,8 @@ struct DatabaseClock {
 
     init(patience: Duration) { self.patience = patience }
 
-    /// The most that it can show at `now`, unless it is set meanwhile; nil before it was read.
+    /// Returns the latest date that it can show at `now`, unless it is set meanwhile; nil before it
+    /// was read.
     func latest(at now: Instant) -> Date? {
         reading.map { $0.date + (now - $0.asked) / .seconds(1) }
     }
@@ -37,9 +40,9 @@ struct DatabaseClock {
         reading.map { $0.date + (now - $0.answered) / .seconds(1) }
     }
 
-    /// Takes note of what it showed, when it was asked at `asked`.
+    /// Records the date that it showed, when it was asked at `asked`.
     ///
-    /// - Returns: by how many seconds it was set, when that is first seen.
+    /// - Returns: the number of seconds by which it was set, when that is first seen.
     mutating func note(_ date: Date, asked: Instant, answered: Instant) -> TimeInterval? {
         let new = Reading(date: date, asked: asked, answered: answered)
         guard let earliest = earliest(at: asked), let latest = latest(at: answered) else {

@@ -2,15 +2,16 @@ import Logging
 import ServiceLifecycle
 import TransferStore
 
-/// Does chores, each in a loop of its own: one that fails, or has much to do, holds up no other.
+/// The service that does chores, each in a loop of its own: one that fails, or has much to do,
+/// delays no other.
 struct Maintenance: Service {
-    /// After which a chore that has failed is tried again, however seldom it is done otherwise.
+    /// The longest time before a failed chore is tried again, however rarely it runs otherwise.
     private static let retryInterval: Duration = .seconds(60)
 
     let chores: [Chore]
     let logger: Logger
 
-    /// Goes on until the group shuts down gracefully, or until cancelled.
+    /// Runs until the group shuts down gracefully, or until cancelled.
     func run() async throws {
         await cancelWhenGracefulShutdown { await runAll() }
     }

@@ -4,13 +4,13 @@ import TransferModel
 import TransferStore
 
 extension Pruner {
-    /// Between two batches of entries, so that looking through a full container never takes more than
-    /// a small part of what its disk can do.
+    /// The pause between two batches of entries, so that searching a full container takes only a
+    /// small part of its disk's capacity.
     private static let sweepPause: Duration = .milliseconds(100)
 
-    /// Removes the results of tasks that are kept no longer, and then the tasks.
+    /// Removes the results of tasks that are no longer kept, and then the tasks.
     ///
-    /// The files go first: whoever is stopped in between finds the tasks again.
+    /// The files go first: if this is stopped in between, the tasks are found again.
     func expireTasks() async throws(StoreError) {
         var place: SessionID?
         repeat {
@@ -35,12 +35,12 @@ extension Pruner {
     }
 
     /// Removes the part files and bodies that no row names: a worker that was only asleep when it
-    /// was declared dead, and then was killed, leaves such.
+    /// was declared dead, and was then killed, leaves such files.
     ///
-    /// Only in folders of tenants that the database knows: one that was restored, or is another
-    /// one, must not cost anybody files.
+    /// It does so only in folders of tenants that the database knows: a database that was restored,
+    /// or is another one, must not cost anybody files.
     ///
-    /// Whether a file without a destination is a result the database has to say, so that old ones are
+    /// Only the database can say whether a file without a destination is a result, so old ones are
     /// asked for only if the search is to be thorough.
     func sweepFiles(isThorough: Bool = true) async throws(StoreError) {
         var removed = 0
@@ -87,10 +87,10 @@ extension ContainerSweeper.Batch {
             }
         }
         // A fence is given out once, and a row names it before there is a file: what no row names
-        // now none will.
+        // now, none will name later.
         let needed = try await stores.verification.namedParts(among: fences, of: attempted)
         let living = try await stores.verification.outstandingTasks(among: uploaded)
-        // What may be the result of a task that only a lost database knows is not removed.
+        // A file that may be the result of a task that only a lost database knows is not removed.
         let known = try await stores.verification.tasks(among: attempted)
         return leftovers.filter { leftover in
             switch leftover.kind {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The clock that the engine reads, and that its health tells of.
+/// The clock that the engine reads and its health report shows.
 final class SharedDatabaseClock: Sendable {
     let clock: Mutex<DatabaseClock>
 

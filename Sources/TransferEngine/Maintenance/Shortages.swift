@@ -1,13 +1,14 @@
 import Synchronization
 package import TransferModel
 
-/// What this instance is short of now; as long as there is something, it claims no task.
+/// The resources that this instance lacks now; as long as there is a shortage, it claims no task.
 ///
-/// An attempt tells of a shortage, and a probe confirms it: what was over when it was looked at was
-/// one attempt's bad luck, or its own size. Where the attempts themselves use it all up, none is
-/// claimed until the probe, whatever that finds. One that comes back soon is waited out for longer.
+/// An attempt reports a shortage, and a probe confirms it: a shortage that was already over at the
+/// probe was one attempt's bad luck, or its own size. Where the attempts themselves use a resource
+/// up, no task is claimed until the probe, whatever it finds. A shortage that soon comes back is
+/// waited out for longer.
 package final class Shortages: Sendable {
-    /// Between the first sight of a shortage and its second probe; doubled while it lasts.
+    /// The time between the first sight of a shortage and its second probe; doubled while it lasts.
     private static let pauseMin: Duration = .seconds(1)
     private static let pauseMax: Duration = .seconds(30)
 
@@ -19,7 +20,7 @@ package final class Shortages: Sendable {
 
     private struct State {
         var entries: [Shortage: Entry] = [:]
-        /// When one was over, and how long it was waited for last.
+        /// The time at which each shortage was over, and its last pause.
         var ended: [Shortage: (at: ContinuousClock.Instant, pause: Duration)] = [:]
     }
 
@@ -28,7 +29,7 @@ package final class Shortages: Sendable {
 
     package init() {}
 
-    /// What there is too little of, in one order.
+    /// The current shortages, in a fixed order.
     package var current: [Shortage] {
         state.withLock { $0.entries.filter(\.value.isConfirmed).keys.sorted() }
     }
@@ -36,7 +37,7 @@ package final class Shortages: Sendable {
     /// Whether tasks may be claimed.
     var isNone: Bool { state.withLock { !$0.entries.values.contains(where: \.isConfirmed) } }
 
-    /// Something could not be done for want of it.
+    /// Records that something failed for lack of a resource.
     func note(_ shortage: Shortage, at now: ContinuousClock.Instant = .now) {
         let isNews = state.withLock { state in
             guard state.entries[shortage] == nil else { return false }
@@ -56,7 +57,8 @@ package final class Shortages: Sendable {
         if isNews { news.signal() }
     }
 
-    /// Those that it is time to probe, and how long until the next one is; nil when there is none.
+    /// Returns the shortages that are due for a probe, and the time until the next one is; nil when
+    /// there is none.
     func due(at now: ContinuousClock.Instant = .now) -> (now: [Shortage], next: Duration?) {
         state.withLock { state in
             let due = state.entries.filter { $0.value.probeAt <= now }.keys.sorted()
@@ -65,7 +67,7 @@ package final class Shortages: Sendable {
         }
     }
 
-    /// A probe has found out whether one is over.
+    /// Records whether a probe found a shortage over.
     func probed(_ shortage: Shortage, isOver: Bool, at now: ContinuousClock.Instant = .now) {
         state.withLock { state in
             guard var entry = state.entries[shortage] else { return }
@@ -81,6 +83,7 @@ package final class Shortages: Sendable {
         }
     }
 
-    /// Returns when there is one more, or when the task is cancelled; for one waiting task at a time.
+    /// Returns when there is another shortage, or when the task is cancelled; for one waiting task
+    /// at a time.
     func wait() async { await news.wait() }
 }

@@ -5,23 +5,23 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-/// One attempt of an upload or a data task: requests, redirects, and the answer in memory.
+/// An attempt of an upload or data task: requests, redirects, and the answer in memory.
 ///
-/// Called on its curl loop's thread, but for `start`, `abandon` and `progress`, which may come from
-/// anywhere; what both touch is under the mutex.
+/// It is called on its curl loop's thread, except for `start`, `abandon` and `progress`, which any
+/// thread may call; state that both sides touch is under the mutex.
 final class Exchange: CurlSink, TransferAttempt {
-    /// What an ended attempt hands over.
+    /// The data that an ended attempt hands over.
     struct Ending: Sendable {
         let claim: TaskClaim
         let end: End
         let metrics: AttemptMetrics
-        /// Where the last request went.
+        /// The URL of the last request.
         let url: CurlURL
         let bytesReceived: Int64
         let bytesSent: Int64
         /// Whether the origin may have acted on the request.
         let mayHaveArrived: Bool
-        /// What is left of the time for the whole task.
+        /// The time left for the whole task.
         let remaining: Duration
     }
 
@@ -38,7 +38,7 @@ final class Exchange: CurlSink, TransferAttempt {
     private let configuration: EngineConfiguration
     private let onReached: @Sendable () -> Void
     private let onEnd: @Sendable (Ending) -> Void
-    /// What is kept of an answer, in bytes.
+    /// The maximum number of bytes kept of an answer.
     private let answerBytesMax: Int
     let connections: Connections
     private let state: Mutex<Confined>
@@ -47,14 +47,15 @@ final class Exchange: CurlSink, TransferAttempt {
         var machine: DownloadStateMachine
         var request: TransferRequest
         var headers: [HTTPHeader]
-        /// No redirect has led to another origin; once one has, secrets stay behind for good.
+        /// Whether no redirect has led to another origin; once one has, secrets are withheld
+        /// permanently.
         var isAtOrigin = true
-        /// What is sent, of an upload from a file, once that is open.
+        /// The file being sent, once it is open, if the upload is from a file.
         var file: UploadFile?
-        /// The answer that is arriving is the result, and neither a redirect nor a failure.
+        /// Whether the arriving answer is the result, and neither a redirect nor a failure.
         var isResult = false
         var body: [UInt8] = []
-        /// The answer went on beyond what is kept of it.
+        /// Whether the answer was longer than what is kept of it.
         var isCut = false
         var bytesReceived: Int64 = 0
         var bytesExpected: Int64?
@@ -100,7 +101,7 @@ final class Exchange: CurlSink, TransferAttempt {
         )
     }
 
-    /// The file that is sent, of an upload from one.
+    /// The file that an upload from a file sends.
     private var source: Container.Place? {
         switch claim.request.upload {
         case .file(let path): Container.Place(path, tenant: claim.tenant)
@@ -109,9 +110,9 @@ final class Exchange: CurlSink, TransferAttempt {
         }
     }
 
-    /// Sends the first request, once the file that it sends is open.
+    /// Sends the first request, once the file to send is open.
     func begin() {
-        // One that was stopped before it began has nothing to open.
+        // An attempt that was stopped before it started has nothing to open.
         guard let source, !connections.isAbandoned else { return request() }
         disk.run(for: claim.tenant) { [self] in
             open(source)
@@ -119,13 +120,13 @@ final class Exchange: CurlSink, TransferAttempt {
         }
     }
 
-    /// Opens the file that is sent; waits for the disk.
+    /// Opens the file to send; waits for the disk.
     private func open(_ source: Container.Place) {
         do throws(StorageError) {
             let file = try UploadFile(source, in: container)
             state.withLock { $0.file = file }
         } catch {
-            // What this machine is short of says nothing of the file.
+            // A shortage on this machine says nothing about the file.
             let isItsOwn = [ENOENT, ENXIO, ENODEV].contains(error.errno)
             let failure =
                 isItsOwn || error.failure.shortage == nil
@@ -135,7 +136,7 @@ final class Exchange: CurlSink, TransferAttempt {
         }
     }
 
-    /// Sends the request, or gives the task back when none may be made any more.
+    /// Sends the request, or gives the task back when no request may be made any more.
     private func request() {
         if !connections.isOpen { abandon() }
         let request: CurlRequest? = state.withLock { state in
@@ -150,7 +151,7 @@ final class Exchange: CurlSink, TransferAttempt {
             )
             if case .data(let bytes) = state.request.upload { request.body = bytes }
             if state.request.upload != nil, let file = state.file {
-                // A redirect sends it from its begin.
+                // After a redirect it is sent from its beginning.
                 _ = file.rewind()
                 request.bodySource = file
             }
@@ -164,7 +165,7 @@ final class Exchange: CurlSink, TransferAttempt {
         connections.start(request, on: loop, sink: self)
     }
 
-    /// It has no further one.
+    /// Does nothing, because an exchange has only one connection.
     func yieldConnection() {}
 
     func abandon() {
@@ -185,7 +186,7 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     func receive(head: ResponseHead) -> SinkVerdict {
-        // The first head is always the task's own host's, before any redirect.
+        // The first head always comes from the task's own host, before any redirect.
         if state.withLock({ $0.metrics.httpStatus == nil }) { onReached() }
         return state.withLock { state in
             state.metrics.httpStatus = head.status
@@ -208,13 +209,13 @@ final class Exchange: CurlSink, TransferAttempt {
             state.body += body.prefix(max(0, room))
             guard body.count > room else { return .proceed }
             if isTooLong(state.bytesReceived) { return refuse(&state) }
-            // What goes on beyond the bound is not waited for.
+            // The rest beyond the limit is not waited for.
             state.isCut = true
             return .abort
         }
     }
 
-    /// Whether an answer of that length is too long for its task, of which nothing may be cut.
+    /// Whether an answer of that length is too long for its task, whose answer must not be cut.
     private func isTooLong(_ length: Int64) -> Bool {
         claim.request.kind == .data && claim.request.method != "HEAD" && length > answerBytesMax
     }
@@ -253,7 +254,7 @@ final class Exchange: CurlSink, TransferAttempt {
         if let ending { onEnd(ending) }
     }
 
-    /// An answer that was cut on our side is as good as a whole one.
+    /// Returns the result, as a success if the answer was cut on our side.
     private func wholeEnough(
         _ result: Result<CurlSummary, CurlError>,
         _ state: Confined

@@ -4,13 +4,13 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-/// The file whose bytes are sent; closed when it goes away.
+/// The file whose bytes are sent; it is closed when this object is released.
 final class UploadFile: CurlBodySource {
     private let descriptor: Int32
     private let version: Version
     private let offset = Atomic<Int64>(0)
 
-    /// What changes when somebody writes to the file.
+    /// The metadata that change when somebody writes to the file.
     private struct Version: Equatable {
         let size: Int64
         let modified: Int64
@@ -43,7 +43,7 @@ final class UploadFile: CurlBodySource {
 
     deinit { close(descriptor) }
 
-    /// Bytes given to libcurl.
+    /// The number of bytes given to libcurl.
     var bytesRead: Int64 { offset.load(ordering: .relaxed) }
 
     var length: Int64? { version.size }
@@ -57,7 +57,7 @@ final class UploadFile: CurlBodySource {
         while true {
             let count = pread(descriptor, buffer.baseAddress, Int(limit), off_t(bytesRead))
             if count < 0, errno == EINTR { continue }
-            // A file that has become shorter is never passed off as whole.
+            // A file that has become shorter is never passed off as complete.
             guard count > 0 else { return nil }
             offset.add(Int64(count), ordering: .relaxed)
             return count
