@@ -48,7 +48,7 @@ package struct Inspection: Sendable {
     ///
     /// - Parameters:
     ///   - isMending: whether anything may be changed.
-    ///   - report: is told of each finding.
+    ///   - report: receives each finding.
     /// - Returns: the counts of what was inspected, found and mended.
     /// - Throws: `StoreError` or `StorageError` when it could not inspect something.
     package func run(

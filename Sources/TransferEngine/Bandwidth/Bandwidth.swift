@@ -40,7 +40,7 @@ final class Bandwidth: Sendable {
     private let state = Mutex(State())
     private let onQuestion: @Sendable () -> Void
 
-    /// Creates limits without attempts; `onQuestion` is called when the ``question`` should be
+    /// Creates an instance without attempts; `onQuestion` is called when the ``question`` should be
     /// asked soon.
     init(onQuestion: @escaping @Sendable () -> Void) { self.onQuestion = onQuestion }
 

@@ -3,9 +3,9 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-/// The file that a download writes.
+/// The handling of the file that a download writes.
 extension Download {
-    /// Where the file goes that this attempt begins.
+    /// The place of the file that this attempt creates.
     var place: Container.Place { place(of: claim.fence) }
 
     private func place(of fence: Fence) -> Container.Place {
@@ -17,7 +17,8 @@ extension Download {
         )
     }
 
-    /// Sees to the directory of the file and to what an earlier attempt left; waits for the disk.
+    /// Prepares the directory of the file and opens what an earlier attempt left; waits for the
+    /// disk.
     func prepare() {
         let kept = kept()
         var failure: TransferFailure?
@@ -37,7 +38,8 @@ extension Download {
         }
     }
 
-    /// What an earlier attempt left, if it can be gone on with; else the attempt begins anew.
+    /// Returns what an earlier attempt left, if it can be resumed; otherwise the attempt starts
+    /// over.
     private func kept() -> (part: PartFile, point: DownloadStateMachine.ResumePoint)? {
         guard let partial = claim.partial, claim.request.method == "GET" else { return nil }
         let place = place(of: partial.partFence)
@@ -63,7 +65,7 @@ extension Download {
         }
     }
 
-    /// What a later attempt needs to go on with the file; nil when that would not do.
+    /// Returns what a later attempt needs to resume the file; nil when it cannot be resumed.
     func keepable(_ state: State) -> PartialDownload? {
         guard let part = state.part, let identity = state.identity, state.bytesReceived > 0,
             state.bytesReceived <= identity.total
@@ -78,7 +80,8 @@ extension Download {
         )
     }
 
-    /// Which file a whole response brings; nil when no later one could be known to be of it.
+    /// Returns the identity of the file that a complete response brings; nil when no later response
+    /// could be recognised as the same file.
     func identity(
         of head: ResponseHead,
         _ state: State
@@ -93,8 +96,8 @@ extension Download {
         return (validator, total)
     }
 
-    /// Takes up what the task and the origin say of the file; an answer that is no success is not
-    /// the file they speak of.
+    /// Records the checksums that the task and the origin give for the file; those in an
+    /// unsuccessful answer do not describe the file.
     func expectChecksums(_ head: ResponseHead, _ state: inout State) {
         guard (200...299).contains(head.status) else { return }
         state.wanted =
@@ -102,10 +105,11 @@ extension Download {
             + DigestFields.checksums(status: head.status, headers: head.headers)
     }
 
-    /// Bytes up to which a file is hashed as it is written: waking another thread costs more.
+    /// The size in bytes up to which a file is hashed as it is written: waking another thread costs
+    /// more.
     private static let hashedInPassingMax: Int64 = 256 * 1024
 
-    /// Computes the checksums that are wanted while the file is written.
+    /// Starts computing the wanted checksums while the file is written.
     func beginChecksums(_ state: inout State) {
         guard let part = state.part, !state.wanted.isEmpty else { return }
         let algorithms = Set(state.wanted.map(\.algorithm))
@@ -117,7 +121,7 @@ extension Download {
         }
     }
 
-    /// Begins a file, in place of one that may have been kept.
+    /// Creates a file, in place of one that may have been kept.
     ///
     /// - Returns: false when that failed, and the attempt with it.
     func openPart(_ state: inout State) -> Bool {
@@ -137,7 +141,7 @@ extension Download {
         container.failure(of: error, isChosen: claim.destination != nil)
     }
 
-    /// Begins anew, because the file does not fit what the origin has now.
+    /// Drops the kept file because it does not match what the origin has now.
     func dropKept(_ state: inout State) {
         guard let part = state.part else { return }
         state.part = nil

@@ -3,11 +3,11 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-/// Several connections that fetch one file.
+/// The use of several connections to fetch one file.
 extension Download {
-    /// Lets others join the connection whose response begins with `head`, if that may pay.
+    /// Lets other connections join the one whose response starts with `head`, if that may pay off.
     ///
-    /// A file that an earlier attempt has fetched in segments is gone on with in any case.
+    /// A file that an earlier attempt has fetched in segments is always resumed in segments.
     func beginSegments(_ head: ResponseHead, _ state: inout State) {
         guard let part = state.part, let identity = state.identity else { return }
         let mayDivide = mayBeDivided(head, identity.validator, state)
@@ -31,7 +31,7 @@ extension Download {
         _ state: State
     ) -> Bool {
         guard state.method == "GET", validator.isEntityTag,
-            // What the client asks conditionally is not for us to ask otherwise.
+            // A client's conditional request must not be asked in another form.
             !claim.headers.contains(where: { $0.name.lowercased().hasPrefix("if-") })
         else { return false }
         switch head.status {
@@ -41,7 +41,7 @@ extension Download {
         }
     }
 
-    /// Judges the answer to the request for a part.
+    /// Checks the answer to the request for a part.
     func accept(
         _ head: ResponseHead,
         on connection: Int,
@@ -50,7 +50,7 @@ extension Download {
         state.segments?.accepts(head, on: connection) == true ? .proceed : .abort
     }
 
-    /// Writes what a connection brings where it belongs, and no byte further than it is to go.
+    /// Writes the bytes of a connection where they belong, and none beyond the end of its segment.
     func write(
         _ body: UnsafeRawBufferPointer,
         on connection: Int,
@@ -64,7 +64,7 @@ extension Download {
         return isCut || bytes.count < body.count ? .abort : .proceed
     }
 
-    /// How many connections there should be, now that bytes have come.
+    /// Returns how the number of connections should change, now that bytes have arrived.
     func adjust(_ state: inout State) -> Segments.Adjustment? {
         state.segments?.adjust(bytes: state.bytesReceived, at: .now)
     }
@@ -74,7 +74,7 @@ extension Download {
         for _ in 0..<adjustment.joins where !join() { return }
     }
 
-    /// Begins another connection, if there is a slot for it.
+    /// Starts another connection, if there is a slot for it.
     private func join() -> Bool {
         guard active.takeConnection(for: claim.fence) else { return false }
         let assignment = state.withLock { state in
@@ -102,7 +102,7 @@ extension Download {
         }
     }
 
-    /// Asks for a part of the file.
+    /// Requests a part of the file.
     private func fetch(_ assignment: Segments.Assignment) {
         let request = state.withLock { state in
             state.metrics.connections = state.segments?.peak ?? 1
@@ -122,7 +122,7 @@ extension Download {
         )
     }
 
-    /// A connection has ended, well or not.
+    /// Handles the end of a connection, successful or not.
     func ended(_ connection: Int, _ result: Result<CurlSummary, CurlError>) {
         let step = state.withLock { state in
             if connection == Segments.lead { state.isLeadDone = state.segments != nil }
@@ -139,7 +139,7 @@ extension Download {
         }
     }
 
-    /// What all connections together have come to, as if it had been one.
+    /// Returns the result of all connections together, as if there had been one.
     private func conclude(
         _ outcome: Segments.Outcome,
         _ state: inout State
@@ -151,14 +151,14 @@ extension Download {
             } catch {
                 fail(error, &state)
             }
-            // Each byte is of a response that has told which ones it brings.
+            // Each byte comes from a response that has said which bytes it brings.
             summary.isLengthVerified = true
             return .success(summary)
         case .failed(let error):
             if let refusal = state.segments?.refusal { state.machine.failed(refusal) }
             return .failure(error)
         case .changed:
-            // Not begun anew here: a file of that name was told of with the old validator.
+            // Not restarted here: a file of that name was announced with the old validator.
             state.identity = nil
             state.machine.failed(
                 TransferFailure(
@@ -175,14 +175,14 @@ extension Download {
         active.returnConnection(of: claim.fence)
     }
 
-    /// Gives a connection up, for another attempt needs its slot.
+    /// Gives up a connection because another attempt needs its slot.
     func yieldConnection() {
         let connection = state.withLock { $0.segments?.yield() }
         if let connection { connections.cancel(connection) }
     }
 }
 
-/// A connection that has joined a download.
+/// An additional connection that has joined a download.
 private final class SegmentConnection: CurlSink {
     private let number: Int
     private let download: Download
@@ -204,7 +204,8 @@ private final class SegmentConnection: CurlSink {
 }
 
 extension Range<Int64> {
-    /// A value of `Range` (RFC 9110 §14.2), without an end where that is the file's of `total`.
+    /// Returns a value of `Range` (RFC 9110 §14.2), without an end where that is the end of a file
+    /// of `total` bytes.
     func field(total: Int64?) -> String {
         upperBound == total ? "bytes=\(lowerBound)-" : "bytes=\(lowerBound)-\(upperBound - 1)"
     }

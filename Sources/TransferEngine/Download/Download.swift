@@ -4,41 +4,41 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-/// One attempt of a download: requests, redirects and the part file.
+/// An attempt of a download task: requests, redirects and the part file.
 ///
-/// Called on its curl loop's thread, but for `begin`, `abandon`, `yieldConnection` and `progress`,
-/// which may come from anywhere; what both touch is under the mutex.
+/// It is called on its curl loop's thread, except for `begin`, `abandon`, `yieldConnection` and
+/// `progress`, which any thread may call; state that both sides touch is under the mutex.
 final class Download: CurlSink, TransferAttempt {
-    /// What an ended attempt hands over.
+    /// The data that an ended attempt hands over.
     struct Ending: Sendable {
         let claim: TaskClaim
         let end: DownloadStateMachine.End
         /// The file as far as it was written; nil when there is none.
         let part: PartFile?
-        /// What the file's checksums must be.
+        /// The checksums that the file must have.
         let wanted: [Checksum]
-        /// What they are, of a file so small that they are known.
+        /// The actual checksums, for a file so small that they are already known.
         let found: [Checksum]?
-        /// Knows them soon, of a larger file.
+        /// The reader that will soon know the checksums of a larger file.
         let follower: FileFollower?
-        /// What a later attempt needs to go on with the file; nil when it must not.
+        /// The data a later attempt needs to resume the file; nil when it must not.
         var partial: PartialDownload?
-        /// A file of an earlier attempt that does not fit what the origin has now.
+        /// The file of an earlier attempt that does not match what the origin has now.
         let dropped: Container.Place?
         let resumption: Resumption?
         let metrics: AttemptMetrics
-        /// Where the last request went.
+        /// The URL of the last request.
         let url: CurlURL
         let bytesReceived: Int64
-        /// What is left of the time for the whole task.
+        /// The time left for the whole task.
         let remaining: Duration
     }
 
-    /// Bytes after which a file is worth keeping, and the first checkpoint is made at once: what a
-    /// killed worker costs at most.
+    /// The number of bytes after which a file is worth keeping and the first checkpoint is made at
+    /// once; a killed worker costs at most this much.
     private static let checkpointBytes: Int64 = 512 * 1024
 
-    /// Bytes of an answer's body that are read for the sake of the connection alone.
+    /// The number of bytes of an answer's body that are read only to keep the connection.
     private static let discardMax = 64 * 1024
 
     let claim: TaskClaim
@@ -57,24 +57,27 @@ final class Download: CurlSink, TransferAttempt {
     struct State {
         var machine: DownloadStateMachine
         var headers: [HTTPHeader]
-        /// No redirect has led to another origin; once one has, secrets stay behind for good.
+        /// Whether no redirect has led to another origin; once one has, secrets are withheld
+        /// permanently.
         var isAtOrigin = true
         var method: String
         var part: PartFile?
-        /// Which bytes the part holds and how many there are; nil when it cannot be gone on with.
+        /// The version of the file that the part holds, and its size; nil when it cannot be
+        /// resumed.
         var identity: (validator: EntityValidator, total: Int64)?
-        /// Who fetches what; nil as long as one connection simply fetches all.
+        /// The division of the file among connections; nil as long as one connection simply fetches
+        /// all.
         var segments: Segments?
-        /// The response of the first request has ended, and what follows are parts.
+        /// Whether the response of the first request has ended, so that further ones bring parts.
         var isLeadDone = false
         var dropped: Container.Place?
-        /// What the file's checksums must be.
+        /// The checksums that the file must have.
         var wanted: [Checksum] = []
-        /// Takes the bytes of a small file as they pass.
+        /// The hasher that takes the bytes of a small file as they pass.
         var hasher: ContentHasher?
-        /// Takes those of any other behind them.
+        /// The reader that takes the bytes of any other file behind the writer.
         var follower: FileFollower?
-        /// The begin of an answer that is no result.
+        /// The start of an answer that is not a result.
         var errorBody: [UInt8] = []
         var resumption: Resumption?
         var metrics = AttemptMetrics()
@@ -120,17 +123,17 @@ final class Download: CurlSink, TransferAttempt {
                 ),
                 headers: claim.headers,
                 method: claim.request.method,
-                // As was stored, until the file has been looked at.
+                // The stored values, until the file has been examined.
                 bytesReceived: claim.partial?.bytesDurable ?? 0,
                 bytesExpected: claim.partial?.bytesTotal
             )
         )
     }
 
-    /// Sends the first request, once the disk has what it takes.
+    /// Sends the first request, once the disk work before it is done.
     func begin() {
         let needsDisk = claim.partial != nil || !container.hasDirectory(of: place)
-        // One that was stopped before it began has nothing to prepare.
+        // An attempt that was stopped before it started has nothing to prepare.
         guard needsDisk, !connections.isAbandoned else { return request() }
         disk.run(for: claim.tenant) { [self] in
             prepare()
@@ -138,7 +141,7 @@ final class Download: CurlSink, TransferAttempt {
         }
     }
 
-    /// Sends the request, or gives the task back when none may be made any more.
+    /// Sends the request, or gives the task back when no request may be made any more.
     private func request() {
         if !connections.isOpen { abandon() }
         let request: CurlRequest? = state.withLock { state in
@@ -158,7 +161,7 @@ final class Download: CurlSink, TransferAttempt {
         connections.start(request, as: Segments.lead, on: loop, sink: self)
     }
 
-    /// A request for the file as it stands now, without a range.
+    /// Returns a request for the file as things stand now, without a range.
     func plainRequest(_ state: State) -> CurlRequest {
         var request = CurlRequest(
             url: state.machine.url.absoluteString,
@@ -168,12 +171,13 @@ final class Download: CurlSink, TransferAttempt {
         request.method = state.method
         request.httpVersion = .choice(for: .file(size: claim.options.expectedSize))
         request.apply(claim, remaining: timeLeft(state), isAtOrigin: state.isAtOrigin)
-        // Of all of the file, for an origin may send it anew where a part was asked for.
+        // The limit covers the whole file, for an origin may send all of it again where a part was
+        // asked for.
         request.bodyBytesMax = min(configuration.fileBytesMax, claim.options.sizeMax ?? .max)
         return request
     }
 
-    /// Stops the attempt; `onEnd` follows with `abandoned`, or with what came first.
+    /// Stops the attempt; `onEnd` follows with `abandoned`, or with the outcome that came first.
     func abandon() {
         state.withLock { state in
             state.machine.abandoned()
@@ -182,7 +186,7 @@ final class Download: CurlSink, TransferAttempt {
         connections.abandon()
     }
 
-    /// How far the attempt is.
+    /// The progress of the attempt so far.
     var progress: AttemptStatus {
         state.withLock { state in
             AttemptStatus(
@@ -200,10 +204,10 @@ final class Download: CurlSink, TransferAttempt {
     }
 
     func receive(head: ResponseHead) -> SinkVerdict {
-        // The first head is always the task's own host's, before any redirect.
+        // The first head always comes from the task's own host, before any redirect.
         if state.withLock({ $0.metrics.httpStatus == nil }) { onReached() }
         return state.withLock { state in
-            // A further part that the first connection fetches.
+            // This is another part that the first connection fetches.
             if state.segments != nil { return accept(head, on: Segments.lead, &state) }
             state.metrics.httpStatus = head.status
             switch state.machine.received(head) {
@@ -282,7 +286,8 @@ final class Download: CurlSink, TransferAttempt {
         }
     }
 
-    /// What a failing file system has taken is not to be relied on.
+    /// Fails the attempt after an error of the file system, whose written bytes cannot be relied
+    /// on.
     func fail(_ error: StorageError, _ state: inout State) {
         state.identity = nil
         state.machine.failed(container.failure(of: error, isChosen: false))
@@ -298,7 +303,7 @@ final class Download: CurlSink, TransferAttempt {
         ended(Segments.lead, result)
     }
 
-    /// Ends the attempt, or makes its next request, when nothing more comes of the last one.
+    /// Ends the attempt, or makes its next request, when nothing more comes from the last one.
     func settle(_ result: Result<CurlSummary, CurlError>) {
         let (action, ending) = state.withLock { state in
             if connections.isRefusal(result) { state.machine.abandoned() }

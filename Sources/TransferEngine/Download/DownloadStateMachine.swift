@@ -1,11 +1,11 @@
 import Curl
 import TransferModel
 
-/// What one attempt does with the responses it gets; decides, and does nothing itself.
+/// The reaction of one attempt to the responses it gets; it only decides and carries nothing out.
 struct DownloadStateMachine {
-    /// How the attempt ended.
+    /// The outcome of the attempt.
     enum End {
-        /// The body is whole.
+        /// The body is complete.
         case finished(TransferResult)
         case failed(TransferFailure)
         /// Stopped from our side: cancelled, revoked or shut down.
@@ -15,29 +15,29 @@ struct DownloadStateMachine {
     enum HeadAction {
         /// Write the body to a new part file.
         case receive
-        /// Append the body to the part file that was gone on with.
+        /// Append the body to the part file being resumed.
         case append
-        /// Read the body to keep the connection, up to a bound, and drop it.
+        /// Read the body, up to a limit, to keep the connection, and drop it.
         case discard
         case abort
     }
 
     enum FinishAction {
-        /// Ask again there; the attempt goes on.
+        /// Ask again there; the attempt continues.
         case follow(CurlURL, dropsSecrets: Bool)
-        /// Ask again for all of it: what was kept does not fit what the origin has now.
+        /// Ask again for the whole file: what was kept does not match what the origin has now.
         case restart
         case end(End)
     }
 
     private enum State {
-        /// The request is on its way; nothing of this response has come.
+        /// The request is on its way; nothing of its response has arrived.
         case requested
         /// A 2xx response's body is arriving.
         case receiving(ResponseHead)
         /// The rest of the body is arriving.
         case appending(ResponseHead, ResumePoint)
-        /// An answer is arriving that has no use for what was kept.
+        /// An answer is arriving that does not fit what was kept.
         case restarting
         /// The body of a redirect is arriving; the next request follows it.
         case redirecting(CurlURL)
@@ -48,9 +48,9 @@ struct DownloadStateMachine {
         case ended
     }
 
-    /// What is missing of the body first.
+    /// The first missing range of the body.
     struct ResumePoint: Equatable {
-        /// Bytes to ask for, not all.
+        /// The bytes to ask for, not the whole file.
         let range: Range<Int64>
         let total: Int64
         let validator: EntityValidator
@@ -62,7 +62,7 @@ struct DownloadStateMachine {
     private let redirectsMax: Int
     private let expectedSize: Int64?
     private let deliversErrors: Bool
-    /// What the next request asks for; nil to ask for all.
+    /// The range that the next request asks for; nil to ask for all.
     private(set) var resumePoint: ResumePoint?
 
     init(
@@ -79,15 +79,15 @@ struct DownloadStateMachine {
         self.resumePoint = resumePoint
     }
 
-    /// Whether a request may be sent; not once the attempt has failed or is no longer wanted.
+    /// Whether a request may be sent; false once the attempt has failed or is no longer wanted.
     var mayRequest: Bool {
         if case .requested = state { true } else { false }
     }
 
-    /// The file of an earlier attempt is there to be gone on with; said before the first request.
+    /// Resumes the file of an earlier attempt; called before the first request.
     mutating func resume(at point: ResumePoint) { resumePoint = point }
 
-    /// A response's head has arrived.
+    /// Handles the head of a response.
     mutating func received(_ head: ResponseHead) -> HeadAction {
         guard case .requested = state else { return .abort }
         if Self.isRedirect(head.status), !deliversErrors || canFollow(head) {
@@ -104,7 +104,7 @@ struct DownloadStateMachine {
                 state = .appending(head, resumePoint)
                 return .append
             case 206, 416:
-                // Another part than was asked for, or none: nothing that may be mixed in.
+                // A part other than the one asked for, or none: nothing that may be mixed in.
                 state = .restarting
                 return .discard
             case 200...299:
@@ -121,7 +121,7 @@ struct DownloadStateMachine {
         return .receive
     }
 
-    /// What speaks against a response as the result, as far as its head tells.
+    /// Returns the reason why a response is not the result, as far as its head tells.
     private func failure(of head: ResponseHead) -> TransferFailure? {
         if !(200...299).contains(head.status), deliversErrors { return nil }
         if let failure = TransferFailure(head) { return failure }
@@ -135,7 +135,7 @@ struct DownloadStateMachine {
         head["Location"] != nil && redirects < redirectsMax
     }
 
-    /// Whether a 206 is exactly what was asked for, of the very file (RFC 9110 §15.3.7).
+    /// Whether a 206 is exactly what was asked for, of the very same file (RFC 9110 §15.3.7).
     private static func continues(_ head: ResponseHead, from point: ResumePoint) -> Bool {
         guard let field = head["Content-Range"], let sent = ContentRange(field) else {
             return false
@@ -145,7 +145,7 @@ struct DownloadStateMachine {
             && point.validator.agrees(etag: head["ETag"], lastModified: head["Last-Modified"])
     }
 
-    /// The file could not be made or written, or has grown too large.
+    /// Records that the file could not be created or written, or has grown too large.
     mutating func failed(_ failure: TransferFailure) {
         switch state {
         case .requested, .receiving, .appending, .redirecting, .restarting, .failing:
@@ -154,7 +154,7 @@ struct DownloadStateMachine {
         }
     }
 
-    /// The attempt is no longer wanted.
+    /// Records that the attempt is no longer wanted.
     mutating func abandoned() {
         switch state {
         case .requested, .receiving, .appending, .redirecting, .restarting, .failing:
@@ -163,7 +163,7 @@ struct DownloadStateMachine {
         }
     }
 
-    /// libcurl is done with the request.
+    /// Handles the end of a request in libcurl.
     mutating func finished(
         _ result: Result<CurlSummary, CurlError>,
         bytesWritten: Int64
@@ -193,7 +193,7 @@ struct DownloadStateMachine {
             state = .requested
             return .restart
         case (.redirecting(let next), .success), (.redirecting(let next), .failure):
-            // What becomes of a redirect's body does not matter.
+            // The fate of a redirect's body does not matter.
             let dropsSecrets = !next.isSameOrigin(as: url)
             url = next
             redirects += 1
@@ -241,7 +241,7 @@ struct DownloadStateMachine {
         )
     }
 
-    /// RFC 9110 §15.4: those that name another place for the same GET.
+    /// Whether a status names another place for the same GET (RFC 9110 §15.4).
     private static func isRedirect(_ status: Int) -> Bool {
         [301, 302, 303, 307, 308].contains(status)
     }
@@ -273,10 +273,10 @@ extension TransferFailure {
 }
 
 extension String {
-    /// The longest response field that is kept.
+    /// The maximum length in bytes of a response field that is kept.
     private static let fieldBytesMax = 255
 
-    /// Nil when it is longer than what is kept or holds a control character.
+    /// The string, or nil when it is longer than what is kept or holds a control character.
     fileprivate var bounded: String? {
         utf8.count <= Self.fieldBytesMax && utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
             ? self : nil

@@ -3,19 +3,20 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-/// Computes the checksums of one file while it grows from its begin on.
+/// A reader that computes the checksums of one file while it grows from its start.
 ///
-/// The bytes are read back behind the writer, which does not wait for it: they are in the page
-/// cache still, and what was there before or comes out of order needs no other way.
+/// The bytes are read back behind the writer, which does not wait for this: they are still in the
+/// page cache, and bytes that were there before or arrive out of order need no special treatment.
 final class FileFollower: Sendable {
     private struct State {
         var hasher: ContentHasher
         var position: Int64 = 0
-        /// Why the bytes could not be read.
+        /// The reason why the bytes could not be read.
         var error: StorageError?
     }
 
-    /// Bytes that are worth waking the thread, and after which other files have their turn on it.
+    /// The number of bytes that are worth waking the thread, and after which other files get their
+    /// turn on it.
     private static let stepBytes: Int64 = 1 << 20
 
     private let loop: EventLoop
@@ -24,14 +25,15 @@ final class FileFollower: Sendable {
     private let isStepping = Atomic(false)
     private let state: Mutex<State>
 
-    /// Follows `part`, on the thread of `loop`.
+    /// Creates a follower of `part` on the thread of `loop`.
     init(_ part: PartFile, _ algorithms: Set<ChecksumAlgorithm>, on loop: EventLoop) {
         self.part = part
         self.loop = loop
         state = Mutex(State(hasher: ContentHasher(algorithms)))
     }
 
-    /// The first `count` bytes of the file are there; free but for every mebibyte.
+    /// Records that the first `count` bytes of the file are there; costs nothing except once per
+    /// mebibyte.
     func advance(to count: Int64) {
         guard count - bytesThere.load(ordering: .relaxed) >= Self.stepBytes else { return }
         bytesThere.store(count, ordering: .releasing)
@@ -47,7 +49,7 @@ final class FileFollower: Sendable {
         }
     }
 
-    /// Takes the next bytes; whether there are more to take.
+    /// Reads the next bytes and returns whether there are more to read.
     private func read(upTo count: Int64) -> Bool {
         state.withLock { state in
             let end = min(count, state.position + Self.stepBytes)
@@ -63,7 +65,7 @@ final class FileFollower: Sendable {
         }
     }
 
-    /// The checksums of the file, which has `count` bytes now.
+    /// Returns the checksums of the file, which now has `count` bytes.
     func checksums(of count: Int64) async throws(StorageError) -> [Checksum] {
         await withCheckedContinuation { continuation in
             loop.execute { self.finish(count) { continuation.resume() } }

@@ -3,27 +3,28 @@ import Glibc
 import TransferContainer
 import TransferModel
 
-/// The file that the bytes of one attempt are written to; closed when it goes away.
+/// The file to which the bytes of one attempt are written; it is closed when this object is
+/// released.
 ///
 /// `@unchecked Sendable` holds because one side owns it at a time: the loop that writes it hands it
-/// over, by the publisher's inbox and its lock, to the thread that makes it durable. A follower
-/// beside them uses the descriptor alone, to read.
+/// over, through the publisher's inbox and its lock, to the thread that makes it durable. A
+/// follower beside them uses only the descriptor, to read.
 final class PartFile: @unchecked Sendable {
-    /// Dirty bytes after which the kernel is asked to begin writing, so that the final fsync of a
-    /// large file does not wait for all of it.
+    /// The number of dirty bytes after which the kernel is asked to start writing, so that the
+    /// final fsync of a large file does not wait for all of it.
     private static let writebackInterval: Int64 = 8 << 20
 
     let place: Container.Place
-    /// Names the file.
+    /// The fence that names the file.
     let fence: Fence
     private let descriptor: Int32
-    /// Which bytes were written.
+    /// The ranges of bytes that were written.
     private(set) var written = ByteRangeSet()
-    /// Whether bytes are written elsewhere than at the end, so that the size tells nothing.
+    /// Whether bytes are written elsewhere than at the end, so that the size says nothing.
     private(set) var isSegmented = false
     private var bytesSubmitted: Int64 = 0
 
-    /// How many bytes were written.
+    /// The number of bytes written.
     var bytesWritten: Int64 { written.count }
 
     /// Creates the file empty and locks it.
@@ -35,10 +36,10 @@ final class PartFile: @unchecked Sendable {
         _ = flock(descriptor, LOCK_EX | LOCK_NB)
     }
 
-    /// Opens what an earlier attempt left; only the bytes that can be relied on count as written.
+    /// Opens the file that an earlier attempt left; only its reliable bytes count as written.
     ///
-    /// Nil when there are none, or when somebody still writes them: a worker that was declared
-    /// dead and only sleeps holds its lock, while that of a killed process is gone.
+    /// Returns nil when there are none, or when somebody still writes them: a worker that was
+    /// declared dead but only sleeps holds its lock, while the lock of a killed process is gone.
     init?(
         goingOnWith partial: PartialDownload,
         at place: Container.Place,
@@ -69,13 +70,13 @@ final class PartFile: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// Lets the next attempt have the file; nothing is written by this one any more.
+    /// Releases the file to the next attempt; this one writes nothing more.
     func unlock() { _ = flock(descriptor, LOCK_UN) }
 
-    /// Marks the file as one whose size tells nothing, and reserves what it will need.
+    /// Marks the file as one whose size says nothing, and reserves the space it will need.
     ///
-    /// The mark is the sticky bit, which means nothing else to Linux on a file (inode(7)): whoever
-    /// finds the file after a kill must know, whatever was stored of it.
+    /// The mark is the sticky bit, which has no other meaning to Linux on a file (inode(7)):
+    /// whoever finds the file after a kill must know, whatever was stored about it.
     ///
     /// - Returns: false where the file system cannot keep the mark.
     func beginSegments(total: Int64) throws(StorageError) -> Bool {
@@ -88,15 +89,15 @@ final class PartFile: @unchecked Sendable {
             fstat(descriptor, &status) == 0, status.st_mode & Self.segmentedBit != 0
         else { return false }
         isSegmented = true
-        // What is full is better known before than after most of the bytes; a file system that
-        // cannot reserve finds out as it goes.
+        // A full disk is better noticed before most of the bytes than after them; a file system
+        // that cannot reserve notices as it goes.
         while clinux_reserve(descriptor, off_t(total)) != 0, ![EOPNOTSUPP, ENOSYS].contains(errno) {
             guard errno == EINTR else { throw StorageError(operation: "fallocate", errno: errno) }
         }
         return true
     }
 
-    /// Takes the mark of ``beginSegments(total:)`` from a file that is whole.
+    /// Removes the mark of ``beginSegments(total:)`` from a complete file.
     func endSegments() throws(StorageError) {
         guard isSegmented else { return }
         var status = stat()
@@ -108,7 +109,7 @@ final class PartFile: @unchecked Sendable {
 
     private static let segmentedBit = mode_t(S_ISVTX)
 
-    /// Writes all of `bytes` at `offset`, or after what was written if there is none.
+    /// Writes all of `bytes` at `offset`, or after the written bytes if it is nil.
     func write(
         _ bytes: UnsafeRawBufferPointer,
         at offset: Int64? = nil
@@ -136,7 +137,7 @@ final class PartFile: @unchecked Sendable {
     private func beginWriteback() {
         let count = bytesWritten - bytesSubmitted
         guard count >= Self.writebackInterval else { return }
-        // Only a hint: what it fails to begin, sync() does. A length of 0 means all to the end.
+        // Only a hint: sync() does what it fails to start. A length of 0 means all to the end.
         _ = clinux_start_writeback(
             descriptor,
             isSegmented ? 0 : off_t(bytesSubmitted),
@@ -145,9 +146,9 @@ final class PartFile: @unchecked Sendable {
         bytesSubmitted = bytesWritten
     }
 
-    /// Has the hasher take bytes that were written before.
+    /// Feeds bytes that were written before to the hasher.
     ///
-    /// Blocks for as long as the reading takes; from any thread, for it only reads.
+    /// Blocks while reading; may be called from any thread because it only reads.
     func hash(
         _ range: Range<Int64>,
         into hasher: inout ContentHasher
@@ -155,15 +156,15 @@ final class PartFile: @unchecked Sendable {
         try hasher.update(file: descriptor, range: range)
     }
 
-    /// Which file it is, whatever it is called later; asked once its bytes are durable.
+    /// Returns the identity of the file, whatever its name is later; asked once its bytes are
+    /// durable.
     func identity() throws(StorageError) -> FileIdentity {
         try FileIdentity(of: descriptor, bytes: bytesWritten)
     }
 
     /// Makes the bytes durable.
     ///
-    /// After an error they may be lost, and no repetition tells:
-    /// the attempt is over.
+    /// After an error they may be lost, and repeating the call does not tell: the attempt is over.
     func sync() throws(StorageError) {
         guard fdatasync(descriptor) == 0 else {
             throw StorageError(operation: "fdatasync", errno: errno)

@@ -1,7 +1,7 @@
-/// How fast an attempt has been of late: its bytes over the last two to four seconds.
+/// The recent rate of an attempt: its bytes over the last two to four seconds.
 ///
-/// A pure value: what has been moved so far and the time go in. An attempt that stands still is
-/// seen to after four seconds.
+/// It is a pure value computed from the bytes moved so far and the time. A standstill shows after
+/// four seconds.
 struct RecentRate {
     private struct Mark {
         let bytes: Int64
@@ -13,7 +13,7 @@ struct RecentRate {
     private var older: Mark
     private var newer: Mark
     private var last: Int64
-    /// Bytes in a second; 0 until something has been measured.
+    /// The rate in bytes a second; 0 until something has been measured.
     private(set) var value: Int64 = 0
 
     init(_ bytes: Int64, at now: ContinuousClock.Instant) {
@@ -23,7 +23,7 @@ struct RecentRate {
     }
 
     mutating func note(_ bytes: Int64, at now: ContinuousClock.Instant) {
-        // Fewer than before: the attempt began anew.
+        // Fewer bytes than before: the attempt started over.
         guard bytes >= last else {
             self = RecentRate(bytes, at: now)
             return

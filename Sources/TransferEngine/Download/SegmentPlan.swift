@@ -1,41 +1,42 @@
 import TransferModel
 
-/// Which connection of a download fetches which bytes of its file; decides, and does nothing
-/// itself.
+/// The assignment of a file's bytes to the connections of a download; it only decides and carries
+/// nothing out.
 ///
-/// Each byte is at any time in exactly one of three places: in the file, in the segment of one
-/// connection, or in a gap that nobody fetches. Segments are divided while they run, so that no
-/// connection is without work as long as another one has much.
+/// At any time, each byte is in exactly one of three places: in the file, in the segment of one
+/// connection, or in a gap that no connection fetches. Segments are divided while they run, so that
+/// no connection is without work as long as another one has much.
 struct SegmentPlan {
-    /// What one connection is to fetch.
+    /// The bytes that one connection is to fetch.
     private struct Segment {
-        /// The next byte that it brings.
+        /// The position of the next byte that the connection brings.
         var position: Int64
-        /// Where it stops, although its response may go on.
+        /// The position where the connection stops, although its response may continue.
         var end: Int64
-        /// Where its response ends.
+        /// The position where its response ends.
         let limit: Int64
 
         var remaining: Int64 { end - position }
     }
 
-    /// Ranges of a file at most, in gaps and segments: what is stored of it stays small.
+    /// The maximum number of ranges of a file, in gaps and segments, so that little is stored of
+    /// it.
     static let rangesMax = 64
 
-    /// Bytes that nobody fetches.
+    /// The bytes that no connection fetches.
     private(set) var gaps: ByteRangeSet
     private var segments: [Int: Segment] = [:]
     private let segmentBytesMin: Int64
 
-    /// Begins with one connection, whose response brings `range` of a file of `total` bytes of
-    /// which `written` are there.
+    /// Creates a plan with one connection, whose response brings `range` of a file of `total` bytes
+    /// of which `written` are there.
     ///
     /// - Parameters:
     ///   - total: the size of the file.
-    ///   - written: what of it is there, nothing of it in `range`.
+    ///   - written: the part of the file that is there, none of it in `range`.
     ///   - connection: the number of the first connection.
-    ///   - range: what the first connection's response brings.
-    ///   - segmentBytesMin: what each half of a divided segment has at least, above zero.
+    ///   - range: the bytes that the first connection's response brings.
+    ///   - segmentBytesMin: the minimum size of each half of a divided segment, above zero.
     init(
         total: Int64,
         written: ByteRangeSet,
@@ -54,28 +55,28 @@ struct SegmentPlan {
         self.segmentBytesMin = segmentBytesMin
     }
 
-    /// Connections that have a segment.
+    /// The number of connections that have a segment.
     var running: Int { segments.count }
 
     /// Whether every byte is in the file.
     var isComplete: Bool { segments.isEmpty && gaps.isEmpty }
 
-    /// Where the next byte of a connection belongs; nil when it has no segment.
+    /// Returns the position of a connection's next byte; nil when it has no segment.
     func position(of connection: Int) -> Int64? { segments[connection]?.position }
 
-    /// How many more bytes a connection may bring.
+    /// Returns the number of bytes that a connection may still bring.
     func room(of connection: Int) -> Int64 { segments[connection]?.remaining ?? 0 }
 
     /// The connections that have a segment.
     var connections: Set<Int> { Set(segments.keys) }
 
-    /// What a connection that has brought nothing yet was assigned, although others may have taken
-    /// some of it since.
+    /// Returns the range assigned to a connection that has brought nothing yet, although others may
+    /// have taken some of it since.
     func asked(of connection: Int) -> Range<Int64>? {
         segments[connection].map { $0.position..<$0.limit }
     }
 
-    /// Whether a connection has brought all that it is to bring while its response goes on.
+    /// Whether a connection has brought all that it is to bring while its response continues.
     func isCut(_ connection: Int) -> Bool {
         guard let segment = segments[connection] else { return true }
         return segment.remaining == 0 && segment.end < segment.limit
@@ -104,13 +105,13 @@ struct SegmentPlan {
         return range
     }
 
-    /// Whether there is something to do for another connection.
+    /// Whether there is work for another connection.
     var hasWork: Bool { !gaps.isEmpty || divisible != nil }
 
     /// The segment with the most remaining bytes, if these are worth another connection.
     private var divisible: (connection: Int, segment: Segment)? {
         let largest = segments.max { left, right in
-            // Of equal ones the first in the file, so that the same events have the same plan.
+            // Among equals the first in the file, so that the same events give the same plan.
             left.value.remaining == right.value.remaining
                 ? left.value.position > right.value.position
                 : left.value.remaining < right.value.remaining
@@ -121,7 +122,7 @@ struct SegmentPlan {
         return (largest.key, largest.value)
     }
 
-    /// Takes the second half from the largest segment.
+    /// Takes the second half of the largest segment.
     private mutating func divideLargest() -> Range<Int64>? {
         guard let (connection, segment) = divisible else { return nil }
         let middle = segment.position + segment.remaining / 2
@@ -129,16 +130,17 @@ struct SegmentPlan {
         return middle..<segment.end
     }
 
-    /// A connection has brought its next bytes, at most as many as it has room for.
+    /// Records that a connection has brought its next bytes, at most as many as it has room for.
     mutating func advance(_ connection: Int, by count: Int64) {
         precondition(count <= room(of: connection), "a connection keeps to its segment")
         segments[connection]?.position += count
     }
 
-    /// A connection has ended, in whatever way.
+    /// Records that a connection has ended, in whatever way.
     ///
-    /// What it has not brought goes back to the connection it was taken from, if that has not
-    /// reached it yet and its response holds it; else it is a gap.
+    /// The bytes it has not brought go back to the connection they were taken from, if that
+    /// connection has not reached them yet and its response contains them; otherwise they become a
+    /// gap.
     ///
     /// - Returns: whether it has brought all of its segment.
     mutating func end(_ connection: Int) -> Bool {

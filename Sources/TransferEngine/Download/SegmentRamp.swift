@@ -1,52 +1,54 @@
-/// Finds how many connections a download is worth, by trying; decides, and does nothing itself.
+/// The search, by trial, for the number of connections a download is worth; it only decides and
+/// carries nothing out.
 ///
-/// Connections are quadrupled as long as that pays, and at last doubled: those that were added stay
-/// only if together they bring at least half of their fair share of what all brought before. A
-/// download that one connection fills the line for so costs its origin three more, for a moment.
+/// Connections are quadrupled as long as that pays off, and finally doubled: added connections stay
+/// only if together they bring at least half of their fair share of the former total. So a download
+/// whose line is filled by one connection costs its origin three more, for a moment.
 struct SegmentRamp {
     typealias Instant = ContinuousClock.Instant
 
-    /// How many bytes had arrived at some time.
+    /// The number of bytes that had arrived at some time.
     private struct Mark {
         let bytes: Int64
         let time: Instant
     }
 
-    /// More connections than `from`, which brought `rate`.
+    /// A trial with more connections than `from`, which brought `rate`.
     private struct Trial {
         let from: Int
         let rate: Double
-        /// How many times as many.
+        /// The factor by which connections were multiplied.
         let factor: Int
     }
 
     private enum State {
-        /// What the connections bring is measured from the mark on.
+        /// The rate of the connections is being measured, starting at the mark.
         case measuring(Mark)
-        /// More connections have been asked for since then.
+        /// More connections were asked for at `since`.
         case joining(Trial, since: Instant)
-        /// What they bring is measured, for the first or second time.
+        /// The rate of the added connections is being measured, for the first or second time.
         case trying(Trial, Mark, isSecond: Bool)
         /// The number has been found.
         case settled
     }
 
-    /// How long a rate is measured for.
+    /// The default time over which a rate is measured.
     static let sampleIntervalDefault: Duration = .milliseconds(100)
-    /// Sample intervals that added connections have to bring their first bytes.
+    /// The number of sample intervals that added connections have to bring their first bytes.
     private static let patience = 20
     private static let factorMax = 4
     private static let factorMin = 2
-    /// What all must gain by more connections, however many there are already.
+    /// The minimum gain from more connections, however many there are already.
     private static let gainMin = 0.05
 
-    /// How many connections there should be.
+    /// The number of connections there should be.
     private(set) var target: Int
     private var connectionsMax: Int
     private let sampleInterval: Duration
     private var state: State
 
-    /// Begins with `connectionsFirst` connections, when there may be more, and `bytes` of the file.
+    /// Creates a search that starts with `connectionsFirst` connections, when there may be more,
+    /// and `bytes` of the file.
     init(
         connectionsFirst: Int = 1,
         connectionsMax: Int,
@@ -61,7 +63,7 @@ struct SegmentRamp {
             connectionsMax > 1 ? .measuring(Mark(bytes: bytes, time: now)) : .settled
     }
 
-    /// Takes note that `bytes` of the file are there and that `flowing` connections bring more.
+    /// Records that `bytes` of the file are there and that `flowing` connections bring more.
     mutating func note(bytes: Int64, flowing: Int, at now: Instant) {
         let mark = Mark(bytes: bytes, time: now)
         switch state {
@@ -74,7 +76,7 @@ struct SegmentRamp {
                 return
             }
             guard now - since >= sampleInterval * Self.patience else { return }
-            // Where none has come there was no slot for it, or nothing left to fetch.
+            // If none has come, there was no slot for it, or nothing left to fetch.
             state = flowing > trial.from ? .trying(trial, mark, isSecond: false) : .measuring(mark)
         case .trying(let trial, let start, let isSecond):
             guard let rate = rate(since: start, mark) else { return }
@@ -113,14 +115,14 @@ struct SegmentRamp {
         state = .joining(Trial(from: connections, rate: rate, factor: factor), since: now)
     }
 
-    /// There will be no more than these connections, for more have failed or were refused.
+    /// Limits the search to these connections, because more have failed or were refused.
     mutating func limit(to connections: Int) {
         connectionsMax = max(1, min(connections, connectionsMax))
         target = min(target, connectionsMax)
         if target == connectionsMax { state = .settled }
     }
 
-    /// Bytes in a second, once enough time has passed.
+    /// Returns the rate in bytes a second, once enough time has passed.
     private func rate(since start: Mark, _ mark: Mark) -> Double? {
         let duration = mark.time - start.time
         guard duration >= sampleInterval else { return nil }

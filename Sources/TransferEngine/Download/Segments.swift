@@ -1,57 +1,57 @@
 import Curl
 import TransferModel
 
-/// A download over several connections: what each fetches, how many there are, and what follows
-/// when one ends; decides, and does nothing itself.
+/// The connections of one download: what each fetches, how many there are, and what follows when
+/// one ends; it only decides and carries nothing out.
 struct Segments {
     typealias Instant = ContinuousClock.Instant
 
-    /// When a download is worth more than one connection.
+    /// The rules for when a download is worth more than one connection.
     struct Settings: Sendable {
-        /// Bytes that each half of a divided segment has at least.
+        /// The minimum size in bytes of each half of a divided segment.
         var bytesMin: Int64 = 4 << 20
-        /// How long a rate is measured for.
+        /// The time over which a rate is measured.
         var sampleInterval = SegmentRamp.sampleIntervalDefault
-        /// Connections before anything was measured.
+        /// The number of connections before anything was measured.
         var connectionsFirst = 1
     }
 
-    /// The connection that a download begins with.
+    /// The connection with which a download starts.
     static let lead = 0
 
-    /// What follows from bytes that have arrived.
+    /// The change that follows from bytes that have arrived.
     struct Adjustment {
-        /// How many more connections there should be.
+        /// The number of connections to add.
         var joins = 0
-        /// Connections that are not worth it.
+        /// The connections that are not worth keeping.
         var stops: [Int] = []
     }
 
-    /// What a connection is to ask for.
+    /// The range that a connection is to request.
     struct Assignment {
         let connection: Int
         let range: Range<Int64>
     }
 
-    /// What follows when a connection has ended.
+    /// The step that follows when a connection has ended.
     enum Step {
-        /// It goes on with other bytes.
+        /// The connection continues with other bytes.
         case fetch(Assignment)
-        /// Others go on without it.
+        /// The others continue without it.
         case leave
         /// The others must stop as well.
         case stop
-        /// It was the last one.
+        /// It was the last connection.
         case over(Outcome)
     }
 
-    /// How it all ended.
+    /// The outcome of the download.
     enum Outcome {
         /// Every byte is there.
         case whole(CurlSummary)
-        /// Bytes are missing because of this.
+        /// Bytes are missing because of this error.
         case failed(CurlError)
-        /// Bytes are missing that the origin would answer with those of another file.
+        /// Bytes are missing, and the origin would send those of another file.
         case changed
     }
 
@@ -60,24 +60,25 @@ struct Segments {
     private let total: Int64
     private var plan: SegmentPlan
     private var ramp: SegmentRamp
-    /// Connections that have brought bytes of their segment.
+    /// The connections that have brought bytes of their segment.
     private var flowing: Set<Int> = []
-    /// Connections that have been told to stop.
+    /// The connections that have been told to stop.
     private var stopping: Set<Int> = []
     private var lastConnection = lead
-    /// Slots taken for a connection that others were promised before it began.
+    /// The number of promised slots: each was taken for a connection, but promised to others before
+    /// that connection started.
     private var owed = 0
     private var nextJoin: Instant
     private let sampleInterval: Duration
     private var isStopped = false
     private var isChanged = false
     private var error = CurlError(.cancelled)
-    /// What the origin has against further requests, if it said so by an error.
+    /// The reason why the origin refuses further requests, if it gave one with an error.
     private(set) var refusal: TransferFailure?
-    /// The most connections at once.
+    /// The highest number of connections at once.
     private(set) var peak = 1
 
-    /// Begins with the lead, whose response brings `range`.
+    /// Creates a download with the lead connection, whose response brings `range`.
     init(
         etag: String,
         total: Int64,
@@ -107,16 +108,16 @@ struct Segments {
         sampleInterval = settings.sampleInterval
     }
 
-    /// How many connections there are.
+    /// The number of connections.
     var running: Int { plan.running }
 
-    /// Where the next byte of a connection belongs, and how many more it may bring.
+    /// Returns the position of a connection's next byte, and how many more it may bring.
     func place(of connection: Int) -> (offset: Int64, room: Int64)? {
         plan.position(of: connection).map { ($0, plan.room(of: connection)) }
     }
 
-    /// Whether a response is exactly the part of the very file that was asked for (RFC 9110
-    /// §15.3.7); the tag must be there, for `If-Match` may have been ignored.
+    /// Whether a response is exactly the requested part of the very same file (RFC 9110 §15.3.7);
+    /// the tag must be there, for `If-Match` may have been ignored.
     mutating func accepts(_ head: ResponseHead, on connection: Int) -> Bool {
         guard !isStopped, let asked = plan.asked(of: connection) else { return false }
         let sent = head["Content-Range"].flatMap { ContentRange($0) }
@@ -134,16 +135,16 @@ struct Segments {
         return false
     }
 
-    /// Bytes of a connection were written.
+    /// Records that bytes of a connection were written.
     ///
-    /// - Returns: whether its response is to be left, because others fetch the rest.
+    /// - Returns: whether its response is to be left because others fetch the rest.
     mutating func advance(_ connection: Int, by count: Int64) -> Bool {
         flowing.insert(connection)
         plan.advance(connection, by: count)
         return plan.isCut(connection)
     }
 
-    /// Looks at the pace, of a file of which `bytes` are there.
+    /// Checks the pace of a file of which `bytes` are there.
     mutating func adjust(bytes: Int64, at now: Instant) -> Adjustment {
         guard !isStopped else { return Adjustment() }
         ramp.note(bytes: bytes, flowing: flowing.count, at: now)
@@ -158,9 +159,9 @@ struct Segments {
         return Adjustment(joins: ramp.target - count)
     }
 
-    /// Another connection has a slot.
+    /// Assigns work to another connection that has a slot.
     ///
-    /// - Returns: nil when it has nothing to do.
+    /// - Returns: nil when there is no work for it.
     mutating func join() -> Assignment? {
         guard owed == 0 else {
             owed -= 1
@@ -174,9 +175,9 @@ struct Segments {
         return Assignment(connection: lastConnection, range: range)
     }
 
-    /// Somebody else needs a slot.
+    /// Gives up a slot that another attempt needs.
     ///
-    /// - Returns: the connection to stop; nil when the slot comes back without that.
+    /// - Returns: the connection to stop; nil when the slot comes back without stopping one.
     mutating func yield() -> Int? {
         guard running - stopping.count > 1, let connection = newest(1).first else {
             owed += 1
@@ -186,17 +187,17 @@ struct Segments {
         return connection
     }
 
-    /// No further connection, and no further bytes.
+    /// Stops the download: no further connections and no further bytes.
     mutating func stop() { isStopped = true }
 
-    /// There are to be no more connections than there are.
+    /// Allows no more connections than there are now.
     mutating func limit() { ramp.limit(to: running) }
 
     private func newest(_ count: Int) -> [Int] {
         Array(plan.connections.subtracting(stopping).sorted().suffix(count))
     }
 
-    /// A connection has ended.
+    /// Handles the end of a connection.
     mutating func ended(_ connection: Int, _ result: Result<CurlSummary, CurlError>) -> Step {
         let isWhole = plan.end(connection)
         let wasStopped = stopping.remove(connection) != nil
@@ -207,13 +208,13 @@ struct Segments {
             return .fetch(Assignment(connection: connection, range: range))
         }
         if !isWhole, !wasStopped, !isStopped {
-            // Each failure costs one connection, so that they come to an end.
+            // Each failure costs one connection, so that failures come to an end.
             ramp.limit(to: running)
             if case .failure(let error) = result { self.error = error }
         }
         guard running == 0 else {
             guard isChanged, !isStopped, !plan.gaps.isEmpty else { return .leave }
-            // Nobody would bring the rest of this version.
+            // No connection would bring the rest of this version.
             isStopped = true
             return .stop
         }

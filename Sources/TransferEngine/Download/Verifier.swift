@@ -4,15 +4,16 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-/// Compares the checksums of files with what they must be; computes them on threads of its own.
+/// The comparison of files' checksums with the expected ones, which computes them on threads of its
+/// own.
 final class Verifier: Sendable {
-    /// Threads at most; further ones would be taken from the transfers.
+    /// The maximum number of threads; more would take time from the transfers.
     private static let threadsMax = 4
 
     private let loops: [EventLoop]
     private let followerCount = Atomic(0)
 
-    /// Starts its threads, one for each processor up to a bound.
+    /// Starts its threads, one for each processor up to a limit.
     init() throws(EventLoopError) {
         var loops: [EventLoop] = []
         for _ in 0..<min(ProcessInfo.processInfo.activeProcessorCount, Self.threadsMax) {
@@ -23,13 +24,13 @@ final class Verifier: Sendable {
 
     deinit { for loop in loops { loop.stop() } }
 
-    /// Begins to compute the checksums of a file that is being written.
+    /// Starts computing the checksums of a file that is being written.
     func follow(_ part: PartFile, _ algorithms: Set<ChecksumAlgorithm>) -> FileFollower {
         let number = followerCount.wrappingAdd(1, ordering: .relaxed).oldValue
         return FileFollower(part, algorithms, on: loops[abs(number % loops.count)])
     }
 
-    /// What is wrong with a file of these checksums, or nil.
+    /// Returns what is wrong with a file of these checksums, or nil.
     static func failure(wanted: [Checksum], found: [Checksum]) -> TransferFailure? {
         guard let wrong = wanted.first(where: { !found.contains($0) }) else { return nil }
         let actual = found.first { $0.algorithm == wrong.algorithm }.map { "\($0)" } ?? "unknown"

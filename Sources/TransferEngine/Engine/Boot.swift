@@ -2,9 +2,9 @@ import Foundation
 
 /// The running boot of this machine.
 enum Boot {
-    /// Differs after each start of the kernel (random(4)).
+    /// The identifier of the boot, which differs after each start of the kernel (random(4)).
     ///
-    /// Where it cannot be read it is random: then no file is trusted beyond what was made durable.
+    /// It is random where it cannot be read: then no file is trusted beyond what was made durable.
     static let id: UUID = {
         let text = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
         return text.flatMap { UUID(uuidString: $0.trimmingCharacters(in: .whitespacesAndNewlines)) }

@@ -1,61 +1,72 @@
 package import Curl
 package import TransferModel
 
-/// How much a worker does at once, and how long it waits for what.
+/// The configuration of a worker: how much it does at once, and how long it waits.
 package struct EngineConfiguration: Sendable {
-    /// Transfers at once over all hosts.
+    /// The maximum number of transfers at once, over all hosts.
     package var concurrency = concurrencyDefault
-    /// Connections at once to one host and port, from all workers, unless an operator has set
-    /// another number for it.
+    /// The maximum number of connections at once to one host and port, from all workers, unless an
+    /// operator has set another number for it.
     package var connectionsPerHost = connectionsPerHostDefault
-    /// Time between two signs of life.
+    /// The time between two heartbeats.
     package var heartbeatInterval = heartbeatIntervalDefault
-    /// Time to the next sign of life when one could not be given.
+    /// The time to the next heartbeat after one has failed.
     var heartbeatRetryInterval: Duration { heartbeatInterval / 6 }
-    /// Silence after which others take a worker's attempts over; several heartbeats.
+    /// The silence after which others take over a worker's attempts; several heartbeats.
     package var lease = leaseDefault
-    /// How long a sign of life is relied on: others wait for a whole lease, but clocks differ, and
-    /// answers take time.
+    /// The time for which a heartbeat is relied on: others wait for a whole lease, but clocks
+    /// differ and answers take time.
     var trustDuration: Duration { lease * 4 / 5 }
-    /// The poll that finds work which no signal told of.
+    /// The interval of the poll that finds work which no signal announced.
     package var pollInterval = pollIntervalDefault
-    /// When tasks of discretionary sessions count like others.
+    /// The hours in which tasks of discretionary sessions count like others.
     package var discretionaryHours = WeeklyHours()
     /// The largest file, in bytes.
     package var fileBytesMax = fileBytesMaxDefault
-    /// What follows a failed attempt.
+    /// The policy for retrying failed attempts.
     package var retryPolicy = RetryPolicy()
-    /// When a host counts as away.
+    /// The rules for when a host counts as unreachable.
     var connectivity = HostConnectivity.Settings()
-    /// When a download is worth several connections.
+    /// The rules for when a download is worth several connections.
     var segments = Segments.Settings()
-    /// Which addresses may be connected to.
+    /// The addresses to which connections may be made.
     package var egress: EgressGuard
-    /// How this instance is called in the `worker` table.
+    /// The name of this instance in the `worker` table.
     package var workerName = "transferd"
 
+    /// The default number of transfers at once.
     package static let concurrencyDefault = 256
-    /// `URLSessionConfiguration.httpMaximumConnectionsPerHost` on a phone; as polite on a server.
+    /// The default number of connections to one host, that of
+    /// `URLSessionConfiguration.httpMaximumConnectionsPerHost` on a phone; just as polite on a
+    /// server.
     package static let connectionsPerHostDefault = 6
+    /// The default time between two heartbeats.
     package static let heartbeatIntervalDefault: Duration = .seconds(3)
+    /// The default lease.
     package static let leaseDefault: Duration = .seconds(10)
+    /// The default interval of the poll.
     package static let pollIntervalDefault: Duration = .seconds(1)
+    /// The default size limit of a file, in bytes.
     package static let fileBytesMaxDefault: Int64 = 1 << 40
-    /// Connections of one download at most, where the host's cap leaves room for them.
+    /// The maximum number of connections of one download, where the host's limit leaves room for
+    /// them.
     static let segmentsMaxDefault = 8
-    /// Redirects followed by one attempt.
+    /// The maximum number of redirects followed by one attempt.
     static let redirectsMax = 10
-    /// Deaths in a row, without progress, before a task is given up as one that kills its workers.
+    /// The number of deaths in a row, without progress, after which a task is given up as one that
+    /// kills its workers.
     static let deathsMax = 5
-    /// How often progress is stored and revocations are looked for, at the latest.
+    /// The longest interval at which progress is stored and revocations are looked for.
     static let tickInterval: Duration = .milliseconds(500)
-    /// How often a worker sees to its share of the hosts.
+    /// The interval at which a worker checks its share of the hosts.
     static let shardsPollInterval: Duration = .seconds(1)
-    /// How often at most, when there is other work; less than the shortest time between two polls.
+    /// The shortest interval between such checks when there is other work; less than the shortest
+    /// time between two polls.
     static let shardsInterval: Duration = .milliseconds(750)
-    /// Attempts ended but not yet stored, beyond which no further task is claimed.
+    /// The number of attempts ended but not yet stored beyond which no further task is claimed.
     static let backlogMax = 4096
 
+    /// Creates a configuration with the defaults for everything else.
     package init(egress: EgressGuard) { self.egress = egress }
 }
 
@@ -63,6 +74,7 @@ extension Duration {
     /// The duration times a random factor of 0.8 to 1.2, so that instances do not move in step.
     var jittered: Duration { self * Double.random(in: 0.8...1.2) }
 
-    /// The rest after work that took the duration, so that work takes `share` of the time, 0 to 1.
+    /// Returns the rest after work that took the duration, so that work takes `share` of the time,
+    /// 0 to 1.
     func rest(forShare share: Double) -> Duration { self * (1 / share - 1) }
 }

@@ -18,6 +18,7 @@ package struct EngineStores: Sendable {
     package let verification: VerificationStore
     package let counts: CountStore
 
+    /// Creates the stores on one database.
     package init(_ database: Database) {
         control = ControlStore(database)
         cancellations = CancellationStore(database)

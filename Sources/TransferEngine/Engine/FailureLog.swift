@@ -1,12 +1,12 @@
 import Logging
 import TransferStore
 
-/// Tells the log of something that is done again and again when it begins to fail, fails for another
-/// reason, or works again; nothing in between.
+/// A log of recurring work: it records when the work starts to fail, fails for another reason, or
+/// works again, and nothing in between.
 struct FailureLog {
     private let name: String
     private let logger: Logger
-    /// What the log was told last; nil when all was well.
+    /// The last logged failure; nil when all was well.
     private var failure: String?
 
     init(_ name: String, logger: Logger) {
@@ -14,7 +14,7 @@ struct FailureLog {
         self.logger = logger
     }
 
-    /// Does it once.
+    /// Does the work once.
     ///
     /// - Returns: nil when it fails.
     mutating func watch<Value>(
@@ -27,7 +27,7 @@ struct FailureLog {
             return value
         } catch {
             let text = error.debugDescription
-            // What fails because it was told to stop is nobody's concern.
+            // A failure because of cancellation is of no interest.
             guard text != failure, !Task.isCancelled else { return nil }
             failure = text
             logger.warning(

@@ -3,14 +3,15 @@ import Glibc
 
 /// The lock by which an instance knows that its predecessor in the same data directory is dead.
 ///
-/// The kernel gives it up with the process, however that ends, and so does nobody else: the descriptor
-/// is never closed, and not inherited. Of several live processes in one directory one has it.
+/// The kernel releases it when the process ends, in whatever way, and nobody else does: the
+/// descriptor is never closed and not inherited. Of several live processes in one directory, one
+/// has it.
 package struct InstanceLock: Sendable {
-    /// Names the file as nobody else's is named: by the running kernel, for a lock tells of processes
-    /// under that one only, and by its inode, which a copy of the directory does not share.
+    /// The unique name of the file: by the running kernel, for a lock says something only about
+    /// processes under it, and by its inode, which a copy of the directory does not share.
     package let name: String
 
-    /// Nil when another process has the lock, or the directory can hold none.
+    /// Takes the lock; nil when another process has it, or the directory can hold none.
     package init?(in directory: String) {
         let flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC
         let descriptor = open("\(directory)/instance.lock", flags, 0o600)

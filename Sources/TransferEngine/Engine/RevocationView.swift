@@ -1,22 +1,23 @@
 import TransferModel
 
-/// Which revocations are done with; decides, and does nothing itself.
+/// The view of which revocations are finished; it only decides and carries nothing out.
 ///
-/// One of an attempt that is not here is kept for a while: the claim that has made it may be
-/// answered only later, and the attempt would then begin although it was taken away.
+/// The revocation of an attempt that is not here is kept for a while: the answer to the claim that
+/// created the attempt may arrive later, and the attempt would then start although it was taken
+/// away.
 struct RevocationView {
-    /// How long the answer to a claim is on its way at most.
+    /// The longest time for which the answer to a claim is on its way.
     static let answerMax: Duration = .seconds(5)
 
-    /// Of those that are still there: attempts that were here.
+    /// The attempts that were here and whose revocations still exist.
     private var known: Set<Fence> = []
-    /// When one was seen first whose attempt was not here.
+    /// The time when each revocation was first seen without its attempt here.
     private var missing: [Fence: ContinuousClock.Instant] = [:]
 
-    /// All revocations there are; of their attempts those in `running` run here, and those in
-    /// `dropped` have just been ended before they began.
+    /// Takes all existing revocations; of their attempts, those in `running` run here, and those in
+    /// `dropped` have just been ended before they started.
     ///
-    /// - Returns: those whose attempts do not run any more.
+    /// - Returns: the revocations whose attempts no longer run.
     mutating func ended(
         _ revoked: [Fence],
         running: Set<Fence>,

@@ -2,13 +2,14 @@ package import Logging
 import ServiceLifecycle
 package import TransferStore
 
-/// Folds how tasks have moved into the counts, so that whoever reads these has little to add up.
+/// The service that folds the moves of tasks into the counts, so that readers of these have little
+/// to add up.
 ///
-/// Every instance has one; an advisory lock lets one of them do it at a time.
+/// Every instance has one; an advisory lock lets one of them at a time do it.
 package struct TaskCounter: Service {
     private static let interval: Duration = .seconds(1)
-    /// It takes this part of the time at most: under an old snapshot it passes over all moves that
-    /// were folded since.
+    /// The largest share of the time that folding takes: under an old snapshot it reads all moves
+    /// that were folded since.
     private static let shareMax = 0.05
 
     private let counts: CountStore

@@ -3,7 +3,7 @@ import TransferModel
 import TransferStore
 
 extension TransferEngine {
-    /// Takes over what dead workers left.
+    /// Takes over the attempts and publications that dead workers left.
     func rescueOnce() async throws(StoreError) {
         let takeover = try await lifeline.takeOver(
             silentFor: configuration.lease,
@@ -27,7 +27,7 @@ extension TransferEngine {
         claimer.look()
     }
 
-    /// Removes part files that nobody will go on with, whoever began them.
+    /// Removes part files from which no attempt will resume, whoever created them.
     func removeAbandonedParts() async throws(StoreError) {
         let parts = try await stores.parts.abandonedParts()
         guard !parts.isEmpty else { return }
@@ -35,22 +35,22 @@ extension TransferEngine {
         try await stores.parts.forgetAbandonedParts(removed)
     }
 
-    /// Removes a part of what invalidated ephemeral sessions have left.
+    /// Removes part of what invalidated ephemeral sessions have left.
     ///
     /// - Returns: whether there is more.
     func eraseEphemeral() async throws(StoreError) -> Bool {
         let removed = await publisher.remove(try await stores.erasure.tasksToErase())
-        // Also without any: a session may have had none.
+        // Done even without tasks: a session may have had none.
         let isMore = try await stores.erasure.erase(removed)
         return isMore || removed.count == ErasureStore.erasureTasksMax
     }
 
-    /// Looks after what is this worker's in the database and unknown here, because the answer that
-    /// told of it was lost with its connection.
+    /// Settles attempts and publications that the database assigns to this worker but that are
+    /// unknown here because the answer announcing them was lost with its connection.
     func heedForgotten(_ forgotten: inout ForgottenAttempts) async throws(StoreError) {
         let start = ContinuousClock.now
         if let dueAt = forgotten.dueAt, start < dueAt { return }
-        // Asked before, so that what ends meanwhile counts as being stored.
+        // Asked before, so that an attempt that ends meanwhile counts as being stored.
         let isAnyBeingStored = publisher.backlog > 0
         let holdings = try await stores.workers.holdings(incarnation: identity.incarnation)
         let known = active.fences
@@ -69,8 +69,8 @@ extension TransferEngine {
         }
     }
 
-    /// Gives back attempts that nobody runs; one whose request may have been sent, and must not be
-    /// again, ends.
+    /// Gives back attempts that nobody runs; an attempt whose request may have been sent, and must
+    /// not be sent again, ends.
     private func giveUp(_ attempts: [(task: TaskID, fence: Fence)]) async throws(StoreError) {
         let doubtful = attempts.filter { !claimer.unanswered.contains($0.fence) }.map(\.task)
         let repeatable =
@@ -89,7 +89,8 @@ extension TransferEngine {
         }
     }
 
-    /// A task with which one worker after the other died is not given to another one.
+    /// Returns the conclusion of a dead worker's attempt; a task during which one worker after
+    /// another died is not given to yet another.
     static func conclusion(
         ofOrphan claim: TaskClaim,
         _ deaths: DeathStreak?

@@ -1,9 +1,9 @@
 import Logging
 import TransferModel
 
-/// What the machine is short of ends no task.
+/// The handling of shortages on this machine, which end no task.
 extension TransferEngine {
-    /// Probes what there was too little of, and goes on once there is enough.
+    /// Probes each shortage, and has claiming resume once there is enough.
     func watchShortages() async {
         var told: [Shortage] = []
         while !Task.isCancelled {

@@ -4,7 +4,7 @@ import TransferModel
 import TransferStore
 
 extension TransferEngine {
-    /// What is done beside transferring; rescue comes first, and waits for nothing else.
+    /// The chores beside transferring; rescue comes first and waits for nothing else.
     var chores: [Chore] {
         let heartbeat = configuration.heartbeatInterval
         let tick = EngineConfiguration.tickInterval
@@ -47,10 +47,11 @@ extension TransferEngine {
         }
     }
 
-    /// By how many seconds the database's clock was set ahead, as long as it is not followed.
+    /// The number of seconds by which the database's clock was set ahead, as long as it is not
+    /// followed.
     package var databaseClockAhead: Double? { databaseClock.clock.withLock(\.ahead) }
 
-    /// Moves due tasks to the queue, as close to their time as the next one's is known.
+    /// Moves due tasks to the queue, as close to their time as the next task's time is known.
     private func promoting() -> Chore.Turn {
         let tick = EngineConfiguration.tickInterval
         return { () throws(StoreError) in
@@ -82,7 +83,7 @@ extension TransferEngine {
         }
     }
 
-    /// Makes runnable what has waited for hosts that have been reached, page by page.
+    /// Makes tasks runnable that waited for hosts which have been reached, page by page.
     private func releaseReachedHosts() async throws(StoreError) {
         let lanes = claimer.reachability.takeOpened()
         guard !lanes.isEmpty else { return }

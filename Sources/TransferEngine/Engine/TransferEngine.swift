@@ -7,14 +7,15 @@ package import TransferModel
 package import TransferSecrets
 package import TransferStore
 
-/// Runs the tasks of the queue: claims them, transfers them, publishes their files.
+/// The service that runs the tasks of the queue: it claims them, transfers them and publishes their
+/// files.
 ///
-/// A group of loops around shared values: ``Claimer`` fills the slots, ``Publisher`` empties them,
-/// ``Maintenance`` does the rest, as looking after workers that died. ``LeaseKeeper`` keeps this one
-/// alive to others.
+/// It is a group of loops around shared values: ``Claimer`` fills the slots, ``Publisher`` empties
+/// them, and ``Maintenance`` does the rest, such as taking over from dead workers. ``LeaseKeeper``
+/// keeps this worker alive in the eyes of others.
 package struct TransferEngine: Service {
     let stores: EngineStores
-    /// Apart from the load, for what must not wait behind it.
+    /// The worker store for work that must not wait behind the load.
     let lifeline: WorkerStore
     let identity: WorkerIdentity
     let configuration: EngineConfiguration
@@ -22,7 +23,7 @@ package struct TransferEngine: Service {
     let publisher: Publisher
     let logger: Logger
     let active: ActiveAttempts
-    /// What this instance is short of, for those who watch it.
+    /// The shortages of this instance, for those who watch it.
     package let shortages = Shortages()
     let databaseClock: SharedDatabaseClock
     private let scheduler: Scheduler
@@ -31,16 +32,16 @@ package struct TransferEngine: Service {
     let onWork: @Sendable () -> Void
     private let controls: WakeSignal
 
-    /// Threads that wait for the disk; one of them is left to other tenants than the busiest.
+    /// The number of threads that wait for the disk; one of them is left to tenants other than the
+    /// busiest.
     private static let diskThreadsMax = 4
 
     /// Puts the parts together; nothing runs yet.
     ///
-    /// `lifeline` has connections of its own, nil for the same ones.
-    /// `identity` is registered, `curl` is used for nothing else, `disk` does what may block for
-    /// long, `secrets` opens credentials, and `onEvents` is called after events were committed, to
-    /// wake their delivery, and `onWork` after
-    /// tasks became runnable, which other workers may have room for.
+    /// `lifeline` has connections of its own; nil stands for those of `stores`. `identity` is
+    /// registered, `curl` is used for nothing else, `disk` does work that may block for long, and
+    /// `secrets` opens credentials. `onEvents` is called after events were committed, to wake their
+    /// delivery, and `onWork` after tasks became runnable for which other workers may have room.
     package init(
         stores: EngineStores,
         lifeline: WorkerStore? = nil,
@@ -110,12 +111,12 @@ package struct TransferEngine: Service {
         )
     }
 
-    /// Looks for new work and for cancellations now rather than with the next poll.
+    /// Looks for new work and for cancellations now rather than at the next poll.
     package func wake() {
         wake(for: [.work, .control])
     }
 
-    /// Looks for what the signals tell of.
+    /// Looks for what the signals announce.
     package func wake(for signals: Set<Signal>) {
         if signals.contains(.work) { claimer.look() }
         if signals.contains(.control) { controls.signal() }
@@ -143,7 +144,8 @@ package struct TransferEngine: Service {
                         controls.signal()
                     }
                 }
-                // However rarely the queue is polled, nobody waits long for a share of the hosts.
+                // However rarely the queue is polled, no worker waits long for its share of the
+                // hosts.
                 loops.addTask {
                     await repeatedly(EngineConfiguration.shardsPollInterval) { claimer.wake() }
                 }
@@ -178,7 +180,7 @@ package struct TransferEngine: Service {
         }
     }
 
-    /// Lets others claim at once what this worker would have.
+    /// Releases this worker's shards, so that others can claim their tasks at once.
     private func releaseShards() async {
         let shards = scheduler.with { $0.shards }
         do throws(StoreError) {
@@ -194,12 +196,12 @@ package struct TransferEngine: Service {
         do {
             try await Maintenance(chores: chores, logger: logger).run()
         } catch {
-            // It ends with the group, and then there is nothing to tell of it.
+            // It ends with the group, and then there is nothing to report.
             logger.debug("maintenance has ended", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Stops cancelled attempts, holds the others to their limits and stores how far they are.
+    /// Stops cancelled attempts, holds the others to their limits and stores their progress.
     private func watchControls() async {
         await withDiscardingTaskGroup { group in
             group.addTask {
@@ -225,7 +227,8 @@ package struct TransferEngine: Service {
         do throws(StoreError) {
             try await stores.hosts.record(changes)
         } catch {
-            // What the database refuses once it refuses for ever, with all that came with it.
+            // A change that the database refuses once it refuses for ever, along with all changes
+            // in the same batch.
             if case .unavailable = error { scheduler.putBack(changes) }
             throw error
         }
@@ -233,7 +236,7 @@ package struct TransferEngine: Service {
 
     private func recordProgress() async throws(StoreError) {
         let news = active.takeProgress()
-        // As long as bytes flow, no host counts as away.
+        // As long as bytes flow, no host counts as unreachable.
         claimer.reachability.reached(news.heard)
         scheduler.with { schedule in
             for attempt in news.progress {
@@ -262,8 +265,8 @@ package struct TransferEngine: Service {
         try await stop(controls.revocations, &revocations)
     }
 
-    /// Stops revoked attempts; a revocation is kept until its attempt has ended, so that a crash in
-    /// between leaves word of the part file.
+    /// Stops revoked attempts; a revocation is kept until its attempt has ended, so that the part
+    /// file is still known after a crash in between.
     private func stop(
         _ revoked: [Fence],
         _ revocations: inout RevocationView

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Lets one loop wait until somebody has something for it; signals in between are one signal.
+/// A signal for which one loop waits until there is something to do; several signals before a wait
+/// count as one.
 package final class WakeSignal: Sendable {
     private enum State {
         case idle

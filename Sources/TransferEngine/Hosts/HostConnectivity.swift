@@ -35,7 +35,7 @@ struct HostConnectivity: ~Copyable {
         fileprivate let number: UInt64
     }
 
-    /// Whether an attempt may begin.
+    /// The decision whether an attempt may start.
     enum Admission: Equatable, Sendable {
         case open
         /// The attempt may start, and has to name this probe when it ends.

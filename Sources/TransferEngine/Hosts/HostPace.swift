@@ -3,10 +3,10 @@ package import TransferModel
 /// The number of connections a host is given, learnt from how it handles them; it only decides and
 /// carries nothing out.
 ///
-/// It starts with all that the host may have; halves them after an error that says the load is too
-/// high, adds one after each round of successes with all of them in use, and takes one back when
-/// that one has brought less: additive increase, multiplicative decrease (D.-M. Chiu, R. Jain,
-/// 1989).
+/// A host starts with all that it may have. An error that says the load is too high halves the
+/// number, each round of successes with all connections in use adds one, and an added connection is
+/// taken back when it has brought less: additive increase, multiplicative decrease (D.-M. Chiu, R.
+/// Jain, 1989).
 package struct HostPace: Sendable {
     /// The rules for changing a host's number of connections.
     package struct Settings: Sendable {
@@ -20,7 +20,7 @@ package struct HostPace: Sendable {
         package init() {}
     }
 
-    /// What an attempt says about its host.
+    /// The report of an attempt about its host.
     package enum Signal: Equatable, Sendable {
         /// The host has answered as it should.
         case answered

@@ -30,7 +30,7 @@ final class Reachability: Sendable {
     private let settings: HostConnectivity.Settings
     private let onChange: @Sendable (TaskClaim, Change) -> Void
 
-    /// Creates the knowledge without any host; `onChange` is called when a host is closed or
+    /// Creates an instance that knows no host yet; `onChange` is called when a host is closed or
     /// opened, with the attempt that has shown it.
     init(
         _ settings: HostConnectivity.Settings,

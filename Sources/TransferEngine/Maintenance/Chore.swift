@@ -2,7 +2,7 @@ import TransferStore
 
 /// A job that has to be done repeatedly, a bounded part at a time.
 struct Chore: Sendable {
-    /// What follows a turn.
+    /// The next step after a turn.
     enum Next: Sendable {
         /// There is nothing more to do; the next turn comes after the interval.
         case rest

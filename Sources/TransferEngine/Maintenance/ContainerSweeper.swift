@@ -5,29 +5,31 @@ import TransferContainer
 import TransferModel
 import TransferStore
 
-/// Removes files of a container for those who know that nobody needs them, and finds those that
-/// look so; on a thread of its own, because directories and files block.
+/// The actor that removes container files for callers who know that nobody needs them, and finds
+/// files that look unneeded; on a thread of its own, because directories and files block.
 actor ContainerSweeper {
-    /// Entries looked at at a time.
+    /// The number of directory entries examined at a time.
     static let entriesMax = 1000
-    /// What was written later is left alone: whoever writes it may not have come to say so.
+    /// The minimum age of a file; a younger one is left alone, for its writer may not have recorded
+    /// it yet.
     static let ageMin: Duration = .seconds(3600)
-    /// Results that are older were asked for by many a search before.
+    /// The maximum age of results in a search that is not thorough; many earlier searches have
+    /// asked for older ones.
     static let resultAgeMax: Duration = .seconds(26 * 3600)
 
-    /// A file that may be of nobody.
+    /// A file that may belong to nobody.
     enum Leftover: Sendable {
         /// The part file of an attempt at a task with a destination.
         case part(Fence)
         /// The part file of an attempt at another task, or its result.
         case result(TaskID, Fence)
-        /// What a client brought for an upload.
+        /// The body that a client sent for an upload.
         case body(TaskID)
 
         fileprivate var isResult: Bool { if case .result = self { true } else { false } }
     }
 
-    /// The files among a batch of entries that may be of nobody.
+    /// The files among a batch of entries that may belong to nobody.
     struct Batch: Sendable {
         var leftovers: [(kind: Leftover, place: Container.Place)] = []
     }
@@ -48,22 +50,22 @@ actor ContainerSweeper {
 
     deinit { loop.stop() }
 
-    /// The tenants that have a folder, whether they exist or not.
+    /// Returns the tenants that have a folder, whether they exist or not.
     func tenants() throws(StorageError) -> [TenantID] {
         try container.folders().compactMap { name in
             UUID(uuidString: name).map { TenantID($0) }.flatMap { "\($0)" == name ? $0 : nil }
         }
     }
 
-    /// Begins to go through a tenant's files.
+    /// Starts going through a tenant's files.
     func begin(_ tenant: TenantID) throws(StorageError) {
         walk = try container.walk(tenant.description)
     }
 
-    /// The next batch of a tenant's files, with old results only if it is to be thorough; nil behind
-    /// the last.
+    /// Returns the next batch of a tenant's files, with old results only if it is to be thorough;
+    /// nil after the last.
     ///
-    /// What was written since `ageMin` ago is left out, however it looks.
+    /// Files younger than `ageMin` are left out, whatever they look like.
     func next(
         of tenant: TenantID,
         isThorough: Bool,
@@ -86,7 +88,7 @@ actor ContainerSweeper {
         return batch
     }
 
-    /// The sizes of files, in the order of `places`; nil where there is none.
+    /// Returns the sizes of files, in the order of `places`; nil where there is none.
     func sizes(of places: [Container.Place]) throws(StorageError) -> [Int64?] {
         var sizes: [Int64?] = []
         for place in places { sizes.append(try container.size(of: place)) }
@@ -95,7 +97,7 @@ actor ContainerSweeper {
 
     /// Removes files.
     ///
-    /// - Returns: how many are gone.
+    /// - Returns: the number of files that are gone.
     func remove(_ places: [Container.Place]) -> Int {
         places.count { container.discard($0, logger) }
     }
@@ -107,7 +109,8 @@ actor ContainerSweeper {
 }
 
 extension ContainerSweeper.Leftover {
-    /// Nil of a file that is somebody's for sure, by its path in the container of its tenant.
+    /// Creates the kind of a file from its path in its tenant's container; nil for a file that
+    /// certainly belongs to somebody.
     init?(path: Substring) {
         if let fence = ResultLocation.fence(ofPart: path) {
             self = .part(fence)

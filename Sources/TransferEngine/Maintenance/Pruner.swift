@@ -3,18 +3,21 @@ import ServiceLifecycle
 package import TransferContainer
 package import TransferStore
 
-/// Makes room for the events to come, and removes what is too old, with what only that used.
+/// The service that makes room for future events and removes what is too old, with what only that
+/// used.
 ///
-/// That is events, attempts, tasks with their results, sessions, subscriptions, and files that nobody
-/// else would remove. Every worker has one, and each finds out what is left to do; advisory locks
-/// let one of them do each at a time.
+/// It removes events, attempts, tasks with their results, sessions, subscriptions, and files that
+/// nobody else would remove. Every worker has one, and each finds out what is left to do; advisory
+/// locks let one worker at a time do each.
 package struct Pruner: Service {
+    /// The default retention in days.
     package static let retentionDefaultInDays = 30
-    /// A message is tried for some four days, so that none outlives its event.
+    /// The permitted retention in days; a message is tried for about four days, so none outlives
+    /// its event.
     package static let retentionRangeInDays = 7...3650
 
     private static let interval: Duration = .seconds(3600)
-    /// Tries of a change that finds a table in use, and the time between two.
+    /// The maximum number of tries for a change that finds a table in use.
     private static let triesMax = 20
     private static let triesPause: Duration = .seconds(1)
 
@@ -23,12 +26,15 @@ package struct Pruner: Service {
     let logger: Logger
     private let retention: Retention
 
-    /// How long what is only added to is kept at least; it goes by the week.
+    /// The minimum time for which records that are only added are kept; they are removed a week at
+    /// a time.
     package struct Retention: Sendable {
+        /// The retention of events.
         package var events: Duration
-        /// Of ended attempts, also of tasks that are kept longer or not as long.
+        /// The retention of ended attempts, including those of tasks that are kept for longer or
+        /// shorter.
         package var attempts: Duration
-        /// Of sessions after their end, and of subscriptions after they were deleted.
+        /// The retention of sessions after their end, and of subscriptions after their deletion.
         package var sessions: Duration
 
         package init(events: Duration, attempts: Duration, sessions: Duration) {
@@ -39,11 +45,11 @@ package struct Pruner: Service {
     }
 
     /// - Parameters:
-    ///   - stores: what is pruned.
-    ///   - container: where the results are.
-    ///   - retention: how long events, attempts and sessions are kept.
-    ///   - logger: is told what was removed.
-    /// - Throws: when there is no thread for it.
+    ///   - stores: the stores that are pruned.
+    ///   - container: the container of the results.
+    ///   - retention: the retention of events, attempts and sessions.
+    ///   - logger: the logger that records what was removed.
+    /// - Throws: An error when there is no thread for it.
     package init(
         stores: EngineStores,
         container: Container,
@@ -60,7 +66,7 @@ package struct Pruner: Service {
         try await Maintenance(chores: chores, logger: logger).run()
     }
 
-    /// What is removed; the partitions come first, for events are written into them.
+    /// The pruning chores; the partitions come first, for events are written into them.
     private var chores: [Chore] {
         [
             chore("partitions", makePartitions),
@@ -105,8 +111,8 @@ package struct Pruner: Service {
         }
     }
 
-    /// Makes the partitions of this week and the next ones; also called before anything is written,
-    /// so that nothing of a new database falls into the default partitions.
+    /// Creates the partitions of this week and the next ones; also called before anything is
+    /// written, so that no row of a new database ends up in the default partitions.
     package func makePartitions() async throws(StoreError) {
         for log in PartitionedLog.allCases {
             for partition in try await stores.partitions.missingPartitions(of: log) {
@@ -122,7 +128,8 @@ package struct Pruner: Service {
         }
     }
 
-    /// The last event of what waits for its subscribers is gone by then, with its week.
+    /// The longest time for which tasks wait for their subscribers; their last event, with its
+    /// week, is gone by then.
     var holdMax: Duration { retention.events + .seconds(7 * 24 * 3600) }
 
     private func pruneEvents() async throws(StoreError) {
@@ -170,7 +177,7 @@ package struct Pruner: Service {
         }
     }
 
-    /// Goes through a table from the begin to the end, in batches.
+    /// Goes through a table from beginning to end, in batches.
     func sweep<Position>(
         _ next: (Position?) async throws(StoreError) -> Sweep<Position>
     ) async throws(StoreError) {
@@ -178,8 +185,8 @@ package struct Pruner: Service {
         repeat { position = try await next(position).position } while position != nil
     }
 
-    /// Repeats `change` while a log is written and read all the time: it gives up early rather
-    /// than hold them up.
+    /// Retries `change` while a log is being written and read: each try gives up early rather than
+    /// delay the others.
     private func patiently<Value>(
         _ change: () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
