@@ -56,7 +56,7 @@ extension TransferFailure {
     /// file.
     init?(_ head: ResponseHead) {
         guard !(200...299).contains(head.status) || head.status == 206 else { return nil }
-        // A part of the file was not asked for and must not pass as the whole.
+        // A part of the file was not asked for and must not pass as the whole file.
         guard head.status != 206 else {
             self.init(.badResponse, "The server sent a part of the file.", httpStatus: 206)
             return

@@ -8,7 +8,9 @@ package import TransferModel
 package enum RateAllocation {
     /// A running transfer.
     package struct Transfer: Sendable {
+        /// The session of the transfer.
         package var session: SessionID
+        /// The tenant of the transfer.
         package var tenant: TenantID
         /// Its own limit; nil for none.
         package var limit: Int64?

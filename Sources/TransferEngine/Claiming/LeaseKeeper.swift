@@ -42,6 +42,8 @@ package struct LeaseKeeper: Service {
         standstill = StandstillWatch(limit: configuration.trustDuration)
     }
 
+    /// Sends heartbeats until the group shuts down gracefully, or until cancelled, and then retires
+    /// the worker.
     package func run() async throws {
         // Nothing looked before this point.
         _ = standstill.look()

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// The number of tasks that have recently ended, in all and at each host.
+/// The counts of tasks that have recently ended, in all and at each host.
 ///
 /// As many tasks are claimed before there is a connection for them: when one becomes free, the next
 /// task is there and need not be fetched from the database. Long transfers cause no claims ahead.

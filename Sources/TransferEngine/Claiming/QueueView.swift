@@ -25,7 +25,7 @@ struct QueueView {
     private var pollRestsUntil = ContinuousClock.now
     private var isWakePlanned = false
 
-    /// Whether there is something to look for, and time for it.
+    /// Whether there is something to look for and it is time to look.
     func mayLook(at now: ContinuousClock.Instant) -> Bool {
         (isStale || position != nil) && now >= restsUntil || isPolled && now >= pollRestsUntil
     }

@@ -27,7 +27,7 @@ final class HeldUpSteps<Step: Sendable>: Sendable {
         state.withLock { $0.groups.reduce(into: $0.tried) { $0.formUnion($1.sessions) } }
     }
 
-    /// Adds a group behind the others.
+    /// Adds a group after the others.
     func add(_ steps: [Step], of sessions: Set<SessionID>) {
         guard !steps.isEmpty else { return }
         state.withLock { $0.groups.append(Group(steps: steps, sessions: sessions)) }

@@ -60,7 +60,7 @@ extension Download {
             )
             return (part, point)
         } catch {
-            // A file system in trouble fails the attempt as soon as it writes.
+            // A failing file system makes the attempt fail as soon as it writes.
             return nil
         }
     }
@@ -123,7 +123,7 @@ extension Download {
 
     /// Creates a file, in place of one that may have been kept.
     ///
-    /// - Returns: false when that failed, and the attempt with it.
+    /// - Returns: false when that failed, and with it the attempt.
     func openPart(_ state: inout State) -> Bool {
         let identity = state.identity
         dropKept(&state)

@@ -13,7 +13,7 @@ final class Download: CurlSink, TransferAttempt {
     struct Ending: Sendable {
         let claim: TaskClaim
         let end: DownloadStateMachine.End
-        /// The file as far as it was written; nil when there is none.
+        /// The file, as far as it was written; nil when there is none.
         let part: PartFile?
         /// The checksums that the file must have.
         let wanted: [Checksum]

@@ -90,7 +90,7 @@ struct SegmentRamp {
             } else if !isSecond {
                 state = .trying(trial, mark, isSecond: true)
             } else if trial.factor > Self.factorMin, flowing > Self.factorMin * trial.from {
-                // All of them are too many; half of them may not be.
+                // All of them together are too many; half of them may not be.
                 grow(from: trial.from, rate: trial.rate, by: Self.factorMin, at: now)
             } else {
                 target = min(trial.from, connectionsMax)

@@ -42,7 +42,7 @@ package struct EngineConfiguration: Sendable {
     package static let connectionsPerHostDefault = 6
     /// The default time between two heartbeats.
     package static let heartbeatIntervalDefault: Duration = .seconds(3)
-    /// The default lease.
+    /// The default silence after which others take over a worker's attempts.
     package static let leaseDefault: Duration = .seconds(10)
     /// The default interval of the poll.
     package static let pollIntervalDefault: Duration = .seconds(1)

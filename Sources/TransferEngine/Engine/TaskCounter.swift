@@ -15,11 +15,13 @@ package struct TaskCounter: Service {
     private let counts: CountStore
     private let logger: Logger
 
+    /// Creates a counter that folds the moves in `counts`.
     package init(counts: CountStore, logger: Logger) {
         self.counts = counts
         self.logger = logger
     }
 
+    /// Folds until the group shuts down gracefully, or until cancelled.
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {

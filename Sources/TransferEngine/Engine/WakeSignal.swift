@@ -11,6 +11,7 @@ package final class WakeSignal: Sendable {
 
     private let state = Mutex(State.idle)
 
+    /// Creates a signal that is not set.
     package init() {}
 
     /// Ends the current wait, or makes the next one return at once.

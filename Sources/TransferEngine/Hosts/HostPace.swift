@@ -17,6 +17,7 @@ package struct HostPace: Sendable {
         /// The time after taking connections back for which no more are tried.
         package var rest: Duration = .seconds(60)
 
+        /// Creates the default settings.
         package init() {}
     }
 
@@ -49,6 +50,7 @@ package struct HostPace: Sendable {
         /// A sentence for operators that gives the reason.
         package let reason: String
 
+        /// Creates a change with its reason.
         package init(before: Int, after: Int, reason: String) {
             self.before = before
             self.after = after

@@ -37,6 +37,7 @@ package struct Pruner: Service {
         /// The retention of sessions after their end, and of subscriptions after their deletion.
         package var sessions: Duration
 
+        /// Creates a retention of these times.
         package init(events: Duration, attempts: Duration, sessions: Duration) {
             self.events = events
             self.attempts = attempts
@@ -62,6 +63,7 @@ package struct Pruner: Service {
         self.logger = logger
     }
 
+    /// Prunes until the group shuts down gracefully, or until cancelled.
     package func run() async throws {
         try await Maintenance(chores: chores, logger: logger).run()
     }
@@ -128,8 +130,8 @@ package struct Pruner: Service {
         }
     }
 
-    /// The longest time for which tasks wait for their subscribers; their last event, with its
-    /// week, is gone by then.
+    /// The longest time for which the results of tasks wait for their subscribers; the last event
+    /// for them, with its week, is gone by then.
     var holdMax: Duration { retention.events + .seconds(7 * 24 * 3600) }
 
     private func pruneEvents() async throws(StoreError) {

@@ -27,6 +27,7 @@ package final class Shortages: Sendable {
     private let state = Mutex(State())
     private let news = WakeSignal()
 
+    /// Creates an instance that knows no shortage.
     package init() {}
 
     /// The current shortages, in a fixed order.
