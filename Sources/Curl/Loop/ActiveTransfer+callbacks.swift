@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 
 extension ActiveTransfer {
-    /// Points libcurl's callbacks at this object, which must outlive its place in the multi handle.
+    /// Points libcurl's callbacks at this object, which must outlive its use in the multi handle.
     func installCallbacks(sendsBody: Bool) throws(CurlError) {
         let raw = unsafe easy.raw
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -14,7 +14,7 @@ extension ActiveTransfer {
         guard sendsBody else { return }
         try easy.check(unsafe ccurl_set_read(raw, readCallback, context))
         try easy.check(unsafe ccurl_set_seek(raw, seekCallback, context))
-        // Only the progress callback sees sent bytes; downloads are spared the calls.
+        // Only the progress callback sees sent bytes; downloads do without its calls.
         try easy.check(unsafe ccurl_set_progress(raw, progressCallback, context))
         try easy.set(CURLOPT_NOPROGRESS, 0)
     }
@@ -51,7 +51,7 @@ private func writeCallback(
     }
 }
 
-/// More than any buffer holds, and so never taken for success, not even of an empty write.
+/// A count larger than any buffer, so that not even an empty write is taken for a success.
 private let abortedWrite = Int(UInt32.max)
 
 private func readCallback(
@@ -98,7 +98,7 @@ private func openSocketCallback(
         unsafe SocketAddress(pointer, length: address.pointee.addrlen)
     }
     guard transfer.allowsConnection(to: peer) else { return CURL_SOCKET_BAD }
-    // Programs that this one starts must not inherit connections.
+    // Programs that this process starts must not inherit connections.
     let type = unsafe address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue)
     let descriptor = unsafe socket(address.pointee.family, type, address.pointee.protocol)
     if descriptor < 0 { transfer.socketError = errno }

@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 
 extension ActiveTransfer {
-    /// What has happened, in the words of ``CurlSink``; ask before the handle is reset.
+    /// Returns the outcome in the terms of ``CurlSink``; call it before the handle is reset.
     ///
     /// - Parameters:
     ///   - result: libcurl's result, or nil when we end the transfer for `reason`.
@@ -45,7 +45,7 @@ extension ActiveTransfer {
         !bounds.isHead && head.status != 204 && head.status != 304
     }
 
-    /// Counts for ourselves: libcurl 7.88 has taken cut HTTP/2 bodies for whole ones.
+    /// Counts the bytes itself: libcurl 7.88 has accepted truncated HTTP/2 bodies as complete.
     private func hasWholeBody(_ head: ResponseHead) -> Bool {
         guard hasBody(head), let length = head.contentLength else { return true }
         return bytesReceived == length
@@ -76,7 +76,7 @@ extension ActiveTransfer {
         return summary
     }
 
-    /// A time of libcurl's, which begins with the addresses; zero for what was not reached.
+    /// Returns a time measured by libcurl, which starts after the lookup; zero if never reached.
     private func time(_ info: CURLINFO) -> Duration {
         let microseconds = easy.offset(info)
         return microseconds > 0 ? lookupTime + .microseconds(microseconds) : .zero
@@ -87,7 +87,7 @@ extension ActiveTransfer {
             instant.map { $0 - bounds.startedAt } ?? .zero
         }
         timings.requestStart = time(firstByte.requestStart)
-        // We are asked before the head is sent; libcurl takes this time after.
+        // We are asked before the head is sent; libcurl takes this time afterwards.
         let headSent = self.time(CURLINFO_PRETRANSFER_TIME_T)
         timings.requestEnd =
             firstByte.requestEnd == nil ? .zero : max(headSent, time(firstByte.requestEnd))
@@ -95,10 +95,10 @@ extension ActiveTransfer {
         timings.total = time(.now)
     }
 
-    /// libcurl's count, without the part of the body in it.
+    /// Returns libcurl's count of header bytes, without the part of the body that it includes.
     ///
-    /// That is a small body sent with its head before 8.7.0 (`Curl_buffer_send` in lib/http.c of
-    /// 7.88.1), and all of it in versions since; some of those count nothing.
+    /// Before 8.7.0 that part is a small body sent together with its head (`Curl_buffer_send` in
+    /// lib/http.c of 7.88.1); in versions since, it is the whole body. Some of those count nothing.
     private func requestHeaderBytes(bytesSent: Int64) -> Int64 {
         let countsBody =
             CurlLoop.libraryVersion.number >= CurlLibrary.Version(8, 7, 0)
@@ -106,7 +106,7 @@ extension ActiveTransfer {
         return max(0, Int64(easy.long(CURLINFO_REQUEST_SIZE)) - (countsBody ? bytesSent : 0))
     }
 
-    /// One end of the connection: nothing, or an address and a port.
+    /// Returns one end of the connection: an address and a port, or nils when there is none.
     private func end(_ address: CURLINFO, _ port: CURLINFO) -> (String?, UInt16?) {
         guard let text = easy.string(address), !text.isEmpty else { return (nil, nil) }
         return (text, UInt16(exactly: easy.long(port)))

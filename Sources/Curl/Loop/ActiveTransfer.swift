@@ -1,9 +1,9 @@
 import CCurl
 import Glibc
 
-/// One running transfer: what libcurl's callbacks copy, count and decide.
+/// One running transfer, with everything that libcurl's callbacks copy, count and decide.
 ///
-/// Confined to the loop's thread, where libcurl calls back.
+/// It is confined to the loop's thread, where libcurl calls back.
 final class ActiveTransfer {
     let id: UInt64
     let easy: EasyHandle
@@ -13,27 +13,27 @@ final class ActiveTransfer {
     private let mayBegin: @Sendable () -> Bool
     private let bodySource: (any CurlBodySource)?
 
-    /// Why we end the transfer, when it is not libcurl that does.
+    /// The reason why we end the transfer, or nil when libcurl ends it.
     private(set) var cause: CurlError.Code?
     var lastActivity: ContinuousClock.Instant
-    /// For how long nobody could look at the transfer, which counts for no timeout.
+    /// The time in which nobody could look at the transfer; it counts towards no timeout.
     private var excused = Duration.zero
-    /// How long it took to find its host's addresses, before libcurl began.
+    /// The time it took to find the host's addresses, before libcurl started.
     let lookupTime: Duration
     private(set) var head: ResponseHead?
     private(set) var bytesReceived: Int64 = 0
     private var headParser: HeadParser
     private var addressesAllowed = 0
     private var addressesDenied = 0
-    /// Whether a connection was not opened because the transfer may not begin any more.
+    /// Whether a connection was not opened because the transfer may no longer start.
     private(set) var isBeginRefused = false
-    /// How long the origin takes to answer.
+    /// The watch on how long the origin takes to answer.
     private(set) var firstByte: FirstByteWatch
-    /// What holds each direction to its rate, and which of them it has paused.
+    /// The pacing that holds each direction to its rate, with the directions that it has paused.
     var pacing: Pacing
     private var upload: Upload
 
-    /// The numbers of a request that are still needed while it runs.
+    /// The settings of a request that are still needed while it runs.
     struct Bounds {
         let startedAt: ContinuousClock.Instant
         let connectTimeout: Duration
@@ -85,14 +85,14 @@ final class ActiveTransfer {
         headParser = HeadParser(bytesMax: request.headerBytesMax, linesMax: request.headerLinesMax)
     }
 
-    /// Which time has run out, if any.
+    /// Returns the timeout that has expired, or nil.
     func timeout(at now: ContinuousClock.Instant) -> CurlError.Timeout? {
         if let totalDeadline, totalDeadline <= now { return .total }
         if firstByte.isOverdue(at: now) { return .firstByte }
         return lastActivity + bounds.inactivityTimeout <= now ? .inactivity : nil
     }
 
-    /// When a time would next run out if nothing happened, or may have begun to run.
+    /// Returns when a timeout would next expire or might have started, if nothing happens.
     func deadline(at now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         var deadline = lastActivity + bounds.inactivityTimeout
         if let totalDeadline { deadline = min(deadline, totalDeadline) }
@@ -103,7 +103,7 @@ final class ActiveTransfer {
         bounds.totalTimeout.map { bounds.startedAt + $0 + excused }
     }
 
-    /// Takes a time out of all timeouts in which nobody could look at the transfer.
+    /// Extends all timeouts by a time in which nobody could look at the transfer.
     func excuse(_ gap: Duration, at now: ContinuousClock.Instant) {
         excused += gap
         // A pause that a rate demands ends later anyway.
@@ -117,13 +117,13 @@ final class ActiveTransfer {
         }
     }
 
-    /// Whether streams of a response with this version may rest; see ``CurlRequest/HTTPVersion``.
+    /// Whether a response with this version may be paused; see ``CurlRequest/HTTPVersion``.
     let canBePaused: Bool
 
-    /// Whether no address was allowed at all, which is another failure than a refused connection.
+    /// Whether every address was denied, which is not the same failure as a refused connection.
     var isEgressDenied: Bool { addressesDenied > 0 && addressesAllowed == 0 }
 
-    /// Why the last socket could not be made, by `errno`; 0 when none was refused.
+    /// The `errno` with which the last socket could not be made; 0 when none was refused.
     var socketError: Int32 = 0
 
     // MARK: What the callbacks do
@@ -147,10 +147,10 @@ final class ActiveTransfer {
         }
     }
 
-    /// What becomes of a piece of the body.
+    /// The fate of a piece of the body.
     enum PieceOutcome {
         case taken
-        /// libcurl keeps the piece, pauses, and brings it again when resumed.
+        /// libcurl keeps the piece, pauses, and delivers it again when resumed.
         case paused
         case ended
     }
@@ -210,17 +210,17 @@ final class ActiveTransfer {
         return true
     }
 
-    /// Judges the connection that the request is about to use, new or kept.
+    /// Returns whether the request may use this connection, which may be new or kept.
     func allowsRequest(to address: SocketAddress?) -> Bool {
         guard mayBegin() else { return end(.cancelled) }
         guard let address, egress.allows(address) else { return end(.egressDenied) }
-        // The same request may begin anew when a kept connection turns out to be dead.
+        // The same request may start again when a kept connection turns out to be dead.
         upload.restart()
         firstByte.begin(at: .now, sendsBody: !upload.isWhole)
         return true
     }
 
-    /// Keeps the first reason and says no, which ends the transfer when told to libcurl.
+    /// Keeps the first reason and returns false, which makes libcurl end the transfer.
     private func end(_ code: CurlError.Code) -> Bool {
         if cause == nil { cause = code }
         return false

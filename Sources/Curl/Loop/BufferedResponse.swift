@@ -2,8 +2,8 @@
 package struct BufferedResponse: Sendable {
     /// The final response's head.
     package let head: ResponseHead
-    /// The body; with ``CurlLoop/BodyOverflow/truncate`` the front of a longer one.
+    /// The body; with ``CurlLoop/BodyOverflow/truncate`` the first part of a longer one.
     package let body: [UInt8]
-    /// What was moved.
+    /// The summary of the transfer.
     package let summary: CurlSummary
 }

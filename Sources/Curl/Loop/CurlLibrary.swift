@@ -1,14 +1,14 @@
 import CCurl
 
-/// What the linked libcurl is and can do.
+/// The version and the capabilities of the linked libcurl.
 package struct CurlLibrary: Sendable {
-    /// Three numbers that compare as versions do: 8.10.0 is newer than 8.9.1.
+    /// Three numbers that compare as versions: 8.10.0 is newer than 8.9.1.
     package struct Version: Sendable, Hashable, Comparable {
-        /// Changes when the interface does.
+        /// The number that changes when the interface does.
         package let major: Int
-        /// Changes with each release.
+        /// The number that changes with each release.
         package let minor: Int
-        /// Changes with corrections of a release.
+        /// The number that changes with corrections of a release.
         package let patch: Int
 
         /// Creates a version.
@@ -27,28 +27,28 @@ package struct CurlLibrary: Sendable {
         }
     }
 
-    /// For example 7.88.1; 0.0.0 when the library does not say.
+    /// The version as numbers, for example 7.88.1; 0.0.0 when the library does not tell it.
     package let number: Version
-    /// For example `7.88.1`.
+    /// The version as text, for example `7.88.1`.
     package let version: String
     /// The TLS library, for example `OpenSSL/3.0.19`, or nil without one.
     package let tlsVersion: String?
-    /// Schemes it was built with; transfers here use `http` and `https` only.
+    /// The schemes it was built with; transfers here use `http` and `https` only.
     package let protocols: [String]
-    /// Names such as `HTTP2`, `AsynchDNS` and `threadsafe`.
+    /// The names of its features, such as `HTTP2`, `AsynchDNS` and `threadsafe`.
     package let features: [String]
 
-    /// Whether it speaks HTTP/2 at all.
+    /// Whether the library supports HTTP/2 at all.
     package var hasHTTP2: Bool { features.contains("HTTP2") }
 
-    /// Whether a body over HTTP/2 can be relied on: not cut unnoticed, and safe to pause.
+    /// Whether HTTP/2 bodies are reliable: never truncated unnoticed, and safe to pause.
     ///
-    /// The corrections came with 8.0.0 (48cd032623, 544a7f804d) and 8.1.0 (5622e431ed); what they
-    /// broke in turn was mended by 8.2.0. Versions with corrections of a distribution count as
-    /// what they call themselves.
+    /// The fixes came with 8.0.0 (48cd032623, 544a7f804d) and 8.1.0 (5622e431ed); what these broke
+    /// in turn was fixed by 8.2.0. A version that a distribution has patched counts as the version
+    /// that it reports.
     package var isHTTP2Sound: Bool { Self.isHTTP2Sound(number) }
 
-    /// The same for any version.
+    /// Returns whether HTTP/2 bodies are reliable in a version.
     static func isHTTP2Sound(_ version: Version) -> Bool { version >= Version(8, 2, 0) }
 
     /// Whether libcurl's process-wide initialisation, done on first use, has succeeded.

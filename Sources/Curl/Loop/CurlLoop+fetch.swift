@@ -1,15 +1,15 @@
 import Synchronization
 
 extension CurlLoop {
-    /// What happens to a body that is longer than the bound of a fetch.
+    /// The treatment of a body that is longer than the limit of a fetch.
     package enum BodyOverflow: Sendable {
         /// The fetch fails with `bodyTooLarge`.
         case fail
-        /// The fetch ends early and succeeds with the front of the body.
+        /// The fetch ends early and succeeds with the first part of the body.
         case truncate
     }
 
-    /// Carries one transfer and returns its response; any status is a response.
+    /// Runs one transfer and returns its response; any status is a response.
     ///
     /// Cancelling the task cancels the transfer.
     ///
@@ -41,7 +41,7 @@ extension CurlLoop {
     }
 }
 
-/// Keeps a body up to a bound.
+/// Keeps a body up to a limit.
 private final class BufferingSink: CurlSink {
     private struct State {
         var head: ResponseHead?

@@ -1,17 +1,17 @@
 import EventLoop
 import Synchronization
 
-/// One thread that owns one libcurl multi handle for life and carries many transfers at once.
+/// One thread that owns one libcurl multi handle for life and runs many transfers at once.
 ///
-/// Connections are kept and shared between all transfers of a loop, so transfers that must not
-/// meet on a connection belong on different loops.
+/// All transfers of a loop share its kept connections, so transfers that must not share a
+/// connection belong on different loops.
 package final class CurlLoop: Sendable {
     private let loop: EventLoop
     private let driver: MultiDriver
     private let lastID = Atomic<UInt64>(0)
     private let isStopped = Mutex(false)
 
-    /// Transfers at once when a caller does not say.
+    /// The default maximum number of simultaneous transfers.
     package static let connectionsMaxDefault = 1024
 
     /// Starts the thread.
@@ -46,9 +46,9 @@ package final class CurlLoop: Sendable {
 
     deinit { stop() }
 
-    /// Begins a transfer; callable from any thread.
+    /// Starts a transfer; callable from any thread.
     ///
-    /// The mailbox has no bound of its own: callers start only as many as they have slots.
+    /// The mailbox itself has no limit: callers start only as many transfers as they have slots.
     @discardableResult
     package func start(_ request: CurlRequest, sink: any CurlSink) -> CurlTransfer {
         let transfer = CurlTransfer(
@@ -60,8 +60,10 @@ package final class CurlLoop: Sendable {
         return transfer
     }
 
-    /// Ends a transfer that is not to begin any more: its sink's `finish` follows with `cancelled`, on
-    /// the loop's thread as always, and no connection is opened.
+    /// Ends a transfer that is not to start any more.
+    ///
+    /// Its sink's `finish` follows with `cancelled`, on the loop's thread as always, and no
+    /// connection is opened.
     package func refuse(_ sink: any CurlSink) {
         if !post({ Self.cancel(sink) }) { Self.cancel(sink) }
     }
@@ -70,7 +72,7 @@ package final class CurlLoop: Sendable {
         sink.finish(.failure(CurlError(.cancelled)))
     }
 
-    /// Ends the thread, and what still runs with `cancelled`.
+    /// Ends the thread, and all remaining transfers with `cancelled`.
     ///
     /// A second call does nothing.
     package func stop() {
@@ -94,7 +96,7 @@ package final class CurlLoop: Sendable {
         post { [driver] in driver.cancel(id) }
     }
 
-    /// Posts under the lock, so that nothing is posted behind the stop and then lost.
+    /// Posts under the lock, so that nothing is posted after the stop and then lost.
     @discardableResult
     private func post(_ work: @escaping @Sendable () -> Void) -> Bool {
         isStopped.withLock { isStopped in

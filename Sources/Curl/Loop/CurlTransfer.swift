@@ -1,4 +1,4 @@
-/// Names one transfer of one loop.
+/// The identity of one transfer of one loop.
 package struct CurlTransfer: Sendable, Hashable {
     private let loop: CurlLoop
     let id: UInt64
@@ -10,16 +10,16 @@ package struct CurlTransfer: Sendable, Hashable {
 
     /// Ends the transfer from any thread.
     ///
-    /// The sink's `finish` follows with `cancelled`, unless the transfer has ended by itself; in
+    /// The sink's `finish` follows with `cancelled`, unless the transfer has already ended; in
     /// either case it is called exactly once.
     package func cancel() { loop.cancel(id) }
 
-    /// Changes the rates from any thread, in place of ``CurlRequest/receiveRateMax`` and
-    /// ``CurlRequest/sendRateMax``; without effect once the transfer has ended.
+    /// Changes the rates from any thread.
     ///
-    /// The new rates hold at once: a pause that was for an old rate is made longer or shorter. A
-    /// transfer that began with HTTP/2 on offer is left alone where pausing it is not sound
-    /// (``CurlLibrary/isHTTP2Sound``).
+    /// The new rates replace ``CurlRequest/receiveRateMax`` and ``CurlRequest/sendRateMax``; they
+    /// have no effect once the transfer has ended. They hold at once: a pause computed for an old
+    /// rate is made longer or shorter. A transfer that started with HTTP/2 on offer is left alone
+    /// where pausing it is not sound (``CurlLibrary/isHTTP2Sound``).
     ///
     /// - Parameters:
     ///   - receiveRate: the most body bytes to receive per second, above zero, or nil for any.
@@ -29,9 +29,10 @@ package struct CurlTransfer: Sendable, Hashable {
         loop.limit(id, receiveRate: receiveRate, sendRate: sendRate)
     }
 
-    /// Puts the transfer under `rates` from any thread, in place of its
-    /// ``CurlRequest/sharedRates``, and looks at its pauses anew; otherwise as
-    /// ``limit(receiveRate:sendRate:)``.
+    /// Puts the transfer under `rates` from any thread.
+    ///
+    /// They replace its ``CurlRequest/sharedRates``, and its pauses are computed again; otherwise
+    /// this works like ``limit(receiveRate:sendRate:)``.
     package func share(_ rates: [SharedRate]) { loop.share(id, rates) }
 
     package static func == (left: CurlTransfer, right: CurlTransfer) -> Bool {

@@ -2,45 +2,45 @@ import CCurl
 import Foundation
 
 extension EasyHandle {
-    /// The options with a number that are the same for every transfer.
+    /// The numeric options that are the same for every transfer.
     ///
     /// Low-speed limits are left out on purpose: they wake each transfer every second, while the
     /// inactivity timer of ``CurlRequest`` also covers the wait for the first byte.
     static let fixedNumbers: [(option: CURLoption, value: Int)] = [
-        // Redirects are followed above, where each hop is judged anew.
+        // Redirects are followed in a higher layer, which judges each hop again.
         (CURLOPT_FOLLOWLOCATION, 0),
         (CURLOPT_MAXREDIRS, 0),
         (CURLOPT_SSL_VERIFYPEER, 1),
         (CURLOPT_SSL_VERIFYHOST, 2),
         (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),
         (CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue)),
-        // Without it each call changes the process's signal handlers.
+        // Without it, each call changes the process's signal handlers.
         (CURLOPT_NOSIGNAL, 1),
         (CURLOPT_HTTP09_ALLOWED, 0),
         (CURLOPT_DISALLOW_USERNAME_IN_URL, 1),
         (CURLOPT_TCP_NODELAY, 1),
-        // Ending a transfer that still resolves its name would else block the loop until the
+        // Otherwise ending a transfer that still resolves its name would block the loop until the
         // resolver answers (Curl_resolver_kill in 7.88 joins the thread).
         (CURLOPT_QUICK_EXIT, 1),
         (CURLOPT_BUFFERSIZE, receiveBufferBytes),
     ]
 
-    /// The options with a text that are the same for every transfer.
+    /// The text options that are the same for every transfer.
     static let fixedTexts: [(option: CURLoption, value: String)] = [
         (CURLOPT_PROTOCOLS_STR, "http,https"),
         (CURLOPT_REDIR_PROTOCOLS_STR, "http,https"),
-        // An empty text also switches off http_proxy and its like in the environment.
+        // An empty text also disables http_proxy and similar variables in the environment.
         (CURLOPT_PROXY, ""),
     ]
 
-    /// libcurl allocates this for each running transfer and frees it at the end.
+    /// The size of the buffer that libcurl allocates for a transfer and frees at its end.
     ///
-    /// Measured with 7.88: half the processor time of its default of 16 KiB for a large body, a
-    /// third less for 16 KiB bodies; 128 KiB is no better, for malloc(3) then maps each anew. Slow
-    /// transfers touch, and so cost, only the pages that their small reads fill.
+    /// Measured with 7.88, compared with its default of 16 KiB: half the processor time for a large
+    /// body, a third less for 16 KiB bodies. 128 KiB is no better, because malloc(3) then maps each
+    /// buffer again. Slow transfers touch, and so cost, only the pages that their small reads fill.
     static let receiveBufferBytes = 64 * 1024
 
-    /// Sets everything that follows from `request` alone.
+    /// Sets all options that follow from `request` alone.
     func configure(
         _ request: CurlRequest,
         url: CurlURL,
@@ -59,14 +59,14 @@ extension EasyHandle {
             request.offersHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1
         )
         if !request.isReplayable {
-            // On a kept connection that turns out dead libcurl 7.88 sends even a POST again.
+            // On a kept connection that turns out to be dead, libcurl 7.88 sends even a POST again.
             try set(CURLOPT_FRESH_CONNECT, 1)
         }
         try configureMethod(request)
         try set(headerLines: Self.headerLines(request))
     }
 
-    /// Bounds how long connecting takes; also while it does, for libcurl looks at each turn.
+    /// Limits the time for connecting, also while it runs: libcurl looks at it at each turn.
     func set(connectTimeout: Duration) throws(CurlError) {
         try set(CURLOPT_CONNECTTIMEOUT_MS, connectTimeout.curlMilliseconds)
     }
@@ -80,13 +80,13 @@ extension EasyHandle {
         case (nil, nil):
             if let certificateFile { try set(CURLOPT_CAINFO, certificateFile) }
             // Debian builds libcurl with a file of authorities and the folder it is made from. The
-            // folder would be trusted beside ours, and libcurl keeps what it has parsed of a file
-            // only when there is no folder: measured with 7.88.1, each new connection costs the
-            // loop 30 ms with it and less than 1 ms without.
+            // folder would be trusted besides our file, and libcurl caches what it has parsed of
+            // a file only when there is no folder: measured with 7.88.1, each new connection costs
+            // the loop 30 ms with the folder and less than 1 ms without.
             if file != nil { try clear(CURLOPT_CAPATH) }
         case (nil, let further?):
             if certificateFile == nil, string(CURLINFO_CAPATH) != nil {
-                // The folder holds what the file does, and only what a chain names is read of it.
+                // The folder holds the same as the file, and only what a chain names is read of it.
                 try set(CURLOPT_CAINFO_BLOB, blob: further)
             } else {
                 let system = try file.map { path throws(CurlError) in try Self.bytes(of: path) }
@@ -104,7 +104,7 @@ extension EasyHandle {
         if tls.minimumVersion == .v1_3 { try set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_3) }
     }
 
-    /// The bytes of a file of authorities, which an operator or the system has put there.
+    /// Returns the bytes of a file of authorities, which an operator or the system has put there.
     private static func bytes(of path: String) throws(CurlError) -> [UInt8] {
         do {
             return Array(try Data(contentsOf: URL(filePath: path)))
@@ -133,11 +133,11 @@ extension EasyHandle {
     }
 
     private static func headerLines(_ request: CurlRequest) -> [String] {
-        // Waiting for "100 Continue" costs a second where an origin does not know it.
+        // Waiting for "100 Continue" costs a second if an origin does not support it.
         var lines = ["Expect:"]
         if !request.headers.contains(where: { $0.name.isEqualIgnoringASCIICase(to: "Content-Type") }
         ) {
-            // Else libcurl would call every body a form.
+            // Otherwise libcurl would declare every body to be a form.
             lines.append("Content-Type:")
         }
         for (name, value) in request.headers {
@@ -148,7 +148,7 @@ extension EasyHandle {
 }
 
 extension CurlRequest {
-    /// Whether HTTP/2 may be spoken; a stream that is paused must not be of an unsound version.
+    /// Whether HTTP/2 may be used; a stream that is paused must not use an unsound version.
     var offersHTTP2: Bool {
         let isPaced = receiveRateMax != nil || sendRateMax != nil || !sharedRates.isEmpty
         return httpVersion == .negotiated && (!isPaced || CurlLoop.libraryVersion.isHTTP2Sound)
@@ -156,7 +156,7 @@ extension CurlRequest {
 }
 
 extension Duration {
-    /// Whole milliseconds, rounded up, within what libcurl takes and never its "default" of 0.
+    /// The whole milliseconds, rounded up, within libcurl's range and never its "default" of 0.
     fileprivate var curlMilliseconds: Int {
         let (seconds, attoseconds) = components
         guard seconds < 1_000_000 else { return 1_000_000_000 }

@@ -6,7 +6,7 @@ import CCurl
     let raw: UnsafeMutableRawPointer
     /// The header list that libcurl refers to, without copying it, while a transfer runs.
     private var headerList: UnsafeMutablePointer<curl_slist>?
-    /// The same for what its host's name means.
+    /// The list of the host's addresses, which libcurl refers to in the same way.
     private var addressList: UnsafeMutablePointer<curl_slist>?
 
     init() throws(CurlError) {
@@ -20,7 +20,7 @@ import CCurl
         unsafe curl_slist_free_all(addressList)
     }
 
-    /// Forgets all options and the header list, keeping what makes a handle quick to use again.
+    /// Clears all options and the header list, but keeps what makes a handle quick to use again.
     func reset() {
         unsafe curl_easy_reset(raw)
         unsafe curl_slist_free_all(headerList)
@@ -29,11 +29,12 @@ import CCurl
         unsafe addressList = nil
     }
 
-    /// Has libcurl take `addresses` for what a name means at a port, in this transfer and those of
-    /// the next minute.
+    /// Makes libcurl use `addresses` for a name and a port.
+    ///
+    /// They hold for this transfer and those of the next minute.
     func set(addresses: [String], of name: String, port: UInt16) throws(CurlError) {
         let texts = addresses.map { $0.contains(":") ? "[\($0)]" : $0 }
-        // The plus lets the entry grow old (CURLOPT_RESOLVE(3)).
+        // The plus lets the entry expire (CURLOPT_RESOLVE(3)).
         let line = "+\(name):\(port):\(texts.joined(separator: ","))"
         guard let list = unsafe curl_slist_append(nil, line) else { throw CurlError(.outOfMemory) }
         unsafe curl_slist_free_all(addressList)
@@ -49,17 +50,17 @@ import CCurl
         try check(unsafe ccurl_set_offset(raw, option, curl_off_t(offset)))
     }
 
-    /// Sets a text, of which libcurl takes a copy.
+    /// Sets a text option; libcurl copies the text.
     func set(_ option: CURLoption, _ value: String) throws(CurlError) {
         try check(unsafe ccurl_set_string(raw, option, value))
     }
 
-    /// Takes an option's text away, also one that it has by default.
+    /// Clears a text option, even one that has a default.
     func clear(_ option: CURLoption) throws(CurlError) {
         try check(unsafe ccurl_set_string(raw, option, nil))
     }
 
-    /// Sets bytes, of which libcurl takes a copy.
+    /// Sets an option to bytes; libcurl copies them.
     func set(_ option: CURLoption, blob bytes: [UInt8]) throws(CurlError) {
         let code = unsafe bytes.withUnsafeBytes { buffer in
             unsafe ccurl_set_blob(raw, option, buffer.baseAddress, buffer.count)
@@ -67,7 +68,7 @@ import CCurl
         try check(code)
     }
 
-    /// Sends `bytes`, of which libcurl takes a copy, as the request's body.
+    /// Sends `bytes` as the request's body; libcurl copies them.
     func set(body bytes: [UInt8]) throws(CurlError) {
         // The size must come first, or libcurl would copy up to the first NUL.
         try set(CURLOPT_POSTFIELDSIZE_LARGE, offset: Int64(bytes.count))
@@ -76,7 +77,7 @@ import CCurl
                 unsafe ccurl_set_bytes(raw, CURLOPT_COPYPOSTFIELDS, base)
             }
         }
-        // An empty array has no address; any other pointer does for a length of zero.
+        // An empty array has no address; any other pointer will do for a length of zero.
         try check(unsafe code ?? ccurl_set_string(raw, CURLOPT_COPYPOSTFIELDS, ""))
     }
 
@@ -95,7 +96,7 @@ import CCurl
         try check(unsafe ccurl_set_list(raw, CURLOPT_HTTPHEADER, list))
     }
 
-    /// Turns a refused option into an error: a transfer never starts with one of them missing.
+    /// Throws when an option is refused: a transfer never starts with one of them missing.
     func check(_ code: CURLcode) throws(CurlError) {
         guard code != CURLE_OK else { return }
         throw CurlError(

@@ -1,7 +1,7 @@
 import EventLoop
 import Foundation
 
-/// The addresses of hosts, for which transfers wait before they begin.
+/// Lookups of hosts' addresses, which transfers wait for before they start.
 extension MultiDriver {
     func ask(_ question: NameLookups.Question, _ group: UUID?) {
         names.run(for: group) { [weak self, loop] in

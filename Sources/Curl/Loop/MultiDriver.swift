@@ -2,8 +2,10 @@ import CCurl
 import EventLoop
 import Foundation
 
-/// Drives one multi handle from an event loop: sockets through epoll, libcurl's timeout and the
-/// transfers' own through the loop's timers.
+/// Drives one multi handle from an event loop.
+///
+/// Sockets are watched through epoll; libcurl's timeout and those of the transfers are timers of
+/// the loop.
 ///
 /// Everything here runs on the loop's thread. `@unchecked Sendable` holds because the only
 /// reference outside, in ``CurlLoop``, is used in closures that the loop executes.
@@ -15,7 +17,7 @@ import Foundation
     private let certificateFile: String?
     private var transfers: [UInt64: ActiveTransfer] = [:]
     var lookups = NameLookups()
-    /// Transfers that wait for the addresses of their hosts.
+    /// The transfers that wait for the addresses of their hosts.
     var waiting: [UInt64: WaitingStart] = [:]
     var timers: [UInt64: EventLoop.Timer] = [:]
     private var pauseTimers: [UInt64: EventLoop.Timer] = [:]
@@ -24,28 +26,28 @@ import Foundation
     private var wakeup: (timer: EventLoop.Timer, instant: ContinuousClock.Instant)?
     private var curlDeadline: ContinuousClock.Instant?
     private var turns = TurnWatch(at: .now)
-    /// Takes a turn now and then while there are transfers.
+    /// The timer that takes a turn now and then while there are transfers.
     private var turnTimer: EventLoop.Timer?
     var isStopped = false
 
-    /// What begins once the addresses of its host are known.
+    /// A transfer that starts once the addresses of its host are known.
     struct WaitingStart {
         var request: CurlRequest
         let url: CurlURL
         let name: String
         let sink: any CurlSink
         let since: ContinuousClock.Instant
-        /// Until when it may wait.
+        /// The time until which it may wait.
         var deadline: ContinuousClock.Instant
     }
 
-    /// Threads that look for addresses; one group, such as a tenant, has half of them at most.
+    /// The number of lookup threads; one group, such as a tenant, gets at most half of them.
     private static let nameThreadsMax = 16
 
-    /// Handles kept for the next transfers; each is some 6 KiB, making one costs microseconds.
+    /// The number of handles kept for later transfers; each is about 6 KiB, made in microseconds.
     private static let idleHandlesMax = 64
 
-    /// Creates the multi handle; its callbacks come on the loop only.
+    /// Creates the multi handle, whose callbacks run on the loop only.
     init(loop: EventLoop, connectionsMax: Int, certificateFile: String?) throws(CurlError) {
         do throws(EventLoopError) {
             names = try BlockingPool(
@@ -63,7 +65,7 @@ import Foundation
         unsafe self.multi = multi
         transfersMax = connectionsMax
         self.certificateFile = certificateFile
-        // Left to itself libcurl shrinks the cache whenever few transfers run.
+        // Without this setting, libcurl shrinks the cache whenever few transfers run.
         let kept = connectionsMax + (connectionsMax + 3) / 4
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         guard unsafe ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, kept) == CURLM_OK,
@@ -107,7 +109,7 @@ import Foundation
         }
     }
 
-    /// Begins a transfer whose host's addresses are known, or whose host needs none.
+    /// Starts a transfer whose host's addresses are known, or whose host needs none.
     func begin(
         _ id: UInt64,
         _ request: CurlRequest,
@@ -134,7 +136,7 @@ import Foundation
             try transfer.installCallbacks(
                 sendsBody: request.bodySource != nil || request.body != nil
             )
-            // From here on the callbacks' pointer is in use: the table keeps the object alive.
+            // From here on, the callbacks' pointer is in use: the table keeps the object alive.
             transfers[id] = transfer
             guard unsafe curl_multi_add_handle(multi, easy.raw) == CURLM_OK else {
                 transfers[id] = nil
@@ -169,7 +171,7 @@ import Foundation
         pauseDebtors()
     }
 
-    /// Ends all transfers and gives the multi handle back.
+    /// Ends all transfers and frees the multi handle.
     func stop() {
         guard !isStopped else { return }
         isStopped = true
@@ -199,8 +201,10 @@ import Foundation
         }
     }
 
-    /// Excuses all transfers for the time in which nobody could look at them; before any of them
-    /// is judged, and before libcurl, which counts for itself how long connecting takes.
+    /// Excuses all transfers for the time in which nobody could look at them.
+    ///
+    /// Runs before any of them is judged, and before libcurl, which itself counts the time for
+    /// connecting.
     func catchUp() {
         let now = ContinuousClock.now
         guard let gap = turns.turn(at: now) else { return }
@@ -208,7 +212,7 @@ import Foundation
         for id in waiting.keys { waiting[id]?.deadline += gap }
     }
 
-    // MARK: libcurl's wishes
+    // MARK: libcurl's requests
 
     fileprivate func watch(_ socket: curl_socket_t, _ what: Int32) {
         guard what != CURL_POLL_REMOVE else { return loop.deregister(socket) }
@@ -220,7 +224,7 @@ import Foundation
                 socketIsReady(socket, readiness)
             }
         } catch {
-            // An error told to libcurl here leaves the transfer in limbo (curl issue 8114). The
+            // An error reported to libcurl here leaves the transfer in limbo (curl issue 8114). The
             // kernel is out of memory; the inactivity timer ends the transfer.
         }
     }
@@ -232,8 +236,8 @@ import Foundation
         }
         let deadline = ContinuousClock.now + .milliseconds(milliseconds)
         curlDeadline = deadline
-        // libcurl changes its mind far more often than it has to be woken: a timer that is early
-        // enough stays, and looks again when it fires.
+        // libcurl changes its timeout far more often than it has to be woken: a timer that fires
+        // early enough stays, and checks again when it fires.
         if let wakeup, wakeup.instant <= deadline { return }
         armWakeup(at: deadline)
     }
@@ -256,12 +260,12 @@ import Foundation
         var mask: Int32 = 0
         if readiness.contains(.readable) { mask |= CURL_CSELECT_IN }
         if readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }
-        // With something to read or write libcurl finds the error itself, after the last bytes.
+        // If it can read or write, libcurl finds the error itself, after the last bytes.
         if mask == 0 { mask = CURL_CSELECT_ERR }
         act(socket, mask)
     }
 
-    /// `CURL_SOCKET_BAD` is also `CURL_SOCKET_TIMEOUT`.
+    /// Runs libcurl for one socket; `CURL_SOCKET_BAD` is also `CURL_SOCKET_TIMEOUT`.
     private func act(_ socket: curl_socket_t, _ mask: Int32) {
         catchUp()
         var running: Int32 = 0
@@ -282,15 +286,16 @@ import Foundation
         for transfer in debtors.take() where transfers[transfer.id] != nil { pace(transfer) }
     }
 
-    /// Pauses and resumes the directions of a transfer as its rates demand, and looks again when
-    /// the first pause is over.
+    /// Pauses and resumes the directions of a transfer as its rates demand.
+    ///
+    /// It checks again when the first pause is over.
     private func pace(_ transfer: ActiveTransfer) {
         let id = transfer.id
         if let timer = pauseTimers.removeValue(forKey: id) { loop.cancel(timer) }
         let now = ContinuousClock.now
         let before = transfer.pacing.rest
         let rest = transfer.pacing.update(at: now)
-        // A pause that we want is no inactivity of the origin.
+        // A pause that we want does not count as inactivity of the origin.
         if before.end != nil || rest.end != nil { transfer.lastActivity = rest.end ?? now }
         if let end = rest.end {
             pauseTimers[id] = loop.schedule(after: end - now) { [unowned self] in
@@ -299,8 +304,8 @@ import Foundation
         }
         guard rest.curlBits != before.curlBits else { return }
         let code = unsafe curl_easy_pause(transfer.easy.raw, rest.curlBits)
-        // Without a connection there is nothing to pause, and no bytes either; any other error is
-        // of the sink, which was given bytes that libcurl had kept back.
+        // Without a connection there is nothing to pause, and no bytes arrive either; any other
+        // error is the sink's, which was given bytes that libcurl had held back.
         guard code != CURLE_BAD_FUNCTION_ARGUMENT else { return transfer.pacing.forgetRest() }
         if code != CURLE_OK { end(transfer, code) }
     }
@@ -322,7 +327,9 @@ import Foundation
         }
     }
 
-    /// Bytes move the deadline without touching the timer: looking again here is far cheaper.
+    /// Ends a transfer whose time has run out, or sets its timer again.
+    ///
+    /// Bytes move the deadline without touching the timer: checking again here is far cheaper.
     func checkTimeout(_ id: UInt64) {
         catchUp()
         if let start = waiting[id] { return checkWaiting(id, start) }
@@ -341,8 +348,8 @@ import Foundation
         if let timer = pauseTimers.removeValue(forKey: transfer.id) { loop.cancel(timer) }
         let outcome = transfer.outcome(result, reason: reason)
         unsafe curl_multi_remove_handle(multi, transfer.easy.raw)
-        // One that never got as far as a connection, as for want of an address, still has its
-        // buffer and is of no use: with a buffer libcurl 7.88 refuses `CURLOPT_BUFFERSIZE`.
+        // A handle that never got as far as a connection, for example without an address, still has
+        // its buffer and is of no use: with a buffer, libcurl 7.88 refuses `CURLOPT_BUFFERSIZE`.
         if result == CURLE_OK, idleHandles.count < Self.idleHandlesMax {
             transfer.easy.reset()
             idleHandles.append(transfer.easy)

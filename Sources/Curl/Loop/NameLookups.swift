@@ -2,12 +2,12 @@ import CCurl
 import Glibc
 import Synchronization
 
-/// The names that a loop's transfers wait for, and what was found of others lately.
+/// The names that a loop's transfers wait for, and the recent answers for other names.
 ///
-/// libcurl would start a thread for each name and leave it to itself when the transfer ends: a
-/// thousand names that nobody answers are a thousand threads. Here each name is asked for once,
-/// however many wait for it, on the threads of a pool, and not at all when nobody waits any more.
-/// Confined to the loop's thread; the questions are not.
+/// libcurl would start a thread for each name and abandon it when the transfer ends: a thousand
+/// names that nobody answers are a thousand threads. Here each name is looked up once, however
+/// many transfers wait for it, on the threads of a pool, and not at all when no transfer waits any
+/// more. Confined to the loop's thread; the questions are not.
 struct NameLookups {
     typealias Instant = ContinuousClock.Instant
 
@@ -18,7 +18,7 @@ struct NameLookups {
 
         init(_ host: String) { self.host = host }
 
-        /// Nobody waits for the answer any more.
+        /// Records that no transfer waits for the answer any more.
         func drop() { isWanted.store(false, ordering: .relaxed) }
 
         /// Asks the system; blocks until it answers.
@@ -41,20 +41,20 @@ struct NameLookups {
         var transfers: Set<UInt64>
     }
 
-    /// As long as libcurl keeps what it finds (CURLOPT_DNS_CACHE_TIMEOUT(3)).
+    /// The time for which an answer is kept, as in libcurl (CURLOPT_DNS_CACHE_TIMEOUT(3)).
     private static let keptFor: Duration = .seconds(60)
-    /// Names that are remembered; beyond, all are asked for anew.
+    /// The number of answers that are kept; beyond it, all are dropped and looked up again.
     private static let foundMax = 10_000
 
     private var found: [String: Found] = [:]
     private var pending: [String: Pending] = [:]
 
-    /// What is known of a name.
+    /// Returns the known addresses of a name, or nil.
     func known(_ host: String, at now: Instant) -> [String]? {
         found[host].flatMap { $0.until > now ? $0.addresses : nil }
     }
 
-    /// Has a transfer wait for a name.
+    /// Makes a transfer wait for a name.
     ///
     /// - Returns: the question to be asked, unless it is being asked already.
     mutating func wait(_ transfer: UInt64, for host: String) -> Question? {
@@ -67,7 +67,7 @@ struct NameLookups {
         return question
     }
 
-    /// A transfer waits no more.
+    /// Records that a transfer no longer waits for a name.
     mutating func leave(_ transfer: UInt64, _ host: String) {
         guard pending[host]?.transfers.remove(transfer) != nil,
             let entry = pending[host], entry.transfers.isEmpty
@@ -76,9 +76,9 @@ struct NameLookups {
         pending[host] = nil
     }
 
-    /// A question was answered.
+    /// Records the answer to a question.
     ///
-    /// - Returns: the transfers that have waited for that.
+    /// - Returns: the transfers that have waited for it.
     mutating func answered(
         _ question: Question,
         _ addresses: [String],
@@ -94,7 +94,7 @@ struct NameLookups {
     }
 }
 
-/// What getaddrinfo(3) says of a name, in its order (RFC 6724).
+/// Returns the addresses that getaddrinfo(3) has for a name, in its order (RFC 6724).
 private func addresses(of host: String) -> [String] {
     var hints = unsafe addrinfo()
     unsafe hints.ai_family = hasIPv6 ? AF_UNSPEC : AF_INET
@@ -105,7 +105,7 @@ private func addresses(of host: String) -> [String] {
     var texts: [String] = []
     var next = unsafe first
     while let entry = unsafe next {
-        // One with a zone, which is no address of an origin, libcurl would not read.
+        // libcurl would not read an address with a zone, which is never the address of an origin.
         if let text = unsafe numericHost(entry.pointee), !text.contains("%") {
             texts.append(text)
         }
@@ -129,7 +129,7 @@ private func numericHost(_ entry: addrinfo) -> String? {
     return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
 }
 
-/// Whether the system has IPv6 at all, as libcurl finds out (`Curl_ipv6works`).
+/// Whether the system supports IPv6 at all, tested as in libcurl (`Curl_ipv6works`).
 private let hasIPv6: Bool = {
     let descriptor = socket(AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
     if descriptor >= 0 { close(descriptor) }

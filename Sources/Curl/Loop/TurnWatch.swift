@@ -1,22 +1,22 @@
-/// Tells for how long a loop could not look at what it watches: a stopped process, a paused machine
-/// or a disk that stalled its thread.
+/// Measures for how long a loop could not look at what it watches.
 ///
-/// That time is of no origin, and no timeout is to count it. A pure machine: turns and their times
-/// go in.
+/// The cause is a stopped process, a paused machine or a disk that stalled its thread. No origin is
+/// responsible for that time, and no timeout may count it. A pure state machine: turns and their
+/// times go in.
 struct TurnWatch {
-    /// How often the loop takes a turn at least, while it has anything to watch.
+    /// The longest time between two turns of the loop while it has anything to watch.
     static let interval: Duration = .seconds(1)
-    /// What a busy machine may be late.
+    /// The delay that is allowed on a busy machine.
     static let slack: Duration = .seconds(1)
 
     private var last: ContinuousClock.Instant
 
-    /// Starts with a turn.
+    /// Starts the watch with a turn.
     init(at now: ContinuousClock.Instant) { last = now }
 
-    /// The loop takes a turn.
+    /// Records a turn of the loop.
     ///
-    /// - Returns: the time since the last one, where that was too long; else nil.
+    /// - Returns: the time since the last turn if it was too long, or nil.
     mutating func turn(at now: ContinuousClock.Instant) -> Duration? {
         let gap = now - last
         last = now

@@ -4,7 +4,7 @@ import CCurl
 final class Debtors {
     private var transfers: [ActiveTransfer] = []
 
-    /// Enters a transfer, from within libcurl's callbacks, where it cannot be paused.
+    /// Enters a transfer from within libcurl's callbacks, where it cannot be paused.
     func add(_ transfer: ActiveTransfer) { transfers.append(transfer) }
 
     /// Returns the transfers entered since the last call.

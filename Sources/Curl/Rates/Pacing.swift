@@ -1,31 +1,31 @@
 import CCurl
 
-/// Both directions' pacers of one transfer, and what is paused.
+/// The pacers of both directions of one transfer, and which directions are paused.
 ///
-/// Receiving is paused by refusing a piece of the body, which libcurl then keeps: one call of it may
-/// bring a hundred buffers, and a pause demanded after that call would come too late. Sending has no
-/// such place, for a body in memory is read without asking us, and no such haste: one call sends one
-/// buffer.
+/// Receiving is paused by refusing a piece of the body, which libcurl then keeps: one call of
+/// libcurl may bring a hundred buffers, and a pause demanded after that call would come too late.
+/// Sending has no such place, because a body in memory is read without asking us. It is also less
+/// urgent: one call sends one buffer.
 struct Pacing {
     typealias Instant = ContinuousClock.Instant
 
-    /// Which directions rest, and until when the first of them does.
+    /// The paused directions, and the time when the first pause ends.
     struct Rest {
         var receiving = false
         var sending = false
         var end: Instant?
 
-        /// The same in bits for curl_easy_pause(3).
+        /// The paused directions as bits for curl_easy_pause(3).
         var curlBits: Int32 { (receiving ? CURLPAUSE_RECV : 0) | (sending ? CURLPAUSE_SEND : 0) }
     }
 
-    /// What libcurl was told last.
+    /// The pauses that libcurl was told last.
     private(set) var rest = Rest()
     private var receiver: Pacer
     private var sender: Pacer
     private let debtors: Debtors
     private let sendsBody: Bool
-    /// What other transfers' bytes count against too, whichever way they go.
+    /// The rates shared with other transfers; bytes count against them in both directions.
     var shared: [SharedRate]
     private var isEntered = false
 
@@ -38,7 +38,7 @@ struct Pacing {
         self.debtors = debtors
     }
 
-    /// Whether a piece may be taken; if not, receiving rests from now on.
+    /// Returns whether a piece may be taken; if not, receiving is paused from now on.
     mutating func mayReceive(_ transfer: ActiveTransfer, at now: Instant) -> Bool {
         guard pauseEnd(of: receiver, at: now, isPaused: rest.receiving) != nil else { return true }
         rest.receiving = true
@@ -46,14 +46,15 @@ struct Pacing {
         return false
     }
 
-    /// Notes received bytes.
+    /// Records received bytes.
     mutating func received(_ count: Int64, at now: Instant) {
         receiver.move(count, at: now)
         for rate in shared { rate.move(count, at: now) }
     }
 
-    /// Notes sent bytes, and enters the transfer as a debtor when they were too many and others
-    /// follow.
+    /// Records sent bytes.
+    ///
+    /// Enters the transfer as a debtor when they were too many and more follow.
     mutating func sent(
         _ count: Int64,
         by transfer: ActiveTransfer,
@@ -66,16 +67,16 @@ struct Pacing {
         if pauseEnd(of: sender, at: now, isPaused: rest.sending) != nil { enter(transfer) }
     }
 
-    /// Takes back a rest that libcurl could not be told of.
+    /// Takes back a pause that libcurl could not be told of.
     mutating func forgetRest() { rest = Rest() }
 
-    /// Changes both rates; the pauses follow with the next ``update(at:)``.
+    /// Changes both rates; the pauses follow at the next ``update(at:)``.
     mutating func limit(receiveRate: Int64?, sendRate: Int64?, at now: Instant) {
         receiver.limit(to: receiveRate, at: now)
         sender.limit(to: sendRate, at: now)
     }
 
-    /// Decides anew what rests from now on.
+    /// Decides again which directions are paused from now on.
     mutating func update(at now: Instant) -> Rest {
         isEntered = false
         let receiving = rest.receiving ? pauseEnd(of: receiver, at: now, isPaused: true) : nil
@@ -88,7 +89,7 @@ struct Pacing {
         return rest
     }
 
-    /// When the last of a direction's rates lets go on; nil for now.
+    /// Returns when the last of a direction's rates lets it continue; nil for now.
     private func pauseEnd(of pacer: Pacer, at now: Instant, isPaused: Bool) -> Instant? {
         shared.reduce(pacer.pauseEnd(at: now, isPaused: isPaused)) { end, rate in
             guard let other = rate.pauseEnd(at: now, isPaused: isPaused) else { return end }

@@ -2,15 +2,15 @@ import Synchronization
 
 /// A rate that several transfers keep together, whichever loops they run on.
 ///
-/// Every body byte counts against it, received or sent, also those of transfers that have ended: a
-/// hundred small bodies one after another are no faster than one large one.
+/// Every body byte counts against it, received or sent, including those of transfers that have
+/// ended: a hundred small bodies one after another are no faster than one large one.
 package final class SharedRate: Sendable {
     private struct State {
         var pacer: Pacer
         var isHeld: Bool
     }
 
-    /// How often a transfer looks again at a rate of nothing, should nobody tell of a change.
+    /// The interval at which a transfer checks a rate of zero again, if nobody reports a change.
     private static let holdInterval: Duration = .seconds(60)
 
     private let state: Mutex<State>
@@ -21,9 +21,9 @@ package final class SharedRate: Sendable {
         state = Mutex(State(pacer: Pacer(rate: max(1, rate), at: .now), isHeld: rate == 0))
     }
 
-    /// Changes the rate to so many bytes per second; what is owed stays owed in bytes.
+    /// Changes the rate, in bytes per second; the debt stays the same in bytes.
     ///
-    /// Transfers that rest notice when their pause is over, or at once with
+    /// Paused transfers notice the change when their pause is over, or at once with
     /// ``CurlTransfer/share(_:)``.
     package func limit(to rate: Int64) {
         precondition(rate >= 0, "a rate must not be negative")
@@ -33,7 +33,7 @@ package final class SharedRate: Sendable {
         }
     }
 
-    /// Whether nothing is owed any more.
+    /// Whether no debt is left.
     package var isSettled: Bool {
         state.withLock { $0.pacer.pauseEnd(at: .now, isPaused: true) == nil }
     }
@@ -42,7 +42,7 @@ package final class SharedRate: Sendable {
         state.withLock { $0.pacer.move(count, at: now) }
     }
 
-    /// As ``Pacer/pauseEnd(at:isPaused:)``.
+    /// Returns the same as ``Pacer/pauseEnd(at:isPaused:)``.
     func pauseEnd(
         at now: ContinuousClock.Instant,
         isPaused: Bool

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Where the bytes of a large request body come from; called on the loop's thread only.
+/// The source of the bytes of a large request body; called on the loop's thread only.
 package protocol CurlBodySource: AnyObject, Sendable {
-    /// How many bytes there are, or nil to send them in chunks of unsaid total.
+    /// The number of bytes, or nil to send them in chunks without announcing a total.
     var length: Int64? { get }
-    /// Fills the front of `buffer` and returns the count: 0 at the end, nil when reading failed.
+    /// Fills the start of `buffer` and returns the count: 0 at the end, nil when reading failed.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int?
-    /// Starts over at the first byte; false when that is not possible.
+    /// Returns to the first byte; returns false when that is not possible.
     func rewind() -> Bool
 }

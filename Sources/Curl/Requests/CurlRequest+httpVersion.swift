@@ -1,22 +1,22 @@
 extension CurlRequest {
-    /// What a transfer moves, as far as that decides which HTTP version serves it best.
+    /// The data that a transfer moves, as far as it decides which HTTP version serves it best.
     package enum Traffic: Equatable, Sendable {
-        /// A few hundred KiB at most, either way and kept in memory, as data tasks and webhooks do.
+        /// At most a few hundred KiB, sent or received, in memory: data tasks and webhooks.
         case message
-        /// A file of that many bytes, or of any number.
+        /// A file of that many bytes; nil for any number.
         case file(size: Int64?)
 
-        /// The largest file that is as well sent beside others on one connection.
+        /// The size of the largest file for which sharing a connection with others is as good.
         package static let smallFileBytesMax: Int64 = 1024 * 1024
     }
 }
 
 extension CurlRequest.HTTPVersion {
-    /// Which versions to offer.
+    /// Returns which versions to offer.
     ///
     /// HTTP/2 is for many small things to one host; large files would share one TCP window. Where
-    /// its implementation is not sound it is used for messages only: these are never paused, and
-    /// what is wrong with them is seen by their length and costs little to repeat.
+    /// its implementation is not sound, it is used for messages only: these are never paused, and
+    /// their length shows if they are wrong, and repeating them costs little.
     package static func choice(
         for traffic: CurlRequest.Traffic,
         by library: CurlLibrary = CurlLoop.libraryVersion

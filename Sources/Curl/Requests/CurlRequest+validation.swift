@@ -1,12 +1,12 @@
 extension CurlRequest {
-    /// The fields that say where a message ends, which only libcurl may write.
+    /// The fields that determine where a message ends, which only libcurl may write.
     private static let framingNames = [
         "Content-Length", "Transfer-Encoding", "Connection", "Expect",
     ]
 
-    /// Checks what libcurl would send unread: the URL, the method and the header lines.
+    /// Checks what libcurl would send without a check: the URL, the method and the header lines.
     ///
-    /// All checks are on bytes: to a `Character` CR LF is one, and neither of the two.
+    /// All checks are on bytes: CR LF is a single `Character`, equal to neither CR nor LF.
     func validated() throws(CurlError) -> CurlURL {
         guard !method.isEmpty, method.utf8.allSatisfy(\.isTokenByte),
             body == nil || bodySource == nil,

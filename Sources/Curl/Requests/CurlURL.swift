@@ -5,14 +5,14 @@ import Glibc
 package struct CurlURL: Sendable, Hashable {
     /// `http` or `https`.
     package let scheme: String
-    /// The host as libcurl normalises it, an IPv6 address in brackets.
+    /// The host as normalised by libcurl, an IPv6 address in brackets.
     package let host: String
-    /// The port, the scheme's own when the URL names none.
+    /// The port; the scheme's default when the URL names none.
     package let port: UInt16
     /// The whole URL, normalised.
     package let absoluteString: String
 
-    /// The longest URL taken, in bytes.
+    /// The length of the longest accepted URL, in bytes.
     package static let lengthMax = 16 * 1024
 
     /// Parses a URL that states its scheme.
@@ -20,7 +20,7 @@ package struct CurlURL: Sendable, Hashable {
     /// - Throws: ``CurlError`` with `unsupportedURL` for other schemes, relative and malformed
     ///   URLs, and those with a user name or password.
     package init(_ string: String) throws(CurlError) {
-        // libcurl forgives one or three slashes after the scheme; other parsers disagree on those.
+        // libcurl accepts one or three slashes after the scheme; other parsers disagree on those.
         let rest = string.utf8.drop { $0 != .colon }
         guard rest.starts(with: "://".utf8), !rest.starts(with: ":///".utf8) else {
             throw CurlError(.unsupportedURL)
@@ -30,7 +30,7 @@ package struct CurlURL: Sendable, Hashable {
         try self.init(handle)
     }
 
-    /// The URL that a `Location` of a response to this one means (RFC 3986, section 5).
+    /// Returns the URL that a `Location` in a response to this one means (RFC 3986, section 5).
     ///
     /// - Throws: ``CurlError`` as ``init(_:)`` does.
     package func resolving(_ location: String) throws(CurlError) -> CurlURL {
@@ -40,15 +40,16 @@ package struct CurlURL: Sendable, Hashable {
         return try CurlURL(handle)
     }
 
-    /// The name that has to be looked up before a connection; nil for an address, and for
-    /// `localhost`, which libcurl knows by itself.
+    /// The name that has to be looked up before a connection, or nil.
+    ///
+    /// It is nil for an address, and for `localhost`, which libcurl knows by itself.
     var nameToResolve: String? {
         guard !host.hasPrefix("["), !host.isIPv4Address else { return nil }
         let name = host.lowercased()
         return name == "localhost" || name.hasSuffix(".localhost") ? nil : name
     }
 
-    /// Whether scheme, host and port are the same, so that secrets may be sent to both.
+    /// Returns whether scheme, host and port are equal, so that secrets may be sent to both.
     package func isSameOrigin(as other: CurlURL) -> Bool {
         scheme == other.scheme && port == other.port
             && host.isEqualIgnoringASCIICase(to: other.host)
@@ -79,7 +80,7 @@ package struct CurlURL: Sendable, Hashable {
         deinit { unsafe curl_url_cleanup(raw) }
 
         func set(_ string: String) throws(CurlError) {
-            // A C string would end at a NUL, and what is checked would not be what is used.
+            // A C string would end at a NUL, and the checked text would not be the one in use.
             guard string.utf8.count <= CurlURL.lengthMax, !string.utf8.contains(0) else {
                 throw CurlError(.unsupportedURL)
             }
@@ -99,7 +100,7 @@ package struct CurlURL: Sendable, Hashable {
             return unsafe String(cString: text)
         }
 
-        /// Writes the host in ASCII, in the whole URL; nil when it has no such form.
+        /// Writes the host in ASCII into the URL and returns it; nil when it has no such form.
         func writeHostInASCII() throws(CurlError) -> String? {
             guard let host = part(CURLUPART_HOST) else { return nil }
             if host.utf8.allSatisfy({ $0 < 0x80 }) { return host }
@@ -110,7 +111,9 @@ package struct CurlURL: Sendable, Hashable {
             return ascii
         }
 
-        /// libcurl reads names in the encoding of the locale, which is the thread's for this.
+        /// Returns the host in punycode.
+        ///
+        /// libcurl reads names in the encoding of the locale, which the thread is given for this.
         private func punycode() -> String? {
             guard let locale = unsafe newlocale(1 << LC_CTYPE, "C.UTF-8", nil) else { return nil }
             let former = unsafe uselocale(locale)
@@ -128,7 +131,7 @@ package struct CurlURL: Sendable, Hashable {
 }
 
 extension String {
-    /// Whether it is an address as libcurl writes it, whichever way that was written.
+    /// Whether the text is an IPv4 address as libcurl writes it, however the URL spelled it.
     fileprivate var isIPv4Address: Bool {
         SocketAddress(text: self, port: 0) != nil
     }

@@ -3,14 +3,14 @@ import Glibc
 
 /// An IP address and a port.
 package struct SocketAddress: Sendable, Hashable {
-    /// 4 bytes (IPv4) or 16 (IPv6) in network order; an IPv4-mapped IPv6 address is given as IPv4.
+    /// The 4 bytes (IPv4) or 16 (IPv6) in network order; IPv4-mapped IPv6 is given as IPv4.
     package let bytes: [UInt8]
     /// The port in host order.
     package let port: UInt16
 
     private static let mappedPrefix: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
 
-    /// Creates an address, or nil when `bytes` are neither 4 nor 16.
+    /// Creates an address, or nil when there are neither 4 nor 16 bytes.
     package init?(bytes: [UInt8], port: UInt16) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         let isMapped = bytes.count == 16 && bytes.starts(with: Self.mappedPrefix)
@@ -30,7 +30,7 @@ package struct SocketAddress: Sendable, Hashable {
         }
     }
 
-    /// Reads the address that a socket would connect to; nil for other families than IP.
+    /// Reads the address that a socket would connect to; nil for families other than IP.
     init?(_ address: UnsafePointer<sockaddr>, length: UInt32) {
         let raw = unsafe UnsafeRawBufferPointer(start: address, count: Int(length))
         switch Int32(unsafe address.pointee.sa_family) {

@@ -1,10 +1,10 @@
-/// What a transfer asks of TLS beyond the verification of the peer, which is always on.
+/// A transfer's TLS settings beyond the verification of the peer, which is always on.
 ///
 /// A kept connection serves only requests with the same settings, byte for byte: libcurl compares
 /// the blobs and the version of a connection with those of the request (`Curl_ssl_config_matches`
-/// in lib/vtls/vtls.c of 7.88.1), and the same for sessions that it could resume.
+/// in lib/vtls/vtls.c of 7.88.1), and does the same for sessions that it could resume.
 package struct TLSSettings: Sendable, Hashable {
-    /// The oldest version of TLS that is spoken; older ones than these are broken (RFC 8996).
+    /// The minimum versions of TLS; versions older than these are broken (RFC 8996).
     package enum Version: Sendable, CaseIterable {
         /// TLS 1.2 (RFC 5246).
         case v1_2
@@ -14,39 +14,39 @@ package struct TLSSettings: Sendable, Hashable {
 
     /// Certificates in PEM that are trusted instead of the system's, or nil for the system's.
     ///
-    /// Without a certificate in it every transfer fails with `tlsFailure`.
+    /// If it contains no certificate, every transfer fails with `tlsFailure`.
     package var certificateAuthorities: [UInt8]?
-    /// Certificates in PEM that are trusted besides those, or nil for no others.
+    /// Certificates in PEM that are trusted in addition, or nil for none.
     package var furtherAuthorities: [UInt8]?
-    /// What is shown to a server that asks for a certificate; nil shows none.
+    /// The certificate shown to a server that asks for one; nil shows none.
     package var clientCertificate: ClientCertificate?
-    /// The oldest version to accept; a server that has only older ones fails with `tlsHandshake`.
+    /// The oldest accepted version; a server with only older ones fails with `tlsHandshake`.
     package var minimumVersion = Version.v1_2
 
-    /// The system's authorities, no client certificate, TLS 1.2 or newer.
+    /// Creates the default settings: system authorities, no client certificate, TLS 1.2 or newer.
     package init() {}
 }
 
 extension TLSSettings {
     /// A certificate with its private key, which no description shows.
     package struct ClientCertificate: Sendable, Hashable {
-        /// The certificate in PEM, followed by the intermediate ones of its chain.
+        /// The certificate in PEM, followed by the intermediate certificates of its chain.
         package let certificate: [UInt8]
         /// Its private key in PEM, without a passphrase.
         package let key: [UInt8]
 
         /// Pairs a certificate with its key.
         ///
-        /// Whether they fit is found when connecting, and is a `tlsFailure` if not.
+        /// A mismatch is found only when connecting, and is then a `tlsFailure`.
         package init(certificate: [UInt8], key: [UInt8]) {
             self.certificate = certificate
             self.key = key
         }
 
-        /// The certificate and the key in one PEM, which libcurl gets as both.
+        /// The certificate and the key in one PEM, which libcurl is given as both.
         ///
-        /// It compares the certificates of a connection and a request, but not their keys: whoever
-        /// knows a certificate, which is no secret, could else use the connection of its owner.
+        /// It compares the certificates of a connection and a request, but not their keys. With the
+        /// certificate alone, which is no secret, anyone could otherwise use its owner's connection.
         var pem: [UInt8] { certificate + [.lineFeed] + key }
     }
 }
@@ -54,12 +54,12 @@ extension TLSSettings {
 extension TLSSettings.ClientCertificate: CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
-    /// Counts bytes and shows none.
+    /// The number of bytes, without any of them.
     package var description: String { "certificate (\(certificate.count) bytes), key hidden" }
 
-    /// The same: a debugger's output ends up in logs, too.
+    /// The same text: a debugger's output ends up in logs, too.
     package var debugDescription: String { description }
 
-    /// Without children, of which `dump` and the default descriptions of owners would show all.
+    /// A mirror without children, so that `dump` and descriptions of owners show no secrets.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

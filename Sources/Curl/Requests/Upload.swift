@@ -6,18 +6,18 @@ struct Upload {
     private var hasEnded = false
     private var bytesSent: Int64 = 0
 
-    /// Starts before the first byte.
+    /// Creates an upload that is before the first byte.
     init(_ request: CurlRequest) {
         length = request.bodySource.map(\.length) ?? Int64(request.body?.count ?? 0)
     }
 
-    /// Whether nothing is left to be sent.
+    /// Whether nothing remains to be sent.
     ///
-    /// Without a length that is when the source has ended and all it gave was sent; libcurl counts
-    /// the framing of chunks, too, so this may come some bytes early.
+    /// Without a length, that is when the source has ended and all its bytes were sent; libcurl
+    /// also counts the framing of chunks, so this may come some bytes early.
     var isWhole: Bool { length.map { bytesSent >= $0 } ?? (hasEnded && bytesSent >= bytesRead) }
 
-    /// Notes what the source has given; zero is its end.
+    /// Records the bytes that the source has given; zero is its end.
     mutating func read(_ count: Int) {
         bytesRead += Int64(count)
         if count == 0 { hasEnded = true }
@@ -30,6 +30,6 @@ struct Upload {
         return new
     }
 
-    /// The body will be sent from its start again.
+    /// Prepares for sending the body again from its start.
     mutating func restart() { (bytesRead, hasEnded, bytesSent) = (0, false, 0) }
 }

@@ -1,10 +1,10 @@
-/// What the `Content-Length` fields of a head say, read strictly (RFC 9110, section 8.6).
+/// The result of strictly reading the `Content-Length` fields of a head (RFC 9110, section 8.6).
 ///
-/// Digits only, no sign, at most `Int64.max`; several are fine only when they all agree.
+/// Digits only, no sign, at most `Int64.max`; several fields are accepted only when all agree.
 enum ContentLength: Equatable {
-    /// Nothing, or nothing that counts because a transfer coding frames the body; or a length.
+    /// A length, or nil when there is none or a transfer coding frames the body instead.
     case valid(Int64?)
-    /// Not a length, or two that differ: whoever reads on may be lied to.
+    /// Not a length, or two that differ: whoever continues to read may be deceived.
     case invalid
 
     /// Reads the fields of one head.

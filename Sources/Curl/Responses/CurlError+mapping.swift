@@ -1,7 +1,7 @@
 import CCurl
 
 extension CurlError.Code {
-    /// Says what a result of libcurl means for a transfer whose request was checked beforehand.
+    /// Maps a result of libcurl for a transfer whose request was checked beforehand.
     ///
     /// - Parameters:
     ///   - result: anything but `CURLE_OK`; libcurl-errors(3) lists them.
@@ -9,7 +9,7 @@ extension CurlError.Code {
     init(_ result: CURLcode, isConnected: Bool) {
         switch result {
         case CURLE_UNSUPPORTED_PROTOCOL:
-            // The scheme was checked before; on a connection this is an answer without a head.
+            // The scheme was checked before; on a connection, this is an answer without a head.
             self = isConnected ? .badResponse : .unsupportedURL
         case CURLE_URL_MALFORMAT:
             self = .unsupportedURL
@@ -24,7 +24,7 @@ extension CurlError.Code {
         case CURLE_SSL_CONNECT_ERROR:
             self = .tlsHandshake
         case CURLE_OPERATION_TIMEDOUT:
-            // libcurl is given the connect timeout only; the others are ours.
+            // libcurl is given the connect timeout only; the other timeouts are ours.
             self = .timedOut(.connect)
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_HTTP2,
             CURLE_HTTP2_STREAM, CURLE_SSL_SHUTDOWN_FAILED:
@@ -40,7 +40,7 @@ extension CurlError.Code {
         case CURLE_WRITE_ERROR, CURLE_ABORTED_BY_CALLBACK:
             self = .aborted
         case CURLE_OUT_OF_MEMORY where isConnected:
-            // What libcurl says of a header line of more than 100 KiB (CURL_MAX_HTTP_HEADER).
+            // libcurl's result for a header line of more than 100 KiB (CURL_MAX_HTTP_HEADER).
             self = .badResponse
         case CURLE_OUT_OF_MEMORY, CURLE_FAILED_INIT:
             self = .outOfMemory

@@ -1,6 +1,6 @@
-/// Why a transfer did not succeed.
+/// The failure of a transfer.
 package struct CurlError: Error, Sendable {
-    /// Which of a request's times ran out.
+    /// The timeouts of a request that can expire.
     package enum Timeout: String, Sendable, CaseIterable {
         /// ``CurlRequest/connectTimeout``.
         case connect
@@ -14,52 +14,52 @@ package struct CurlError: Error, Sendable {
 
     /// The kinds of failure a caller can tell apart.
     package enum Code: Sendable, Hashable {
-        /// Not an absolute http or https URL, or one with user information: mend the request.
+        /// Not an absolute http or https URL, or one with user information: fix the request.
         case unsupportedURL
-        /// A method, header or body that cannot be sent as asked: mend the request.
+        /// A method, header or body that cannot be sent as asked: fix the request.
         case invalidRequest
         /// The name has no address, or no name server answered: try later.
         case couldNotResolve
-        /// No address took the connection: try later.
+        /// No address accepted the connection: try later.
         case couldNotConnect
         /// The certificate or its name is not trusted, or our own certificates are not usable:
         /// trying again does not help.
         case tlsFailure
         /// The TLS handshake broke off, or there is no common version: try later, not for long.
         case tlsHandshake
-        /// A time ran out: try later.
+        /// A timeout expired: try later.
         case timedOut(Timeout)
         /// The connection broke, or ended before a response: try later.
         case connectionLost
         /// The body ended before its announced end: resume or start over.
         case truncated
-        /// Not HTTP as we accept it: garbage, too many headers, a contradictory length.
+        /// Not acceptable HTTP: garbage, too many headers, a contradictory length.
         case badResponse
-        /// The body is longer than the request's or fetch's bound.
+        /// The body is longer than the limit of the request or fetch.
         case bodyTooLarge
         /// The egress guard allowed none of the addresses: trying again does not help.
         case egressDenied
         /// The body source could not be read or rewound: look at the source.
         case bodySourceFailed
-        /// The sink asked for the end.
+        /// The sink asked to end the transfer.
         case aborted
         /// The transfer was cancelled or the loop stopped.
         case cancelled
-        /// The loop carries as many transfers as it may: wait for one to end.
+        /// The loop already runs its maximum number of transfers: wait for one to end.
         case tooManyTransfers
         /// Memory ran out: try later, with less at once.
         case outOfMemory
         /// Descriptors ran out: try later, with less at once.
         case outOfDescriptors
-        /// What libcurl has no better word for; see ``CurlError/curlCode``.
+        /// Any failure that libcurl does not describe better; see ``CurlError/curlCode``.
         case other
     }
 
     /// The kind of failure.
     package let code: Code
-    /// libcurl's own number, or 0 when the failure was found by us.
+    /// libcurl's own number, or 0 when we found the failure.
     package let curlCode: Int32
-    /// What was moved until then.
+    /// The summary of the transfer until the failure.
     package let summary: CurlSummary
 
     /// Creates an error.
@@ -71,7 +71,7 @@ package struct CurlError: Error, Sendable {
 }
 
 extension CurlError: CustomStringConvertible {
-    /// Names the kind and libcurl's number, never the URL or a header.
+    /// The name of the kind and libcurl's number, never the URL or a header.
     package var description: String {
         let name =
             switch code {

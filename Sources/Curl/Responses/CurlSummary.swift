@@ -1,37 +1,39 @@
-/// What a transfer, ended well or not, has moved and how long it took.
+/// The amounts moved by a transfer, successful or not, and how long it took.
 package struct CurlSummary: Sendable {
-    /// Points in time since the start of the transfer; zero for what was not reached.
+    /// Points in time since the start of the transfer; zero for those that were not reached.
     ///
     /// The first three are libcurl's (curl_easy_getinfo(3), "TIMES"), which adds them up when it
     /// sends a request a second time. The names of dates are URLSession's.
     package struct Timings: Sendable {
-        /// The name was resolved.
+        /// The time when the name was resolved.
         package var nameLookup: Duration = .zero
-        /// The TCP connection was made; on a kept connection about zero.
+        /// The time when the TCP connection was made; about zero on a kept connection.
         package var connect: Duration = .zero
-        /// The TLS handshake was done; zero without TLS and on a kept connection.
+        /// The time when the TLS handshake was done; zero without TLS and on a kept connection.
         package var tls: Duration = .zero
-        /// The connection was ready and the request began: `requestStartDate`.
+        /// The time when the connection was ready and the request started: `requestStartDate`.
         package var requestStart: Duration = .zero
-        /// The request's head and, if there is one, the last byte of its body was given to the
-        /// kernel: `requestEndDate`.
+        /// The time when the whole request was given to the kernel: `requestEndDate`.
+        ///
+        /// That is its head and, if there is one, the last byte of its body.
         package var requestEnd: Duration = .zero
-        /// The first line of the final response came: `responseStartDate`.
+        /// The time when the first line of the final response came: `responseStartDate`.
         package var firstByte: Duration = .zero
-        /// The transfer ended: `responseEndDate`.
+        /// The time when the transfer ended: `responseEndDate`.
         package var total: Duration = .zero
     }
 
-    /// Body bytes given to the sink.
+    /// The number of body bytes given to the sink.
     package var bytesReceived: Int64 = 0
-    /// Body bytes sent.
+    /// The number of body bytes sent.
     package var bytesSent: Int64 = 0
-    /// Bytes of the request line and header fields sent, of repeated requests as well; 0 where
-    /// libcurl does not count them (8.7 and some after).
+    /// The number of bytes sent in request lines and header fields, repeated requests included.
+    ///
+    /// It is 0 where libcurl does not count them (8.7 and some after).
     package var requestHeaderBytes: Int64 = 0
-    /// Bytes of all heads and trailers received, informational ones as well.
+    /// The number of bytes received in all heads and trailers, informational ones included.
     package var responseHeaderBytes: Int64 = 0
-    /// When what was reached.
+    /// The times at which the stages were reached.
     package var timings = Timings()
     /// The peer's IP address in text form, or nil when no connection was made.
     package var primaryAddress: String?
@@ -41,13 +43,13 @@ package struct CurlSummary: Sendable {
     package var localAddress: String?
     /// Our own port of the connection, or nil when none was made.
     package var localPort: UInt16?
-    /// The version of the response, for example `1.1`, or nil before there was one.
+    /// The HTTP version of the response, for example `1.1`, or nil before there was one.
     package var httpVersion: String?
     /// Whether the request went over a connection kept from an earlier transfer.
     package var isConnectionReused = false
     /// Whether the end of the body was framed; false when it simply ended with the connection.
     package var isLengthVerified = false
 
-    /// The summary of a transfer that has not begun.
+    /// Creates the summary of a transfer that has not started.
     package init() {}
 }

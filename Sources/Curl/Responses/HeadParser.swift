@@ -1,28 +1,28 @@
-/// Collects the header lines of one transfer, within bounds, into the final response's head.
+/// Collects the header lines of one transfer, within limits, into the final response's head.
 ///
-/// A pure machine: a line goes in, a step comes out. Lines of informational responses and of
-/// trailers count towards the bounds like those of the final head.
+/// A pure state machine: a line goes in, a step comes out. Lines of informational responses and
+/// trailers count towards the limits like those of the final head.
 struct HeadParser {
-    /// What a line has led to.
+    /// The result of a line.
     enum Step {
-        /// Nothing to tell yet.
+        /// Nothing to report yet.
         case more
         /// The final response's head is complete.
         case head(ResponseHead)
-        /// The response is not HTTP as we accept it, or exceeds a bound.
+        /// The response is not acceptable HTTP, or exceeds a limit.
         case rejected
     }
 
     private enum State {
         /// Before the status line of the first or next response.
         case idle
-        /// Within a head; the status line is read.
+        /// Within a head; its status line has been read.
         case fields(status: Int, version: String)
         /// After the final head: only trailers can follow.
         case done
     }
 
-    /// Whether the status line of the final response was read.
+    /// Whether the status line of the final response has been read.
     var hasFinalStatus: Bool {
         switch state {
         case .idle: false
@@ -38,7 +38,7 @@ struct HeadParser {
     private var lines = 0
     private var headers: [(name: String, value: String)] = []
 
-    /// Starts before the first line.
+    /// Creates a parser that is before the first line.
     init(bytesMax: Int, linesMax: Int) {
         self.bytesMax = bytesMax
         self.linesMax = linesMax
@@ -67,7 +67,7 @@ struct HeadParser {
         defer { headers = [] }
         switch status {
         case 101:
-            // Nothing here ever asks for another protocol.
+            // No request here ever asks for another protocol.
             return .rejected
         case 100..<200:
             state = .idle
@@ -88,10 +88,10 @@ struct HeadParser {
         }
     }
 
-    /// Whether the body comes as it is, in chunks or not.
+    /// Whether the body comes uncoded, in chunks or not.
     ///
-    /// Nobody asks for another transfer coding, and so none may be sent (RFC 9112, section 7.4);
-    /// but libcurl undoes those it knows, and a few bytes could become very many.
+    /// No request asks for another transfer coding, and so none may be sent (RFC 9112, section
+    /// 7.4); but libcurl decodes those it knows, and a few bytes could become very many.
     private var hasPlainCoding: Bool {
         headers.allSatisfy { name, value in
             !name.isEqualIgnoringASCIICase(to: "Transfer-Encoding")
@@ -142,7 +142,7 @@ struct HeadParser {
     }
 }
 
-/// `HTTP/1.1 200 …` or `HTTP/2 200`.
+/// A status line such as `HTTP/1.1 200 …` or `HTTP/2 200`.
 private struct StatusLine {
     let version: String
     let status: Int

@@ -1,15 +1,15 @@
 /// The status line and header fields of a final response.
 package struct ResponseHead: Sendable {
-    /// The status code, 200 to 999: informational responses are not shown, 101 is refused.
+    /// The status code, 200 to 999; informational responses are not shown, and 101 is refused.
     package let status: Int
-    /// As in the status line, for example `1.1` or `2`.
+    /// The HTTP version from the status line, for example `1.1` or `2`.
     package let httpVersion: String
     /// The fields in order of arrival; values that are not UTF-8 are read as Latin-1.
     package let headers: [(name: String, value: String)]
-    /// The announced length of the body, or nil when there is none or a transfer coding rules.
+    /// The announced length of the body; nil when there is none or a transfer coding applies.
     package let contentLength: Int64?
 
-    /// Creates a head as it is, for tests and for replies that did not come over a wire.
+    /// Creates a head from its parts, for tests and for replies that did not come over a wire.
     package init(
         status: Int,
         httpVersion: String = "1.1",
@@ -22,7 +22,7 @@ package struct ResponseHead: Sendable {
         self.contentLength = contentLength
     }
 
-    /// The value of the first field of that name, compared without regard to ASCII case.
+    /// The value of the first field with that name, compared without regard to ASCII case.
     package subscript(name: String) -> String? {
         headers.first { $0.name.isEqualIgnoringASCIICase(to: name) }?.value
     }

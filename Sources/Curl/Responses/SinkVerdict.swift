@@ -1,7 +1,7 @@
-/// Whether a transfer goes on.
+/// The decision whether a transfer continues.
 package enum SinkVerdict: Sendable {
-    /// Go on.
+    /// The transfer continues.
     case proceed
-    /// End the transfer; `finish` follows with `aborted`.
+    /// The transfer ends; `finish` follows with `aborted`.
     case abort
 }
