@@ -4,14 +4,14 @@ import NIOCore
 import TransferStore
 import TransferWire
 
-/// What a handler answers, before it is an HTTP response.
+/// The answer of a handler, before it becomes an HTTP response.
 struct Answer: Sendable {
     let status: HTTPResponse.Status
     var location: String?
     var body: [UInt8] = []
-    /// Whether an idempotency key brought back an earlier answer.
+    /// Whether this is an earlier answer, found by its idempotency key.
     var isReplay = false
-    /// Which preference of the request was followed.
+    /// The preference of the request that was followed.
     var preferenceApplied: String?
 
     /// An answer with a JSON body.
@@ -23,7 +23,7 @@ struct Answer: Sendable {
         Answer(status: status, location: location, body: try WireEncoder.encode(value))
     }
 
-    /// An earlier answer once more.
+    /// Repeats an earlier answer.
     init(replaying response: IdempotencyRecord.Response) {
         status = HTTPResponse.Status(code: response.status)
         location = response.location
@@ -37,7 +37,7 @@ struct Answer: Sendable {
         self.body = body
     }
 
-    /// As it is kept under an idempotency key.
+    /// The form in which the answer is kept under an idempotency key.
     var stored: IdempotencyRecord.Response {
         IdempotencyRecord.Response(status: status.code, location: location, body: body)
     }

@@ -3,13 +3,13 @@ import Hummingbird
 import NIOCore
 import NIOHTTPTypes
 
-/// Writes a body a piece at a time, each when the one before is with the kernel.
+/// A writer that passes on a body in pieces, each after the kernel has taken the one before.
 ///
-/// The writer of the server returns as soon as it has queued what it is given, as long as the
-/// connection had room when it last looked: a client that reads nothing would have the whole answer
-/// in memory.
+/// The writer of the server returns as soon as it has queued its input, if the connection had room
+/// when it last looked: for a client that reads nothing, the whole answer would stay in memory.
 struct PacedBodyWriter: ResponseBodyWriter {
-    /// A client takes so many bytes within ``ConnectionBounds/writeTimeout``, or is given up.
+    /// The number of bytes that a client must take within ``ConnectionBounds/writeTimeout``, or its
+    /// connection is given up.
     static let pieceBytes = 64 * 1024
 
     let channel: any Channel
@@ -29,7 +29,7 @@ struct PacedBodyWriter: ResponseBodyWriter {
             try await withTaskCancellationHandler {
                 try await channel.writeAndFlush(HTTPResponsePart.body(piece)).get()
             } onCancel: { [channel] in
-                // The write of a client that has stopped reading would never return.
+                // A write to a client that has stopped reading would never return.
                 channel.close(promise: nil)
             }
         }
@@ -41,9 +41,10 @@ struct PacedBodyWriter: ResponseBodyWriter {
 }
 
 extension ResponseBody {
-    /// The same, written at the pace at which the client takes it; `share` is held as long.
+    /// Returns this body, written at the pace at which the client takes it; `share` is held until
+    /// then.
     func paced(on channel: any Channel, holding share: BudgetShare) -> ResponseBody {
-        // Small ones are written with their head at once.
+        // A small body is written together with its head.
         if let contentLength, contentLength <= PacedBodyWriter.pieceBytes { return self }
         return ResponseBody(contentLength: contentLength) { writer in
             try await write(PacedBodyWriter(writer, on: channel))

@@ -3,13 +3,14 @@ import TransferWire
 
 /// A page in JSON that ends when it is full, by its bytes or by its items.
 struct PageBytes {
-    /// A page has at most so many bytes, unless its first item alone has more.
+    /// The maximum number of bytes in a page, which only a first item larger than this exceeds.
     static let max = 4 * 1024 * 1024
-    /// A page of about so many bytes is made at once; a larger one where it holds up nobody.
+    /// The approximate number of bytes up to which a page is encoded in place; a larger one is
+    /// encoded where it delays no other request.
     static let smallBytesMax = 128 * 1024
-    /// What an item has besides what clients put into it.
+    /// The bytes of an item besides those that clients put into it.
     static let itemBytes = 1024
-    /// Room for what is around the items.
+    /// The bytes reserved for what surrounds the items.
     private static let frameBytes = 1024
 
     private(set) var items: [UInt8] = []
@@ -29,9 +30,9 @@ struct PageBytes {
         return true
     }
 
-    /// The page, with the members of `rest`, an object, behind its items.
+    /// Returns the page, with the members of the object `rest` after its items.
     ///
-    /// The order of names is that of ``WireEncoder`` as long as they come after `items`.
+    /// The names are in the order of ``WireEncoder`` as long as those of `rest` sort after `items`.
     func encoded(before rest: some Encodable) throws -> [UInt8] {
         let rest = try WireEncoder.encode(rest)
         let members = rest.dropFirst()
@@ -46,9 +47,10 @@ struct PageBytes {
 }
 
 extension Answer {
-    /// A page of the first `limit` of `values`, of which one more was read to know of the next.
+    /// Returns a page of the first `limit` of `values`; one more was read to find out whether a
+    /// next page exists.
     ///
-    /// `byteCount` is what clients have put into all of them.
+    /// `byteCount` is the number of bytes that clients have put into all of them.
     static func page<Value: Sendable>(
         _ values: [Value],
         limit: Int,
@@ -66,7 +68,7 @@ extension Answer {
         )
     }
 
-    /// A page of `values`, behind all of which `next` is; it ends earlier when it is full.
+    /// Returns a page of `values`, followed by the page at `next`; it ends earlier when it is full.
     static func page<Value: Sendable>(
         _ values: [Value],
         next: Cursor?,

@@ -4,19 +4,19 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// A request that gets an error answer; becomes ``ProblemDetails`` when it is answered.
+/// The reason for an error answer; it becomes ``ProblemDetails`` when the request is answered.
 struct Problem: Error, Sendable {
     let code: ProblemDetails.Code
     let detail: String?
     let errors: [FieldError]
     var headers: HTTPFields = [:]
-    /// Where a client can go on that asked for events which are not kept any more.
+    /// The sequence at which a client can continue that asked for events no longer kept.
     private(set) var oldestSequence: Int64?
-    /// What the tenant has as much of as it may.
+    /// The quota that the tenant has used up.
     private(set) var quota: Quota?
-    /// What there is no more of now, of this instance's.
+    /// The shared limit of this instance that is exhausted now.
     private(set) var sharedLimit: SharedLimit?
-    /// Which line of a body of lines is wrong, from 1.
+    /// The number of the wrong line in a body of lines, from 1.
     private(set) var line: Int?
 
     init(_ code: ProblemDetails.Code, _ detail: String? = nil, errors: [FieldError] = []) {
@@ -33,7 +33,8 @@ struct Problem: Error, Sendable {
         }
     }
 
-    /// A request that is understood and not valid, with everything that is wrong with it.
+    /// The problem of a request that is understood but not valid, with everything that is wrong
+    /// with it.
     init(_ errors: [FieldError]) {
         self.init(
             .validationFailed,
@@ -43,7 +44,7 @@ struct Problem: Error, Sendable {
         )
     }
 
-    /// A request for events of which the first ones are not kept any more.
+    /// The problem of a request for events of which the first ones are no longer kept.
     init(eventsExpiredBefore oldest: Int64) {
         self.init(
             .eventsExpired,
@@ -52,7 +53,7 @@ struct Problem: Error, Sendable {
         oldestSequence = oldest
     }
 
-    /// A request for events beyond the last one of a log.
+    /// The problem of a request for events beyond the last one of a log.
     init(eventsEndAt newest: Int64, oldest: Int64) {
         self.init(
             .eventsExpired,
@@ -64,7 +65,7 @@ struct Problem: Error, Sendable {
         oldestSequence = oldest
     }
 
-    /// A request for events behind one of another log.
+    /// The problem of a request for events after an event of another log.
     init(eventsOfAnotherLogBefore oldest: Int64) {
         self.init(
             .eventsExpired,
@@ -76,19 +77,19 @@ struct Problem: Error, Sendable {
         oldestSequence = oldest
     }
 
-    /// A request to an instance that does not offer the API yet.
+    /// The problem of a request to an instance that does not offer the API yet.
     static let starting = Problem(
         .unavailable,
         "This instance has not started yet; it waits for its database or migrates it."
     )
 
-    /// A request to an instance that does not offer the API.
+    /// The problem of a request to an instance that does not offer the API.
     static let withoutAPI = Problem(
         .unavailable,
         "This instance does not answer clients; others do."
     )
 
-    /// A request for more than the tenant may have.
+    /// The problem of a request that exceeds a quota of the tenant.
     init(_ quota: Quota) {
         self.init(
             .quotaExceeded,
@@ -97,7 +98,7 @@ struct Problem: Error, Sendable {
         self.quota = quota
     }
 
-    /// A request for more of something than there is now.
+    /// The problem of a request that needs more of a shared resource than is available now.
     init(exhausted limit: SharedLimit) {
         self.init(limit.code, limit.detail)
         sharedLimit = limit
@@ -105,7 +106,8 @@ struct Problem: Error, Sendable {
 
     /// Whether nothing more is read on the connection after the answer.
     ///
-    /// Who has no key, or sends more than is taken, would have the rest read and thrown away.
+    /// The rest of a request without a good key, or of one that sends more than is accepted, would
+    /// only be read and thrown away.
     var closesConnection: Bool {
         switch sharedLimit {
         case .connections, .tenantConnections, .stagedBytes, .wrongKeys: true
@@ -113,30 +115,32 @@ struct Problem: Error, Sendable {
         }
     }
 
-    /// When a client that met an unavailable database should come back.
+    /// The seconds after which a client should retry when the database was unavailable.
     static let retryAfterSeconds = 1
-    /// When a client should come back that met as many readers as may be.
+    /// The seconds after which a client should retry when the maximum number of readers was
+    /// reached.
     static let readerRetryAfterSeconds = 10
-    /// When one should that met a full queue, which does not empty at once.
+    /// The seconds after which a client should retry when a queue was full, which does not empty at
+    /// once.
     static let queueRetryAfterSeconds = 30
 }
 
 extension Problem {
-    /// The same, found in a line of the body.
+    /// Returns this problem as found in a line of the body.
     func inLine(_ number: Int) -> Problem {
         var problem = self
         problem.line = number
         return problem
     }
 
-    /// What a client is told of any error; whoever has a log tells it more.
+    /// The problem that a client is told for any error; a caller with a log records more.
     init(any error: any Error) {
         self =
             (error as? Problem) ?? (error as? StoreError).map(Problem.init)
             ?? Problem(.internalError)
     }
 
-    /// What a client is told of a failure of the store: never its cause.
+    /// The problem that a client is told for a failure of the store, never with its cause.
     init(_ error: StoreError) {
         switch error {
         case .unavailable:
@@ -149,8 +153,8 @@ extension Problem {
         }
     }
 
-    /// What a client is told of storage that cannot be used now, at a place that no client has
-    /// chosen.
+    /// The problem that a client is told when storage cannot be used now, at a place that no client
+    /// has chosen.
     init(_ error: StorageError, in container: Container) {
         switch container.failure(of: error, isChosen: false).shortage {
         case .storageFull: self.init(.storageFull)
@@ -162,7 +166,7 @@ extension Problem {
         }
     }
 
-    /// What a client is told of a body that has no value.
+    /// The problem that a client is told for a body that has no value.
     init(_ failure: WireDecoder.Failure) {
         switch failure {
         case .malformed(let detail): self.init(.malformedJSON, detail)
@@ -172,7 +176,7 @@ extension Problem {
 }
 
 extension ProblemDetails {
-    /// The body of an answer that tells of `problem`.
+    /// The body of an answer that reports `problem`.
     init(_ problem: Problem, requestID: String) {
         self.init(
             problem.code,

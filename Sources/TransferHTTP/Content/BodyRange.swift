@@ -6,10 +6,10 @@ import NIOPosix
 import TransferModel
 import TransferWire
 
-/// Which bytes of the whole a request brings.
+/// The range of the whole body that a request brings.
 struct BodyRange: Equatable {
     let start: Int64
-    /// Behind the last byte; nil when only the request's end tells.
+    /// The position after the last byte; nil when only the end of the request tells.
     let end: Int64?
     let total: Int64?
 

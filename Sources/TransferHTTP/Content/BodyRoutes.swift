@@ -8,14 +8,15 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/tasks/{id}/body`: the bytes of an upload that its client brings, in one request or several.
+/// The routes of `/v1/tasks/{id}/body`: the bytes of an upload, which its client sends in one
+/// request or several.
 struct BodyRoutes: Sendable {
     let stores: APIStores
     let container: Container
     let staged: StagedBytes
     let bytesMax: Int64
     let wake: @Sendable () -> Void
-    /// Where writes block, so that the threads of the sockets never do.
+    /// The threads on which writes block, so that the threads of the sockets never do.
     let threads: NIOThreadPool
 
     func add(to router: Router<APIContext>) {
@@ -40,7 +41,7 @@ struct BodyRoutes: Sendable {
         let range = try BodyRange(request.headers)
         guard range.total ?? 0 <= bytesMax else { throw tooLarge }
         let body = try await open(id, tenant: tenant)
-        // Once more under the lock: another request may just have brought the last of them.
+        // Checked again under the lock: another request may just have brought the last bytes.
         _ = try await awaiting(id, tenant: tenant)
         if range.start == 0 { try await onThread { try body.clear() } }
         guard body.size == range.start else {
@@ -70,7 +71,8 @@ struct BodyRoutes: Sendable {
         )
     }
 
-    /// The task, when it still waits for bytes; one that has not begun may be given others.
+    /// Returns the task when it still waits for bytes; a task that has not begun may be given
+    /// others.
     private func awaiting(_ id: TaskID, tenant: TenantID) async throws -> TransferTask {
         guard let task = try await stores.tasks.task(tenant: tenant, id: id) else {
             throw Problem(.unknownTask)
@@ -99,7 +101,8 @@ struct BodyRoutes: Sendable {
     ) async throws {
         let end = range.end ?? bytesMax
         var chunks = request.body.makeAsyncIterator()
-        // What comes is announced, or asked for as it comes; others write at the same time.
+        // Space is requested for the announced length, or as the bytes arrive; others write at the
+        // same time.
         var announced = (range.end ?? body.size) - body.size
         var asked = body.size
         try await ask(for: announced, to: body, of: tenant)
@@ -146,7 +149,7 @@ struct BodyRoutes: Sendable {
         }
     }
 
-    /// Holds the whole to what the client says of it (RFC 9530).
+    /// Checks the whole body against the digests that the client sent (RFC 9530).
     private func check(_ body: StagedBody, _ fields: HTTPFields, isWhole: Bool) async throws {
         let wanted = DigestFields.checksums(
             status: isWhole ? 200 : 206,

@@ -6,11 +6,11 @@ import TransferContainer
     import Glibc
 #endif
 
-/// An open result file; its descriptor lives as long as this value is referenced.
+/// An open result file, whose descriptor stays open as long as this value is referenced.
 ///
-/// Every call blocks on the disk: they belong on a thread pool.
+/// Every call blocks on the disk and belongs on a thread pool.
 final class ContentFile: Sendable {
-    /// Why there is no content.
+    /// The reason why there is no content.
     enum Failure: Error, Equatable {
         /// The file was removed, replaced by something else or has another length.
         case gone
@@ -19,7 +19,8 @@ final class ContentFile: Sendable {
     }
 
     let size: Int64
-    /// Changes whenever the bytes can have changed: a later task may have overwritten the file.
+    /// A value that changes whenever the bytes can have changed: a later task may have overwritten
+    /// the file.
     let version: String
     private let descriptor: Int32
 
@@ -45,7 +46,7 @@ final class ContentFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// The bytes of `range`.
+    /// Returns the bytes of `range`.
     ///
     /// - Throws: ``Failure/gone`` when the file has become shorter.
     func read(_ range: Range<Int64>) throws(Failure) -> ByteBuffer {

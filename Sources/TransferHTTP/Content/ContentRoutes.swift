@@ -7,16 +7,16 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/tasks/{id}/content`: the bytes of a completed task.
+/// The routes of `/v1/tasks/{id}/content`: the bytes of a completed task.
 struct ContentRoutes: Sendable {
-    /// Bytes in memory for one client: many where the budget of answers has them, few where not, so
-    /// that there may be as many slow clients as connections.
+    /// The bytes in memory for one client: many when the budget of answers has them, few otherwise,
+    /// so that there may be as many slow clients as connections.
     static let chunkBytes = PacedBodyWriter.pieceBytes
     static let chunkBytesMin = 16 * 1024
 
     let stores: APIStores
     let container: Container
-    /// Where reads block, so that the threads of the sockets never do.
+    /// The threads on which reads block, so that the threads of the sockets never do.
     let threads: NIOThreadPool
 
     func add(to router: Router<APIContext>) {
@@ -52,7 +52,8 @@ struct ContentRoutes: Sendable {
         }
         headers[.contentType] = MediaType.acceptable(result.contentType)
         headers[.contentDisposition] = Self.disposition(result.suggestedFileName)
-        // RFC 9110 §13.1.5: the range counts only for the very bytes that the client has a part of.
+        // RFC 9110 §13.1.5: the range counts only for the same bytes of which the client has a
+        // part.
         let isSame = fields[.ifRange].map { $0 == etag } ?? true
         switch ByteRange(isSame ? fields[.range] : nil, size: file.size) {
         case .whole:
@@ -71,7 +72,7 @@ struct ContentRoutes: Sendable {
         }
     }
 
-    /// What the origin answered to an upload or data task, as far as it was kept.
+    /// Returns what the origin answered to an upload or data task, as far as it was kept.
     private func answer(
         to id: TaskID,
         tenant: TenantID,
@@ -89,7 +90,8 @@ struct ContentRoutes: Sendable {
         )
     }
 
-    /// RFC 6266 §4.1: stored and never rendered, under the name that the origin suggested.
+    /// Returns a disposition that has the content stored, never rendered, under the name that the
+    /// origin suggested (RFC 6266 §4.1).
     private static func disposition(_ name: String?) -> String {
         guard let name else { return "attachment" }
         return "attachment; filename*=UTF-8''\(PercentEncoding.encodeSegment(name))"
@@ -112,8 +114,10 @@ struct ContentRoutes: Sendable {
         }
     }
 
-    /// Reads a chunk, writes it, and only then reads the next: a slow client costs one chunk, and
-    /// one that goes away ends the write, which lets go of the file.
+    /// Returns a body that writes each chunk before it reads the next.
+    ///
+    /// A slow client costs one chunk, and a client that goes away ends the write, which releases
+    /// the file.
     private func body(_ file: ContentFile, _ range: Range<Int64>) -> ResponseBody {
         guard !range.isEmpty else { return ResponseBody() }
         let share = RequestResources.current?.answer

@@ -3,18 +3,18 @@ import NIOCore
 import TransferContainer
 import TransferModel
 
-/// The bytes that a client brings for an upload, as far as they have come; locked while it is open.
+/// The bytes of an upload that a client has sent so far, locked while this value is open.
 ///
-/// Every call blocks on the disk: they belong on a thread pool. `@unchecked Sendable` holds because
+/// Every call blocks on the disk and belongs on a thread pool. `@unchecked Sendable` holds because
 /// a request makes its calls one after the other.
 final class StagedBody: @unchecked Sendable {
-    /// Another request is just bringing bytes.
+    /// The error thrown while another request is adding bytes.
     struct InUse: Error {}
 
     private let descriptor: Int32
     private let container: Container
     private let place: Container.Place
-    /// How many bytes are there.
+    /// The number of bytes stored.
     private(set) var size: Int64
 
     init(of task: TaskID, tenant: TenantID, in container: Container) throws {
@@ -22,7 +22,7 @@ final class StagedBody: @unchecked Sendable {
         place = Container.Place(ResultLocation.bodyPath(of: task), tenant: tenant)
         descriptor = try container.openToAppend(at: place)
         size = 0
-        // Released by the kernel with the descriptor, also when this process dies.
+        // The kernel releases the lock with the descriptor, also when this process dies.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw InUse() }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -33,7 +33,7 @@ final class StagedBody: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// How many bytes have come so far, also while more are coming.
+    /// Returns the number of bytes stored so far, also while more are arriving.
     static func size(
         of task: TaskID,
         tenant: TenantID,
@@ -54,7 +54,7 @@ final class StagedBody: @unchecked Sendable {
         return Int64(status.st_size)
     }
 
-    /// Adds bytes behind those that are there.
+    /// Adds bytes after those that are stored.
     func append(_ bytes: ByteBuffer) throws(StorageError) {
         var failure: Int32 = 0
         bytes.withUnsafeReadableBytes { buffer in
@@ -74,7 +74,7 @@ final class StagedBody: @unchecked Sendable {
         guard failure == 0 else { throw StorageError(operation: "pwrite", errno: failure) }
     }
 
-    /// Of the disk that holds it; what is reserved for root is not free.
+    /// Returns the space on the disk that holds the bytes; what is reserved for root is not free.
     func space() throws(StorageError) -> StagedBytes.Space {
         var status = statvfs()
         guard fstatvfs(descriptor, &status) == 0 else {
@@ -87,7 +87,7 @@ final class StagedBody: @unchecked Sendable {
         return StagedBytes.Space(free: bytes(status.f_bavail), total: bytes(status.f_blocks))
     }
 
-    /// Forgets what is there.
+    /// Discards the stored bytes.
     func clear() throws(StorageError) {
         guard ftruncate(descriptor, 0) == 0 else {
             throw StorageError(operation: "ftruncate", errno: errno)
@@ -95,7 +95,7 @@ final class StagedBody: @unchecked Sendable {
         size = 0
     }
 
-    /// The checksums of all that is there.
+    /// Returns the checksums of all stored bytes.
     func checksums(_ algorithms: Set<ChecksumAlgorithm>) throws(StorageError) -> [Checksum] {
         var hasher = ContentHasher(algorithms)
         try hasher.update(file: descriptor, range: 0..<size)

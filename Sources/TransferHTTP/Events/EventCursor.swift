@@ -2,12 +2,12 @@ import Foundation
 import TransferModel
 import TransferWire
 
-/// A place in a log of events: behind the event with this sequence, or before all with 0.
+/// A position in a log of events: after the event with this sequence, or before all events with 0.
 ///
-/// It names the log by its own identifier and not by the session's, which a later session may bear
-/// whose log is another one.
+/// It names the log by its own identifier and not by the session's, because a later session with
+/// another log may have the same identifier.
 struct EventCursor: Equatable, Sendable, CustomStringConvertible {
-    /// The session, or the tenant whose events belong to none.
+    /// The session, or the tenant for the events that belong to no session.
     let log: SessionID
     let sequence: Int64
 
@@ -16,9 +16,11 @@ struct EventCursor: Equatable, Sendable, CustomStringConvertible {
         self.sequence = sequence
     }
 
-    /// As many digits as `openapi.yaml` has them.
+    /// The range of sequences that have no more digits than `openapi.yaml` allows.
     private static let sequences: Range<Int64> = 0..<1_000_000_000_000_000_000
 
+    /// Reads a cursor.
+    ///
     /// - Returns: nil for anything that ``description`` does not produce.
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
@@ -29,10 +31,10 @@ struct EventCursor: Equatable, Sendable, CustomStringConvertible {
         guard description.utf8.elementsEqual(text.utf8) else { return nil }
     }
 
-    /// As in `next` of a page and the `id` of a stream: `session_id:sequence`.
+    /// The form in `next` of a page and in the `id` of a stream: `session_id:sequence`.
     var description: String { "\(log.uuid.text):\(sequence)" }
 
-    /// Throws ``Problem`` where `field` says no such place.
+    /// Reads a cursor, or throws a ``Problem`` that names `field` when `text` is not one.
     static func read(_ text: String?, from field: String) throws(Problem) -> EventCursor? {
         guard let text else { return nil }
         guard let cursor = EventCursor(text) else {

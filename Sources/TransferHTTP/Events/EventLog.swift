@@ -7,12 +7,12 @@ struct EventLog: Sendable {
     let id: SessionID
     let stores: APIStores
 
-    /// Where a reader begins.
+    /// Returns the position at which a reader begins.
     ///
     /// - Parameter cursor: where it says it is; nil begins with the oldest that is kept.
-    /// - Returns: the sequence behind which it begins.
-    /// - Throws: ``Problem`` when it is in another log, such as that of an earlier session of this
-    ///   name.
+    /// - Returns: the sequence after which it begins.
+    /// - Throws: ``Problem`` when the cursor is in another log, such as that of an earlier session
+    ///   of this name.
     func begin(at cursor: EventCursor?) async throws -> Int64 {
         guard let cursor else { return try await stores.events.eventBounds(of: id).oldest - 1 }
         guard cursor.log == id else {
@@ -23,9 +23,9 @@ struct EventLog: Sendable {
         return cursor.sequence
     }
 
-    /// The next events, without a gap before or between them.
+    /// Returns the next events, without a gap before or between them.
     ///
-    /// - Throws: ``Problem`` when what comes next is not kept any more, or the log has never been so
+    /// - Throws: ``Problem`` when what comes next is no longer kept, or the log has never been so
     ///   long.
     func page(
         after cursor: Int64,
@@ -38,7 +38,7 @@ struct EventLog: Sendable {
             limit: limit,
             bytesMax: bytesMax
         )
-        // Clocks that were set may have put a younger event into the older partition.
+        // When a clock was set, a later event may have been stored in the older partition.
         let next = events.enumerated()
             .prefix { $0.element.sequence - Int64($0.offset) - 1 == cursor }
             .map(\.element)

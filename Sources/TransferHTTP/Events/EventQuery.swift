@@ -3,24 +3,25 @@ import Hummingbird
 import TransferModel
 import TransferWire
 
-/// What a request wants of a log of events, and how.
+/// A request to read a log of events, with the events wanted and their form.
 struct EventQuery: Sendable {
-    /// The last event that the client has; nil begins with the oldest that is kept.
+    /// The last event that the client has; nil begins with the oldest event that is kept.
     let after: EventCursor?
     let limit: Int
-    /// Nil for every kind.
+    /// The filter of event kinds; nil for every kind.
     let filter: EventFilter?
     let form: Form
-    /// What else the query says.
+    /// The other parameters of the query.
     let parameters: QueryParameters
 
-    /// How the events are sent.
+    /// The form in which the events are sent.
     enum Form: Sendable {
         case page(waiting: WaitPreference?)
         case stream
     }
 
-    /// Reads the query and the fields of a request; the query may say `others` besides.
+    /// Reads the query and the fields of a request; the query may also have the parameters
+    /// `others`.
     ///
     /// - Throws: ``Problem`` that names what is wrong.
     init(_ request: Request, allowing others: Set<String> = []) throws(Problem) {
@@ -50,7 +51,7 @@ struct EventQuery: Sendable {
             form = .page(waiting: WaitPreference(request.headers))
             return
         }
-        // A client that connects again repeats its first address, and says in the field where it is.
+        // A client that reconnects repeats its first address, and gives its position in the field.
         after = last ?? position
         form = .stream
     }

@@ -5,15 +5,16 @@ import TransferStore
 import TransferWebhooks
 import TransferWire
 
-/// `/v1/sessions/{identifier}/events`, and `/v1/events` for what happened in no session.
+/// The routes of `/v1/sessions/{identifier}/events`, and of `/v1/events` for what happened in no
+/// session.
 struct EventRoutes: Sendable {
     let stores: APIStores
     let watch: ChangeWatch<SessionID, EventPosition>
     let slots: ReaderSlots
     let bounds: EventReaderBounds
-    /// Tells that deliveries may have become due.
+    /// A function called when deliveries may have become due.
     let wake: @Sendable () -> Void
-    /// Put before links; nil when the service does not know its own address.
+    /// The prefix of links; nil when the service does not know its own address.
     let linkBase: String?
 
     func add(to router: Router<APIContext>) {
@@ -39,7 +40,7 @@ struct EventRoutes: Sendable {
         }
     }
 
-    /// Answers with a page, or with a stream that goes on from where the client is.
+    /// Answers with a page, or with a stream that continues from the client's position.
     private func read(
         _ id: SessionID,
         _ query: EventQuery,
@@ -60,7 +61,7 @@ struct EventRoutes: Sendable {
             )
             return try answer.response(from: request, context: context)
         case .stream:
-            // What is not kept any more is answered as in a page, before the stream begins.
+            // A gap in the kept events is answered as for a page, before the stream begins.
             _ = try await log.page(after: begin, limit: 1)
             let stream = EventStream(
                 log: log,
@@ -76,7 +77,8 @@ struct EventRoutes: Sendable {
         }
     }
 
-    /// The next events that are asked for; none when there are none within the time to wait.
+    /// Returns the next events that the query asks for, or none when there are none within the wait
+    /// time.
     private func page(
         of log: EventLog,
         _ query: EventQuery,
@@ -94,12 +96,12 @@ struct EventRoutes: Sendable {
             try await share?.take(PageBytes.max)
             let events = try await log.page(after: cursor, limit: query.limit)
             found = events.filter(query.wants)
-            // News without an event: there will be none any more.
+            // News without an event means that no further event will come.
             if events.isEmpty, hasNews { break }
             cursor = events.last?.sequence ?? cursor
             guard found.isEmpty, let deadline, deadline > .now else { break }
             share?.shrink(to: 0)
-            // What is there and not asked for is passed over without waiting.
+            // Stored events that the query does not ask for are skipped without waiting.
             if events.count == query.limit { continue }
             if slot == nil { slot = try slots.take(for: tenant) }
             hasNews = await watch.hasEvents(of: log.id, after: cursor, within: deadline - .now)
@@ -139,7 +141,7 @@ struct EventRoutes: Sendable {
 }
 
 extension Answer {
-    /// A page of `events`, as many as fit; `next` is the place when all of them do.
+    /// Returns a page of as many of `events` as fit; `next` is its position when all of them do.
     fileprivate static func events(
         _ events: [SessionEvent],
         next: EventCursor,

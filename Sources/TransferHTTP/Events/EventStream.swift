@@ -7,20 +7,21 @@ import TransferStore
 import TransferWebhooks
 import TransferWire
 
-/// The events of one log as Server-Sent Events (WHATWG HTML §9.2), from a position on and for ever.
+/// The events of one log as Server-Sent Events (WHATWG HTML §9.2), from a position on and without
+/// end.
 ///
-/// A page is read when the one before has been written: a client that reads slowly costs one page,
-/// and one that does not read at all is let go.
+/// A page is read only after the previous one has been written: a client that reads slowly costs
+/// one page, and a client that does not read at all is disconnected.
 struct EventStream: Sendable {
     static let mediaType = "text/event-stream"
-    /// Events in memory for one client, and bytes of their client strings.
+    /// The maximum number of events in memory for one client, and of bytes of their client strings.
     private static let pageMax = 25
     private static let pageBytesMax = 256 * 1024
-    /// What a page is counted with while it is sent: with its frames, of which one may be long.
+    /// The bytes that a page counts as while it is sent: with its frames, one of which may be long.
     private static let shareBytes = 2 * pageBytesMax
-    /// Frames are sent together up to about so many bytes.
+    /// The approximate number of bytes up to which frames are sent together.
     private static let chunkBytes = 32 * 1024
-    /// How long a stream waits for a database that is away.
+    /// The time a stream waits while the database is unavailable.
     private static let outagePause: Duration = .seconds(1)
 
     let log: EventLog
@@ -31,13 +32,13 @@ struct EventStream: Sendable {
     let bounds: EventReaderBounds
     let linkBase: String?
     let slot: ReaderSlot
-    /// What of the answers that are held is this one's.
+    /// The stream's share of the budget for answers that are held.
     let share: BudgetShare?
 
-    /// The answer, whose body runs until the client goes away, the service stops or nothing more
-    /// can happen in the session.
+    /// Returns the answer, whose body runs until the client goes away, the service stops or nothing
+    /// more can happen in the session.
     func response(to request: Request, on channel: any Channel) -> Response {
-        // A proxy that gathers answers before it passes them on would hold events back.
+        // A proxy that collects an answer before it passes it on would delay events.
         let headers: HTTPFields = [.contentType: Self.mediaType, .accelBuffering: "no"]
         return Response(
             status: .ok,
@@ -48,7 +49,8 @@ struct EventStream: Sendable {
                         try await write(to: &writer, on: channel)
                     }
                 } catch is Problem {
-                    // It has fallen behind what is kept, and is told so when it connects again.
+                    // The client has fallen behind the kept events, and is told so when it
+                    // reconnects.
                 }
                 try await writer.finish(nil)
             }
@@ -61,7 +63,8 @@ struct EventStream: Sendable {
     ) async throws {
         var last = begin
         var hasNews = false
-        // Spread, so that those who lost one instance do not meet at the next.
+        // The delay is random, so that clients that lost one instance do not reach the next all at
+        // once.
         try await send("retry: \(Int.random(in: 1000...3000))\n\n", to: &writer, on: channel)
         while !Task.isShuttingDownGracefully {
             try Task.checkCancellation()
@@ -78,7 +81,7 @@ struct EventStream: Sendable {
                 continue
             }
             share?.shrink(to: 0)
-            // News without an event: there will be none any more.
+            // News without an event means that no further event will come.
             if hasNews { return }
             hasNews = await watch.hasEvents(
                 of: log.id,
@@ -86,13 +89,17 @@ struct EventStream: Sendable {
                 within: bounds.heartbeatInterval
             )
             if hasNews { continue }
-            // With the cursor, which moves also over events that were not asked for.
+            // The heartbeat carries the cursor, which also moves over events that the query does
+            // not ask for.
             let field = last > 0 ? "id: \(cursor(behind: last))\n\n" : ""
             try await send(":\n\n\(field)", to: &writer, on: channel)
         }
     }
 
-    /// - Returns: nil while the database is away, or other answers of the tenant wait to be read.
+    /// Reads the next page.
+    ///
+    /// - Returns: nil while the database is unavailable, or other answers of the tenant wait to be
+    ///   read.
     private func page(after cursor: Int64) async throws -> [SessionEvent]? {
         do {
             try await share?.take(Self.shareBytes)
@@ -125,7 +132,7 @@ struct EventStream: Sendable {
             frames.writeString(
                 "id: \(cursor(behind: event.sequence))\nevent: \(event.kind.rawValue)\ndata: "
             )
-            // JSON has no line ends outside of strings, and escapes those within.
+            // JSON has no line ends outside strings, and escapes those inside them.
             frames.writeBytes(
                 try WireEncoder.encode(EventMessage(event, linkBase: linkBase))
             )
@@ -151,7 +158,7 @@ struct EventStream: Sendable {
         to writer: inout any ResponseBodyWriter,
         on channel: any Channel
     ) async throws {
-        // The write of a client that has stopped reading would never return.
+        // A write to a client that has stopped reading would never return.
         let timer = channel.eventLoop.scheduleTask(in: TimeAmount(bounds.writeTimeout)) {
             channel.close(promise: nil)
         }
@@ -161,9 +168,9 @@ struct EventStream: Sendable {
 }
 
 extension ChangeWatch<SessionID, EventPosition> {
-    /// Waits for an event behind `sequence`.
+    /// Waits for an event after `sequence`.
     ///
-    /// - Returns: true also when none can come any more, false when the time is over.
+    /// - Returns: true also when no further event can come, false when the time is over.
     func hasEvents(of log: SessionID, after sequence: Int64, within limit: Duration) async -> Bool {
         await news(of: log, within: limit) { position in
             position.map { $0.lastSequence > sequence || $0.isFinal } ?? true

@@ -2,7 +2,7 @@ package import Logging
 import TransferModel
 import TransferStore
 
-/// Where requests wait for what happens: each kind of news is read for all of them together.
+/// The watches in which requests wait for changes: each kind is read for all of them together.
 package struct NewsWatch: Sendable {
     let tasks: ChangeWatch<TaskID, TransferState>
     let events: ChangeWatch<SessionID, EventPosition>
@@ -12,7 +12,7 @@ package struct NewsWatch: Sendable {
         events = ChangeWatch(logger: logger) { try await stores.events.eventPositions(of: $0) }
     }
 
-    /// Tells that this instance has changed something; to be called after the commit.
+    /// Tells the watches that this instance has changed something; to be called after the commit.
     package func signal() {
         tasks.signal()
         events.signal()

@@ -3,14 +3,15 @@ import NIOCore
 import TransferModel
 import TransferWire
 
-/// What a handler knows of a request besides the request.
+/// The context of a request: what a handler knows besides the request itself.
 package struct APIContext: RequestContext {
+    /// The storage that Hummingbird needs in every context.
     package var coreContext: CoreRequestContextStorage
-    /// Whose key the request carries; nil on the few paths that need none.
+    /// The tenant whose key the request carries; nil on the few paths that need none.
     var tenant: TenantID?
     /// The `X-Request-Id` of the answer.
     var requestID = ""
-    /// The connection that the request came on.
+    /// The connection on which the request came.
     let channel: any Channel
 
     package init(source: Source) {
@@ -18,7 +19,7 @@ package struct APIContext: RequestContext {
         channel = source.channel
     }
 
-    /// The tenant whose resources the request is about.
+    /// Returns the tenant whose resources the request is about.
     func requireTenant() throws(Problem) -> TenantID {
         guard let tenant else { throw Problem(.unauthorized) }
         return tenant

@@ -1,14 +1,16 @@
 import Synchronization
 
-/// Where a server that answers probes from its first moment on finds the API once that has
-/// started: the port stays the same, and no connection is refused in between.
+/// The means by which a server that answers probes from its start finds the API once that has
+/// started.
+///
+/// The port stays the same, and no connection is refused in between.
 package final class APIHandover: Sendable {
     private let api = Mutex<APIResponder?>(nil)
 
-    /// Nobody answers in the server's place yet.
+    /// Creates a handover that does not lead to the API yet.
     package init() {}
 
-    /// From now on `api` answers, also on connections that are open.
+    /// Lets `api` answer from now on, also on connections that are open.
     package func open(_ api: TransferAPI) {
         let responder = api.responder()
         self.api.withLock { $0 = responder }
@@ -16,6 +18,6 @@ package final class APIHandover: Sendable {
 
     var successor: APIResponder? { api.withLock { $0 } }
 
-    /// What clients are told until then.
+    /// The problem that clients are told until the API has started.
     var refusal: Problem { .starting }
 }

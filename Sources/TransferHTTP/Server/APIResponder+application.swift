@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 
 extension APIResponder {
-    /// The server that all instances have, with the bounds of ``TransferAPI``.
+    /// Returns the server that all instances have, with the bounds of ``TransferAPI``.
     func application(
         host: String,
         port: Int,
@@ -31,8 +31,9 @@ extension APIResponder {
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),
                 backlog: TransferAPI.backlog,
-                // Never reached: those who are too many are closed, not left in the kernel's queue,
-                // behind which nobody would hear whether the service lives.
+                // This limit is never reached: connections beyond the bounds are closed rather than
+                // left in the kernel's queue, where a probe could not learn whether the service is
+                // alive.
                 availableConnectionsDelegate: MaximumAvailableConnections(
                     2 * (connections.bounds.max + connections.bounds.reserve),
                     logger: logger

@@ -8,24 +8,25 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// Stands around all routes: names each request, asks for its key and turns what handlers throw
+/// The responder around all routes: it names each request, asks for its key and turns thrown errors
 /// into answers.
 ///
 /// A route cannot be added without authentication: only the paths that ``OperationRoutes`` lists
-/// are let through without a key.
+/// are allowed without a key.
 package struct APIResponder: HTTPResponder {
     package typealias Context = APIContext
 
     let routes: RouterResponder<APIContext>
     let table: RouteTable
-    /// Nil on an instance that does not offer the API.
+    /// The authenticator; nil on an instance that does not offer the API.
     let authenticator: Authenticator?
     let resources: SharedResources
     let connections: ConnectionRegistry
     let logger: Logger
-    /// Whoever answers in its place from some moment on; nil for nobody.
+    /// The handover to a responder that may answer in place of this one later; nil for none.
     var handover: APIHandover?
 
+    /// Answers a request.
     package func respond(to request: Request, context: APIContext) async throws -> Response {
         if let successor = handover?.successor {
             return try await successor.respond(to: request, context: context)
@@ -57,7 +58,7 @@ package struct APIResponder: HTTPResponder {
         return response
     }
 
-    /// Answers a request that may be made on its connection.
+    /// Answers a request that is allowed on its connection.
     private func admitted(_ request: Request, context: APIContext) async throws -> Response {
         let path = request.uri.path
         if !OperationRoutes.probes.contains(path), connections.isHealthAlone(context.channel) {
@@ -100,7 +101,9 @@ package struct APIResponder: HTTPResponder {
         return try await routes.respond(to: Self.routed(request), context: context)
     }
 
-    /// A `HEAD` is answered as its `GET` would be, without the body and without ranges, which
+    /// Returns the request to route: a `GET` for a `HEAD`.
+    ///
+    /// A `HEAD` is answered as its `GET` would be, but without the body and without ranges, which
     /// RFC 9110 §14.2 defines for `GET` only.
     private static func routed(_ request: Request) -> Request {
         guard request.method == .head else { return request }
@@ -110,7 +113,8 @@ package struct APIResponder: HTTPResponder {
         return Request(head: head, body: request.body)
     }
 
-    /// What a client is told of an error; the log gets what it is not told.
+    /// Returns the problem that a client is told for an error, and logs the details that it is not
+    /// told.
     private func problem(for error: any Error, requestID: String) -> Problem {
         let problem = Problem(any: error)
         if !(error is Problem), problem.code.status >= 500 {
@@ -127,8 +131,8 @@ package struct APIResponder: HTTPResponder {
         var headers = problem.headers
         headers[.contentType] = "application/problem+json"
         if problem.closesConnection { headers[.connection] = "close" }
-        // The details hold nothing that cannot be encoded; should that ever change, the status
-        // still goes out.
+        // The details contain nothing that cannot be encoded; should that ever change, the status
+        // is still sent.
         let body = (try? WireEncoder.encode(details)) ?? []
         return Response(
             status: HTTPResponse.Status(code: problem.code.status),
@@ -137,7 +141,8 @@ package struct APIResponder: HTTPResponder {
         )
     }
 
-    /// Answers are data for programs: no browser shall render, sniff, frame or keep them.
+    /// Adds header fields that keep browsers from rendering, sniffing, framing or storing an
+    /// answer, which is data for programs.
     private static func addSecurityHeaders(to response: inout Response) {
         response.headers[.xContentTypeOptions] = "nosniff"
         response.headers[.cacheControl] = "no-store"

@@ -1,6 +1,6 @@
 package import TransferStore
 
-/// The stores that requests reach.
+/// The stores that requests use.
 package struct APIStores: Sendable {
     package let tenants: TenantStore
     package let clients: ClientStore

@@ -3,10 +3,10 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// A connection between being accepted and being served.
+/// A connection that has been accepted but is not served yet.
 ///
-/// A server that is cancelled in between forgets it, and for a writer that is forgotten SwiftNIO
-/// stops the process (apple/swift-nio issue 3481). This one closes itself instead.
+/// A server that is cancelled in between drops the connection, and SwiftNIO stops the process when
+/// a writer is dropped (apple/swift-nio issue 3481). This connection closes itself instead.
 final class AcceptedConnection: ServerChildChannelValue {
     let channel: any Channel
     private let unserved: Mutex<HTTP1Channel.Value?>
@@ -16,19 +16,20 @@ final class AcceptedConnection: ServerChildChannelValue {
         unserved = Mutex(connection)
     }
 
-    /// Gives the connection to the one that serves it.
+    /// Returns the connection to the caller that serves it.
     func take() -> HTTP1Channel.Value? {
         unserved.withLock { $0.take() }
     }
 
     deinit {
         guard let connection = take() else { return }
-        // What fails here is a connection that has ended already.
+        // An error here comes from a connection that has already ended.
         Task { try? await connection.executeThenClose { _, _ in } }
     }
 }
 
 extension ChannelOption where Self == ChannelOptions.Types.SocketOption {
-    /// Bytes that the kernel takes of what cannot be sent yet; tcp(7) calls it `TCP_NOTSENT_LOWAT`.
+    /// The socket option for the bytes that the kernel takes while they cannot be sent yet, called
+    /// `TCP_NOTSENT_LOWAT` in tcp(7).
     static var unsentBytesMax: Self { .tcpOption(.init(rawValue: TCP_NOTSENT_LOWAT)) }
 }

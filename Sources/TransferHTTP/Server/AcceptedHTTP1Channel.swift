@@ -5,8 +5,8 @@ import NIOCore
 
 /// HTTP/1.1 on accepted connections.
 struct AcceptedHTTP1Channel: ServerChildChannel {
-    /// Bytes that the kernel takes for a connection before the client takes any: more would only lie
-    /// there, and count as memory of the service too.
+    /// The bytes that the kernel takes for a connection before the client takes any: more would
+    /// only stay there, and also count as memory of the service.
     private static let unsentBytesMax: SocketOptionValue = 64 * 1024
 
     let http1: HTTP1Channel

@@ -1,35 +1,42 @@
-/// How many connections a server holds, and how long it waits for what should come on them.
+/// The number of connections that a server holds, and the times it waits for data on them.
 package struct ConnectionBounds: Sendable {
+    /// The default number of connections.
     package static let maxDefault = 4096
+    /// The allowed numbers of connections.
     package static let maxRange = 64...65_536
 
-    /// Connections at once; each needs some 20 KiB.
+    /// The maximum number of connections at once; each needs some 20 KiB.
     package var max: Int
-    /// Of one address, of whatever kind; of IPv6, one network of 64 bits.
+    /// The maximum number of connections from one address, of any kind; for IPv6, from one 64-bit
+    /// network.
     package var perAddressMax: Int
-    /// On which no good key has come yet.
+    /// The maximum number of connections on which no good key has arrived yet.
     package var withoutKeyMax: Int
-    /// Whose last key was one tenant's.
+    /// The maximum number of connections whose last good key belonged to one tenant.
     package var perTenantMax: Int
-    /// Beyond all of these, for the health routes alone.
+    /// The number of connections beyond all of these, for the health routes alone.
     package var reserve = 64
-    /// From the accept, or the first byte, to the end of a head.
+    /// The time from the accept, or from the first byte, to the end of a head.
     package var headTimeout: Duration = .seconds(10)
-    /// The same on a connection of the reserve.
+    /// The same time on a connection of the reserve.
     package var reserveHeadTimeout: Duration = .seconds(2)
-    /// Between two requests; longer than a client may have its answer wait.
+    /// The time between two requests, which is longer than a client may ask an answer to wait.
     package var idleTimeout: Duration = .seconds(WaitPreference.secondsMax + 30)
-    /// A body that comes more slowly is given up; what the server itself waits for is not counted.
+    /// The minimum rate of a body, below which it is given up; time in which the server itself
+    /// waits is not counted.
     package var bodyBytesPerSecondMin = 1024
-    /// Before the rate counts.
+    /// The time before the minimum rate applies.
     package var bodyGrace: Duration = .seconds(10)
     /// The time for a body that is held in memory.
     package var bodyTimeout: Duration = .seconds(60)
-    /// The time for each piece of an answer to be taken, of ``PacedBodyWriter/pieceBytes``.
+    /// The time for the client to take each piece of an answer, of ``PacedBodyWriter/pieceBytes``.
     package var writeTimeout: Duration = .seconds(60)
-    /// How long a client is listened to that has been told that the connection ends.
+    /// The time for which the server still reads from a client that has been told that the
+    /// connection ends.
     package var closeTimeout: Duration = .seconds(2)
 
+    /// Creates the bounds.
+    ///
     /// - Parameters:
     ///   - max: of all connections.
     ///   - perAddressMax: of one address; nil for three quarters of them, so that one peer leaves

@@ -1,26 +1,26 @@
 import Hummingbird
 import NIOCore
 
-/// Lets the bytes of one request at a time to the parser, and ends a connection on which what should
-/// come, or be taken, does not.
+/// A handler that passes the bytes of one request at a time to the parser, and ends a connection
+/// when expected data does not arrive or is not taken.
 ///
-/// Stands before the parser. What a client sends ahead of an answer that it has not taken stays with
-/// it, but for what one read brings: without this, every request that is sent ahead is answered into
-/// memory. Of that one read the parser gets a slice at a time, for a parsed head is many times its
-/// bytes.
+/// It stands before the parser. Requests that a client sends before it has taken an earlier answer
+/// stay with the client, except for the bytes of one read: without this, every such request is
+/// answered into memory. The parser gets the bytes of that one read in slices, because a parsed
+/// head is many times as large as its bytes.
 final class ConnectionGate: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    /// What one read brings at most.
+    /// The maximum number of bytes in one read.
     static let readBytesMax = 32 * 1024
-    /// What the parser gets at once of heads, and of bodies whose end nobody knows.
+    /// The slices that the parser gets at once: of heads, and of bodies of unknown length.
     private static let headSliceBytes = 512
     private static let chunkedSliceBytes = 4096
-    /// What is taken that nobody asked for: the rest before a client's last byte, which the kernel
-    /// hands out as a whole.
+    /// The maximum number of bytes accepted without having asked for them: those left before a
+    /// client's last byte, which the kernel delivers as a whole.
     private static let unaskedBytesMax = 8 * 1024 * 1024
 
     private let registry: ConnectionRegistry
@@ -34,13 +34,14 @@ final class ConnectionGate: ChannelDuplexHandler {
     private var held = ByteBuffer()
     private var isFeeding = false
     private var isReadWanted = false
-    /// Whether the client sends nothing more, and whether those behind have been told.
+    /// Whether the client sends nothing more, and whether the handlers behind have been told.
     private var isInputClosed = false
     private var isInputClosedTold = false
-    /// Since when the client is asked for bytes; nil while it is not.
+    /// The time since which the client is asked for bytes; nil while it is not.
     private var asksSince: ContinuousClock.Instant?
     private var unaskedBytes = 0
-    /// Of the body that comes, or of what is thrown away at the end.
+    /// The bytes received of the current body, the time spent waiting for them, and the bytes
+    /// discarded at the end.
     private var bodyBytes = 0
     private var asked = Duration.zero
     private var discardedBytes = 0
@@ -100,7 +101,7 @@ final class ConnectionGate: ChannelDuplexHandler {
     }
 }
 
-// What comes.
+// Inbound.
 extension ConnectionGate {
     func read(context: ChannelHandlerContext) {
         guard !machine.holdsInput, held.readableBytes == 0 else {
@@ -145,7 +146,7 @@ extension ConnectionGate {
         if machine.isClosing { closeIfDone(context) } else { passInputClosed(context) }
     }
 
-    /// Tells of the end behind what came before it.
+    /// Reports the end of the input, after everything that came before it.
     private func passInputClosed(_ context: ChannelHandlerContext) {
         guard isInputClosed, !isInputClosedTold, held.readableBytes == 0, !requests.isHolding
         else { return }
@@ -153,7 +154,7 @@ extension ConnectionGate {
         context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     }
 
-    /// Gives the parser what it may have.
+    /// Passes to the parser the bytes that it may have now.
     private func feed(_ context: ChannelHandlerContext) {
         guard !isFeeding else { return }
         isFeeding = true
@@ -162,7 +163,7 @@ extension ConnectionGate {
             let count = min(held.readableBytes, sliceBytes)
             guard let slice = held.readSlice(length: count) else { break }
             if machine.bytesArrived() {
-                // A connection that is new counts from its accept.
+                // The time of a new connection counts from its accept.
                 if !isFirst { stateSince = .now }
                 setTimer()
             }
@@ -182,14 +183,14 @@ extension ConnectionGate {
 
     private func readOn(_ context: ChannelHandlerContext) {
         feed(context)
-        // Nothing that came before asks for it any more.
+        // No earlier input asks for the bytes any more.
         context.fireChannelReadComplete()
         guard isReadWanted, held.readableBytes == 0, !machine.holdsInput else { return }
         read(context: context)
     }
 }
 
-// What goes.
+// Outbound.
 extension ConnectionGate {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         let done = promise ?? context.eventLoop.makePromise()
@@ -214,8 +215,9 @@ extension ConnectionGate {
         closeIfDone(context)
     }
 
-    /// From now on the client is heard and not listened to: closed at once, a socket with bytes that
-    /// were not read would take the answer back.
+    /// Begins to close: from now on, input is read and discarded.
+    ///
+    /// If the socket were closed at once with unread bytes, the client would lose the answer.
     private func beginClosing(_ context: ChannelHandlerContext) {
         guard !machine.isClosing else { return }
         machine.close()
@@ -227,13 +229,13 @@ extension ConnectionGate {
         if !isInputClosed { context.read() }
     }
 
-    /// Ends a connection on which both sides have said all that they had to say.
+    /// Closes the connection when both sides have sent everything.
     private func closeIfDone(_ context: ChannelHandlerContext) {
         if isInputClosed, pendingWrites == 0 { context.close(promise: nil) }
     }
 }
 
-// What the gate behind the parser has seen.
+// Called by the gate behind the parser.
 extension ConnectionGate {
     var holdsInput: Bool { machine.holdsInput }
 
@@ -250,10 +252,10 @@ extension ConnectionGate {
         setTimer()
     }
 
-    /// The head of an answer goes.
+    /// Notes that the head of an answer is being sent.
     func answerBegins(closing: Bool) { closesAfterAnswer = closesAfterAnswer || closing }
 
-    /// The last byte of an answer is with the kernel.
+    /// Notes that the kernel has the last byte of an answer.
     func answerOut() {
         let action = machine.answerOut()
         guard let context else { return }
@@ -269,7 +271,7 @@ extension ConnectionGate {
         }
     }
 
-    /// What came cannot be parsed; the server answers that, and ends.
+    /// Notes that the input cannot be parsed; the server answers that and ends the connection.
     func broke() { closesAfterAnswer = true }
 
     private func exchangeEnded() {
@@ -278,9 +280,9 @@ extension ConnectionGate {
     }
 }
 
-// How long all that may last.
+// Time limits.
 extension ConnectionGate {
-    /// The next moment at which the connection may have to end.
+    /// The next time at which the connection may have to end.
     private var deadline: ContinuousClock.Instant? {
         let write = pendingWrites > 0 ? wroteAt + bounds.writeTimeout : nil
         let read: ContinuousClock.Instant? =

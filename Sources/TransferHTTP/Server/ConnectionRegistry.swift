@@ -2,13 +2,13 @@ import NIOCore
 import Synchronization
 import TransferModel
 
-/// The connections of a server, and which of them go when there are too many.
+/// The connections of a server, which also chooses those to close when there are too many.
 ///
-/// Where a bound is reached, the connections under it that have waited longest for a request are
-/// closed: idle ones, and those whose head does not come. Only when every one of them is being
-/// answered is a new one put into the reserve, where it gets nothing but health.
+/// When a bound is reached, the connections under it that have waited longest for a request are
+/// closed: idle connections, and those whose head does not arrive. Only when all of them are being
+/// answered is a new connection put into the reserve, where it gets nothing but health.
 package final class ConnectionRegistry: Sendable {
-    /// What a new connection may ask for.
+    /// The requests that a new connection may make.
     enum Admission: Sendable {
         case all
         case healthAlone
@@ -20,11 +20,11 @@ package final class ConnectionRegistry: Sendable {
         var admission: Admission
         /// Closes the connection unless a request has come on it.
         let closeIfWaiting: @Sendable () -> Void
-        /// Since when it waits for a request; nil while one is answered.
+        /// The time since which it waits for a request; nil while one is answered.
         var waitsSince: ContinuousClock.Instant?
-        /// Of the last good key.
+        /// The tenant of the last good key.
         var tenant: TenantID?
-        /// Told to close, and not counted any more.
+        /// Whether the connection has been told to close, and is no longer counted.
         var isLeaving = false
     }
 
@@ -40,13 +40,13 @@ package final class ConnectionRegistry: Sendable {
     let bounds: ConnectionBounds
     private let state = Mutex(State())
 
-    /// Without a connection; one server, from its first moment on, uses it.
+    /// Creates a registry without connections, for one server from its start.
     package init(bounds: ConnectionBounds = ConnectionBounds()) { self.bounds = bounds }
 
-    /// How many connections there are, those of the reserve among them.
+    /// The number of connections, including those of the reserve.
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Takes in a connection that was accepted.
+    /// Admits a connection that was accepted.
     ///
     /// - Parameters:
     ///   - channel: the connection.
@@ -80,7 +80,7 @@ package final class ConnectionRegistry: Sendable {
         return admission
     }
 
-    /// Forgets a connection that has ended.
+    /// Removes a connection that has ended.
     func remove(_ channel: any Channel) {
         state.withLock { state in
             guard let entry = state.entries.removeValue(forKey: ObjectIdentifier(channel)) else {
@@ -90,7 +90,7 @@ package final class ConnectionRegistry: Sendable {
         }
     }
 
-    /// Notes that a request is being answered; one that was to close stays.
+    /// Notes that a request is being answered; a connection that was to close stays.
     func setBusy(_ channel: any Channel) {
         change(channel) { entry in
             entry.waitsSince = nil
@@ -106,9 +106,9 @@ package final class ConnectionRegistry: Sendable {
         state.withLock { $0.entries[ObjectIdentifier(channel)]?.admission == .healthAlone }
     }
 
-    /// Counts a connection as the tenant's whose good key has come on it.
+    /// Counts a connection as that of the tenant whose good key has arrived on it.
     ///
-    /// - Throws: ``Problem`` when the tenant has as many as it may.
+    /// - Throws: ``Problem`` when the tenant has the maximum number of connections.
     func claim(_ channel: any Channel, for tenant: TenantID) throws(Problem) {
         var leaving: [Entry] = []
         let isClaimed = state.withLock { state in
@@ -127,7 +127,8 @@ package final class ConnectionRegistry: Sendable {
         guard isClaimed else { throw Problem(exhausted: .tenantConnections) }
     }
 
-    /// Whether one more may be counted under each bound, after others have gone if need be.
+    /// Returns whether one more connection may be counted under each bound, after closing others if
+    /// necessary.
     private func makeRoom(
         for address: PeerAddress?,
         _ state: inout State,
@@ -150,10 +151,11 @@ package final class ConnectionRegistry: Sendable {
         return true
     }
 
-    /// Several at a time, so that looking for them costs each new connection little.
+    /// Returns how many connections to close at a time, so that the search costs each new one
+    /// little.
     private func batch(of bound: Int) -> Int { max(1, bound / 32) }
 
-    /// Sends away those of `group` that have waited longest, as many as `most`.
+    /// Closes at most `most` connections of `group`: those that have waited longest.
     private func evict(
         _ most: Int,
         _ state: inout State,

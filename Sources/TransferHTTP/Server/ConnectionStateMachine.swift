@@ -1,13 +1,14 @@
-/// Where a connection stands between its requests and its answers, one at a time.
+/// The state of a connection between its requests and its answers, one at a time.
 struct ConnectionStateMachine: ~Copyable {
     private enum State {
         /// No byte of the next head has come.
         case waiting
-        /// A head has begun; its end or the timeout moves on.
+        /// A head has begun; its end, or the timeout, ends this state.
         case readingHead
-        /// The body comes, and the answer may go already.
+        /// The body is arriving, and the answer may already be sent.
         case readingBody(isAnswerOut: Bool)
-        /// The request is there and the last byte of its answer is not out: nothing more is read.
+        /// The request has arrived and the last byte of its answer is not sent: nothing more is
+        /// read.
         case answering
         /// The client has been told that nothing more is answered.
         case closing
@@ -15,19 +16,19 @@ struct ConnectionStateMachine: ~Copyable {
 
     private var state = State.waiting
 
-    /// What is to be done about an answer that is out.
+    /// The action to take after an answer has been sent.
     enum AnswerAction: Equatable {
         /// The next request may come.
         case readOn
-        /// The body of this one still comes, and is thrown away.
+        /// The body of this request is still arriving, and is thrown away.
         case readRest
         case nothing
     }
 
-    /// Whether what has come of further requests is to lie until the answer is out.
+    /// Whether received bytes of further requests are held until the answer is sent.
     var holdsInput: Bool { if case .answering = state { true } else { false } }
     var isClosing: Bool { if case .closing = state { true } else { false } }
-    /// Whether no request is there that is being answered.
+    /// Whether no request has arrived that is being answered.
     var isWaiting: Bool {
         switch state {
         case .waiting, .readingHead, .closing: true
@@ -37,7 +38,7 @@ struct ConnectionStateMachine: ~Copyable {
     var isReadingHead: Bool { if case .readingHead = state { true } else { false } }
     var isReadingBody: Bool { if case .readingBody = state { true } else { false } }
 
-    /// Bytes have come.
+    /// Notes that bytes have arrived.
     ///
     /// - Returns: whether they begin a head.
     mutating func bytesArrived() -> Bool {
@@ -46,7 +47,7 @@ struct ConnectionStateMachine: ~Copyable {
         return true
     }
 
-    /// A head has come whole.
+    /// Notes that a head has arrived completely.
     mutating func headRead() {
         switch state {
         case .waiting, .readingHead: state = .readingBody(isAnswerOut: false)
@@ -54,7 +55,7 @@ struct ConnectionStateMachine: ~Copyable {
         }
     }
 
-    /// A request has come whole.
+    /// Notes that a request has arrived completely.
     ///
     /// - Returns: whether the next may come.
     mutating func requestRead() -> Bool {
@@ -63,7 +64,7 @@ struct ConnectionStateMachine: ~Copyable {
         return isAnswerOut
     }
 
-    /// The last byte of an answer is out.
+    /// Notes that the last byte of an answer has been sent.
     mutating func answerOut() -> AnswerAction {
         switch state {
         case .answering:
@@ -76,6 +77,6 @@ struct ConnectionStateMachine: ~Copyable {
         }
     }
 
-    /// The connection ends.
+    /// Notes that the connection ends.
     mutating func close() { state = .closing }
 }

@@ -2,10 +2,10 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Tells a client that waits for it that its body is welcome (RFC 9110 §10.1.1).
+/// A handler that tells a waiting client to send its body (RFC 9110 §10.1.1).
 ///
-/// curl asks so before every larger body and then sends nothing for a second: without this, each
-/// batch of tasks would take that second.
+/// curl asks so before every larger body and then sends nothing for a second: without this handler,
+/// each batch of tasks would take that second.
 final class ContinueHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart

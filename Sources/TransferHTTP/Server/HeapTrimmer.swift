@@ -1,20 +1,22 @@
 import CLinux
 import ServiceLifecycle
 
-/// Gives memory back that a burst of requests needed: the allocator keeps what it was given once.
+/// A service that returns memory after a burst of requests, which the allocator would otherwise
+/// keep.
 package struct HeapTrimmer: Service {
-    /// Between two looks.
+    /// The time between two checks.
     private static let interval: Duration = .seconds(2)
-    /// So much may lie unused, which the next requests then find.
+    /// The bytes that may stay unused, for the next requests.
     private static let unusedBytesMax = 16 * 1024 * 1024
-    /// Heaps that threads share: each keeps what it had at its largest.
+    /// The number of heaps that threads share, each of which keeps its largest size.
     private static let arenaCount: Int32 = 4
 
-    /// Sets how the allocator works; before there are threads.
+    /// Tunes the allocator; to be called before there are threads.
     package static func tune() { clinux_tune_heap(arenaCount) }
 
     package init() {}
 
+    /// Returns unused memory until the service shuts down.
     package func run() async throws {
         try? await cancelWhenGracefulShutdown {
             while true {

@@ -1,16 +1,19 @@
 import NIOCore
 
-/// Who connects, as far as it can be told: an IPv4 address or a network of 64 bits, of which every
-/// host has a whole one.
+/// The address of a client: an IPv4 address, or a 64-bit IPv6 network, because every host has a
+/// whole one.
 struct PeerAddress: Hashable, Sendable {
     private let bytes: [UInt8]
 
+    /// Reads the address of a socket.
+    ///
     /// - Returns: nil for what is no address of the Internet.
     init?(_ address: SocketAddress?) {
         guard let address else { return nil }
         let all = address.withSockAddr { Array(UnsafeRawBufferPointer(start: $0, count: $1)) }
         switch address {
-        // Behind the family and the port, and in the second one the flow; see ip(7) and ipv6(7).
+        // The address follows the family and the port, and in IPv6 also the flow; see ip(7) and
+        // ipv6(7).
         case .v4: bytes = Array(all[4..<8])
         case .v6:
             let address = all[8..<24]

@@ -1,10 +1,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// The paths of the API with their methods, to tell an unknown path from a wrong method.
+/// The paths of the API with their methods, to distinguish an unknown path from a wrong method.
 struct RouteTable: Sendable {
     private struct Entry: Sendable {
-        /// Nil where the path has a parameter.
+        /// The segments of the path, with nil for a parameter.
         let segments: [[UInt8]?]
         var methods: Set<String>
     }
@@ -22,7 +22,7 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// The methods of `path` in alphabetical order; nil when there is no such path.
+    /// Returns the methods of `path` in alphabetical order, or nil when there is no such path.
     func methods(of path: String) -> [String]? {
         let segments = Self.segments(of: path)
         let entry = entries.first { entry in

@@ -8,12 +8,14 @@ import TransferStore
 
 /// The HTTP API: its routes, and the server that offers them.
 package struct TransferAPI: Sendable {
-    /// Bytes of all header fields of a request, and their number.
+    /// The maximum number of bytes of all header fields of a request.
     package static let headerBytesMax = 32 * 1024
+    /// The maximum number of header fields of a request.
     package static let headerCountMax = 100
-    /// Connections that wait in the kernel's queue to be accepted.
+    /// The number of connections that may wait in the kernel's queue to be accepted.
     package static let backlog = 1024
-    /// Bytes of all bodies that are held at once, but for those of uploads; a tenant has half of them.
+    /// The default number of bytes of all bodies that are held at once, except those of uploads; a
+    /// tenant has half of them.
     package static let bodyBytesMaxDefault = 2 * Request.bodyBytesMax
 
     private let stores: APIStores
@@ -40,14 +42,14 @@ package struct TransferAPI: Sendable {
     ///   - secrets: seals credentials; nil to refuse them.
     ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
     ///   - bodyBytesMax: the most bytes of other bodies that are held at once, of all requests.
-    ///   - baseURL: the address of this service as its clients know it, without a slash at the
-    ///     end; nil makes links relative.
+    ///   - baseURL: the address of this service as its clients know it, without a slash at the end;
+    ///     nil makes links relative.
     ///   - egress: decides which addresses subscriptions may name.
     ///   - health: what the health routes answer.
-    ///   - watch: where requests wait; whoever changes something in this instance signals it.
+    ///   - watch: where requests wait; a caller that changes something in this instance signals it.
     ///   - readers: how many may wait for events, and how streams behave.
     ///   - connections: those of the server that answers, with their bounds.
-    ///   - wake: called after a change that may give a worker something to do has been committed.
+    ///   - wake: called after the commit of a change that may give a worker something to do.
     ///   - sendTest: sends a test message to a subscription's endpoint.
     ///   - openAPIDocument: what `/openapi.yaml` answers.
     ///   - logger: gets a line for each request, without queries and keys.
@@ -85,7 +87,7 @@ package struct TransferAPI: Sendable {
         self.logger = logger
     }
 
-    /// All routes, as `openapi.yaml` describes them.
+    /// Returns all routes, as `openapi.yaml` describes them.
     package func router() -> Router<APIContext> {
         let router = Router(context: APIContext.self)
         ClientRoutes(stores: stores, wake: wake).add(to: router)
@@ -125,7 +127,7 @@ package struct TransferAPI: Sendable {
         return router
     }
 
-    /// What answers requests: the routes behind authentication.
+    /// Returns the responder to requests: the routes behind authentication.
     package func responder() -> APIResponder {
         let router = router()
         let stores = stores
@@ -139,7 +141,7 @@ package struct TransferAPI: Sendable {
         )
     }
 
-    /// A server for the API, to be run as a service.
+    /// Returns a server for the API, to be run as a service.
     ///
     /// - Parameters:
     ///   - host: the address to listen on.
