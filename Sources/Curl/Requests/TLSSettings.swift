@@ -45,8 +45,8 @@ extension TLSSettings {
 
         /// The certificate and the key in one PEM, which libcurl is given as both.
         ///
-        /// It compares the certificates of a connection and a request, but not their keys. With the
-        /// certificate alone, which is no secret, anyone could otherwise use its owner's connection.
+        /// It compares the certificates of a connection and a request, but not their keys: anybody
+        /// with the certificate, which is no secret, could otherwise use its owner's connection.
         var pem: [UInt8] { certificate + [.lineFeed] + key }
     }
 }

@@ -1,11 +1,11 @@
-/// How long to pause after failures in a row: doubling, bounded, and spread by chance.
+/// The length of the pause after failures in a row: doubling, bounded, and varied at random.
 struct Backoff {
-    /// After the first failure.
+    /// The pause after the first failure.
     var base: Duration = .milliseconds(50)
-    /// Never longer, so that service returns within this after the server does.
+    /// The longest pause, so that service resumes within this time after the server is back.
     var limit: Duration = .seconds(2)
 
-    /// The pause before the next try.
+    /// Returns the pause before the next attempt.
     ///
     /// - Parameters:
     ///   - failureCount: how many failures there were in a row, from 1.

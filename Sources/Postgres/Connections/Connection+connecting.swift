@@ -2,7 +2,7 @@ internal import CLibPQ
 import EventLoop
 
 extension Connection {
-    /// Shakes hands with the server and applies the settings.
+    /// Performs the handshake with the server and applies the settings.
     func connect() async throws(PostgresError) {
         let failure = await withCheckedContinuation { completion in
             state = .connecting(completion)
@@ -26,7 +26,7 @@ extension Connection {
     }
 
     private func startConnecting() {
-        // Also for the time in which libpq does not look at a clock, such as a lookup's.
+        // Also covers the time in which libpq does not look at a clock, such as a name lookup.
         timer = loop.schedule(after: configuration.connectTimeout) { [weak self] in
             self?.assumeIsolated { connection in
                 connection.timer = nil
@@ -35,7 +35,7 @@ extension Connection {
         }
         Handshake(configuration).start { [weak self, loop] result in
             loop.execute { [weak self] in
-                // One that comes too late is closed with the last reference to it.
+                // A session that comes too late is closed with the last reference to it.
                 self?.assumeIsolated { $0.finishConnecting(result) }
             }
         }

@@ -5,8 +5,8 @@ extension Connection {
     /// Closes the session and tells everybody who waits for it.
     ///
     /// The opening of the connection or the oldest segment in flight fails with `code`. The other
-    /// segments in flight are lost, those not yet sent have merely failed. Without `details` libpq
-    /// is asked for its words.
+    /// segments in flight are lost, while those not yet sent have merely failed. Without `details`,
+    /// the text is libpq's.
     func end(_ code: PostgresError.Code, _ summary: String, details: String? = nil) {
         let details = details ?? serverMessage
         let ended = state
@@ -27,7 +27,7 @@ extension Connection {
         }
     }
 
-    /// Closes the session when it is to be closed and nothing is due any more.
+    /// Closes the session if it is to be closed and no answer is due any more.
     func endIfDrained() {
         guard case .closing = state, inFlight.isEmpty, waiting.isEmpty else { return }
         end(.poolClosed, "the connection was closed")
@@ -56,7 +56,7 @@ extension Connection {
     private func failSegments(_ code: PostgresError.Code, _ summary: String, details: String) {
         var code = code
         while let segment = inFlight.popFirst() {
-            // The server's last words, such as that it shuts down, tell more than a closed socket.
+            // The server's last message, such as a shutdown, tells more than a closed socket.
             let known = segment.failure
             segment.completion.resume(
                 returning: .failure(

@@ -2,7 +2,7 @@ internal import CLibPQ
 import EventLoop
 
 extension Connection {
-    /// Watches the socket; the connection ends if that is impossible.
+    /// Watches the socket; ends the connection if that is impossible.
     func watch(_ interest: EventLoop.Readiness) {
         guard let server = unsafe server else { return }
         let descriptor = unsafe PQsocket(server)
@@ -29,14 +29,14 @@ extension Connection {
         }
     }
 
-    /// Reads what has arrived, completes what it completes, and sends what may follow.
+    /// Reads the received data, ends the segments that it completes, and sends what may follow.
     private func receive() {
         guard let server = unsafe server else { return }
         let isAlive = unsafe PQconsumeInput(server) == 1
         unsafe takeResults(from: server)
         // A reaction to a result may have ended the connection.
         guard unsafe self.server != nil else { return }
-        // After the results: libpq comes across those that arrived between them only then.
+        // After the results: only then does libpq find notifications that arrived between them.
         unsafe takeNotifications(from: server)
         guard isAlive, unsafe PQstatus(server) == CONNECTION_OK else {
             return end(.connectionLost, "the server closed the connection")
@@ -59,8 +59,8 @@ extension Connection {
 
     /// Reads results as long as reading does not block.
     private func takeResults(from server: OpaquePointer) {
-        // libpq ends the results of each command by one nil. Two in a row while more is due mean
-        // that it and we have lost count, and reading on would go on for ever.
+        // libpq ends the results of each command with one nil. Two in a row while more is due mean
+        // that the two of us have lost count, and reading on would never end.
         var emptyCount = 0
         while unsafe self.server != nil, !inFlight.isEmpty, unsafe PQisBusy(server) == 0 {
             if let result = unsafe PQgetResult(server) {
@@ -105,7 +105,7 @@ extension Connection {
 
     private func fail(_ error: PostgresError) {
         forgetPreparation()
-        // 0A000 is what a plan says whose result type was altered; 26000 that the name is gone.
+        // 0A000: the result type of the plan was altered; 26000: the name no longer exists.
         let mayBeStale = error.sqlState == "0A000" || error.sqlState == "26000"
         inFlight.updateFirst { segment in
             if mayBeStale, case .execute(let key, let name)? = segment.step {
@@ -116,7 +116,7 @@ extension Connection {
         }
     }
 
-    /// The statement that the current step was to prepare is not there.
+    /// Forgets the statement that the current step was to prepare, because it does not exist.
     private func forgetPreparation() {
         inFlight.updateFirst { segment in
             segment.hasResult = true
@@ -125,7 +125,7 @@ extension Connection {
         }
     }
 
-    /// The results of one command are complete.
+    /// Ends the current step, as the results of its command are complete.
     private func endStep() {
         if inFlight.first?.isScript == true { return completeScript() }
         inFlight.updateFirst { segment in
@@ -147,7 +147,7 @@ extension Connection {
     private func complete() {
         guard let segment = inFlight.popFirst() else { return }
         if segment.isStale, !segment.isRepeated {
-            // Whoever waits for it need not know: another instance's migration is no failure.
+            // The caller need not know: another instance's migration is no failure.
             waiting.append(segment.repeated)
         } else {
             segment.completion.resume(returning: segment.outcome)

@@ -2,7 +2,7 @@ internal import CLibPQ
 import EventLoop
 
 extension Connection {
-    /// Sends what waits, as far as the bound on what is in flight allows.
+    /// Sends waiting segments, as far as the limit on segments in flight allows.
     func sendWaiting() {
         while let next = waiting.first, mayStart(next), let segment = waiting.popFirst() {
             guard send(segment) else {
@@ -13,14 +13,16 @@ extension Connection {
         armDeadline()
     }
 
-    /// A script has the connection to itself, as it leaves pipeline mode.
+    /// Returns whether a segment may start: a script needs the connection to itself.
+    ///
+    /// A script leaves pipeline mode.
     private func mayStart(_ segment: Segment) -> Bool {
         guard let oldest = inFlight.first else { return true }
         return !segment.isScript && !oldest.isScript
             && inFlight.count < configuration.segmentsInFlightMax
     }
 
-    /// Hands a segment to libpq; false when it refuses, which it does on a broken connection only.
+    /// Hands a segment to libpq; false when libpq refuses, only on a broken connection.
     private func send(_ segment: Segment) -> Bool {
         guard let server = unsafe server else { return false }
         segmentCount += 1
@@ -42,11 +44,11 @@ extension Connection {
         return isSent
     }
 
-    /// What is sent before the statements of a segment, in its transaction.
+    /// Returns the queries sent before the statements of a segment, in its transaction.
     private func preamble() -> [Query] {
         var queries: [Query] = []
-        // Not undone with the transaction. Names are never given twice, so that it comes before
-        // every use of a new one and behind every use of an old one.
+        // The transaction does not undo it. Names are never used twice, so that it comes before
+        // every use of a new name and after every use of an old one.
         if statements.takeLeftovers() { queries.append("DEALLOCATE ALL") }
         if configuration.sharesSessions { queries.append(configuration.settingsQuery) }
         return queries
@@ -104,22 +106,22 @@ extension Connection {
         }
     }
 
-    /// Writes what libpq has buffered; the rest is written when the socket takes more.
+    /// Writes what libpq has buffered; the rest is written when the socket accepts more.
     func flush() {
         guard let server = unsafe server else { return }
         switch unsafe PQflush(server) {
         case 0: watch(.readable)
-        // The server may itself wait for us to read before it reads on: watch for both.
+        // The server may wait for us to read before it reads more itself: watch for both.
         case 1: watch([.readable, .writable])
         default: end(.connectionLost, "the statements could not be sent")
         }
     }
 
-    /// Makes the timer run out with the oldest segment in flight.
+    /// Sets the timer to the deadline of the oldest segment in flight.
     func armDeadline() {
         guard let deadline = inFlight.first?.deadline else { return }
-        // Left as it is when it fires early: then it is set again for whoever is oldest. So the
-        // usual segment, answered in time, costs no timer of its own.
+        // A timer that fires early stays: it is then set again for the oldest segment at that
+        // time. So the usual segment, answered in time, costs no timer of its own.
         if timer != nil, timerInstant <= deadline { return }
         cancelTimer()
         timerInstant = deadline

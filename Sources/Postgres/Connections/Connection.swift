@@ -5,14 +5,14 @@ package import EventLoop
 ///
 /// Several callers' segments may be in flight at once; the server answers them in the order of the
 /// calls. libpq is used without blocking (PostgreSQL manual, libpq, "Asynchronous Command
-/// Processing" and "Pipeline Mode"); what cannot be had so, the opening, is a ``Handshake``.
+/// Processing" and "Pipeline Mode"); only the opening, which can block, is a ``Handshake``.
 @safe package actor Connection {
-    /// A message of a channel that the connection listens on.
+    /// A message on a channel that the connection listens to.
     package struct Notification: Hashable, Sendable {
         package let channel: String
         package let payload: String
 
-        /// A message as the server would deliver it.
+        /// Creates a message as the server would deliver it.
         package init(channel: String, payload: String) {
             self.channel = channel
             self.payload = payload
@@ -20,20 +20,20 @@ package import EventLoop
     }
 
     enum State {
-        /// The handshake is going on; moved on by the server or the connect timeout.
+        /// The handshake is under way; ends by the server's answer or the connect timeout.
         case connecting(CheckedContinuation<PostgresError?, Never>)
-        /// Segments are taken; ends by ``Connection/close()`` or a loss.
+        /// Segments are accepted; ends by ``Connection/close()`` or a loss.
         case open
-        /// Nothing new is taken, what is in flight runs on; then the connection closes.
+        /// New segments are refused and those in flight finish; then the connection closes.
         case closing([CheckedContinuation<Void, Never>])
-        /// For good.
+        /// The connection is closed; this state never ends.
         case closed
     }
 
-    /// A listener that falls this far behind loses the oldest messages.
+    /// The number of messages kept; a listener further behind loses the oldest ones.
     static let notificationsMax = 1024
 
-    /// The messages of `LISTEN`; ends when the connection does.
+    /// The messages of `LISTEN`; the stream ends when the connection does.
     package nonisolated let notifications: AsyncStream<Notification>
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -42,20 +42,20 @@ package import EventLoop
 
     let configuration: ConnectionConfiguration
     let notify: AsyncStream<Notification>.Continuation
-    /// Called once, when an open connection is no more.
+    /// Runs once, when an open connection has ended.
     let onEnd: @Sendable () -> Void
     var state = State.closed
     /// libpq's connection: used on the loop only, nil once it is finished.
     var server: OpaquePointer?
-    /// The descriptor that is registered, and what for.
+    /// The registered descriptor, and the readiness that it is registered for.
     var watched: (descriptor: Int32, interest: EventLoop.Readiness)?
     var statements: StatementCache
     var waiting = FIFO<Segment>()
     var inFlight = FIFO<Segment>()
     var segmentCount = 0
-    /// Runs until the deadline of the handshake or of the oldest segment in flight.
+    /// The timer for the deadline of the handshake or of the oldest segment in flight.
     var timer: EventLoop.Timer?
-    /// When it fires.
+    /// The time when the timer fires.
     var timerInstant = ContinuousClock.now
 
     private init(
@@ -75,12 +75,12 @@ package import EventLoop
     }
 
     isolated deinit {
-        // Nobody waits any more: whoever waits for a segment holds the connection.
+        // Nobody waits any more: a caller that waits for a segment holds the connection.
         releaseServer()
         notify.finish()
     }
 
-    /// Opens a connection and sets what every connection relies on.
+    /// Opens a connection and applies the settings that every connection relies on.
     ///
     /// - Throws: an error with code ``PostgresError/Code/connectionFailed``.
     package static func open(
@@ -111,7 +111,7 @@ package import EventLoop
 
     /// Executes statements in one round trip and one transaction: all of them happen, or none.
     ///
-    /// Cancelling the task does not take back what was sent: the answer is still waited for.
+    /// Cancelling the task does not undo what was sent: the answer is still awaited.
     package func execute(_ queries: [Query]) async throws(PostgresError) -> [Rows] {
         for query in queries { try query.validate() }
         guard !queries.isEmpty else { return [] }
@@ -120,8 +120,8 @@ package import EventLoop
 
     /// Executes a string of statements by the simple protocol, for migrations.
     ///
-    /// Without a `BEGIN` in it the string is one transaction. It waits for what is in flight, and
-    /// what comes later waits for it. `COPY` from or to the client is not possible.
+    /// If it contains no `BEGIN`, the string is one transaction. It waits for the segments in
+    /// flight, and later ones wait for it. `COPY` from or to the client is not possible.
     package func executeScript(_ sql: String) async throws(PostgresError) {
         guard !sql.utf8.contains(0) else {
             throw PostgresError(.encoding, "the script contains a NUL character")
@@ -129,7 +129,7 @@ package import EventLoop
         _ = try await submit(.script(sql), timeout: configuration.scriptDeadline)
     }
 
-    /// Refuses what is new, waits for what is in flight, and ends the session.
+    /// Refuses new segments, waits for those in flight, and ends the session.
     package func close() async {
         switch state {
         case .connecting: end(.poolClosed, "the connection was closed")

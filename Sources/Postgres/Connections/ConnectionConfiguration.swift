@@ -1,43 +1,45 @@
 internal import CLibPQ
 
-/// Where the server is, and how long to wait for it.
+/// The address of the server and the settings of a connection to it.
 package struct ConnectionConfiguration: Sendable {
     /// A `postgres://` URL or a keyword string; libpq reads it, and `PG*` variables fill its gaps.
     ///
-    /// It may hold a password: it is never logged and not part of any error.
+    /// It may contain a password: it is never logged and not part of any error.
     let url: String
 
-    /// How long opening a connection may take; 5 s unless set.
+    /// The longest time for opening a connection; 5 s unless set.
     package var connectTimeout: Duration = .seconds(5)
     /// The server's `statement_timeout`; 30 s unless set, zero for none.
     package var statementTimeout: Duration = .seconds(30)
     /// The server's `lock_timeout`; 5 s unless set, zero for none.
     package var lockTimeout: Duration = .seconds(5)
-    /// How long we wait for the answer to a segment before we give the connection up; 35 s unless
-    /// set, which leaves the server's own timeout the time to speak first.
+    /// The longest wait for the answer to a segment before we give up the connection.
+    ///
+    /// It is 35 s unless set, which lets the server's own timeout expire first.
     package var queryDeadline: Duration = .seconds(35)
-    /// As ``queryDeadline`` for a script of `executeScript`; 10 min unless set.
+    /// The ``queryDeadline`` of a script for `executeScript`; 10 min unless set.
     package var scriptDeadline: Duration = .seconds(600)
-    /// What `pg_stat_activity` shows, unless the URL says otherwise.
+    /// The name shown in `pg_stat_activity`, unless the URL sets another.
     package var applicationName = "transferd"
-    /// The schemas that unqualified names are looked up in; nil leaves the server's default.
+    /// The schemas in which unqualified names are looked up; nil keeps the server's default.
     package var searchPath: String?
     /// Further settings of the server for this connection, by name.
     package var serverSettings: [String: String] = [:]
-    /// Whether a pooler gives out another session of the server for each transaction: then no
-    /// statement is kept prepared, and every transaction brings the settings with it.
+    /// Whether a pooler may assign another session of the server to each transaction.
+    ///
+    /// If so, no statement is kept prepared, and every transaction brings the settings with it.
     package var sharesSessions = false
-    /// How many statements a connection keeps prepared.
+    /// The maximum number of statements that a connection keeps prepared.
     package var preparedStatementsMax = 256
-    /// How many segments may be in flight on one connection.
+    /// The maximum number of segments in flight on one connection.
     package var segmentsInFlightMax = 64
-    /// How many segments may wait for those in flight on one connection.
+    /// The maximum number of segments that wait for those in flight on one connection.
     package var segmentsWaitingMax = 1024
 
-    /// Settings with every default.
+    /// Creates a configuration with the default settings.
     package init(url: String) { self.url = url }
 
-    /// Whether libpq can read the URL; one that it cannot leads nowhere, however long one waits.
+    /// Whether libpq can read the URL; if it cannot, waiting does not help.
     package var isReadable: Bool {
         guard let options = unsafe PQconninfoParse(url, nil) else { return false }
         unsafe PQconninfoFree(options)
@@ -46,28 +48,28 @@ package struct ConnectionConfiguration: Sendable {
 }
 
 extension ConnectionConfiguration {
-    /// Keywords and values for libpq; of two with the same keyword the later one counts.
+    /// Keywords and values for libpq; of two with the same keyword, the later one counts.
     var connectionParameters: [(keyword: String, value: String)] {
         [
-            // Encrypting by Kerberos is tried first otherwise, at the cost of a look at its cache.
+            // Otherwise encryption by Kerberos is tried first, at the cost of a look at its cache.
             ("gssencmode", "disable"),
-            // A peer that vanished is noticed within some 25 s, sent data unanswered within 20 s.
+            // A vanished peer is noticed within about 25 s, unanswered sent data within 20 s.
             ("keepalives", "1"),
             ("keepalives_idle", "10"),
             ("keepalives_interval", "5"),
             ("keepalives_count", "3"),
             ("tcp_user_timeout", "20000"),
             ("application_name", applicationName),
-            // Everything above yields to what the URL says, nothing below does.
+            // The URL overrides everything above and nothing below.
             ("dbname", url),
             ("client_encoding", "UTF8"),
         ]
     }
 
-    /// Sets what every connection relies on.
+    /// The query that sets what every connection relies on.
     ///
-    /// Done by a query and not by the start-up packet, which poolers restrict. They are the
-    /// session's or, where those are shared, the transaction's.
+    /// It is a query and not part of the start-up packet, which poolers restrict. The settings hold
+    /// for the session or, where sessions are shared, for the transaction.
     var settingsQuery: Query {
         var settings: [(name: String, value: String?)] = [
             ("statement_timeout", Self.milliseconds(statementTimeout)),

@@ -5,19 +5,19 @@ import Synchronization
 
 /// The opening of a session, on a thread of its own.
 ///
-/// libpq looks host names up by getaddrinfo(3) and reads files (PostgreSQL manual, libpq,
-/// "Asynchronous Connection Processing"), either of which may block for as long as a name server
-/// or a disk is silent. On a loop all of its connections would stand still meanwhile. Left to
-/// libpq as a whole, several hosts, service files, `PG*` variables and the names in certificates
-/// mean what they always do.
+/// libpq looks up host names by getaddrinfo(3) and reads files (PostgreSQL manual, libpq,
+/// "Asynchronous Connection Processing"), and either may block for as long as a name server or a
+/// disk does not answer. On a loop, all of its connections would stand still meanwhile. As libpq
+/// does the whole opening, several hosts, service files, `PG*` variables and the names in
+/// certificates keep their usual meaning.
 struct Handshake: Sendable {
-    /// At once in this process; those that a silent name server holds count until it gives up.
+    /// The maximum at once in this process, counting those that a silent name server blocks.
     static let countMax = 64
 
-    /// Why there is no session.
+    /// The reason why there is no session.
     struct Failure: Error {
         let summary: String
-        /// libpq's or the server's words.
+        /// The text from libpq or the server.
         let details: String
     }
 
@@ -27,7 +27,7 @@ struct Handshake: Sendable {
 
     init(_ configuration: ConnectionConfiguration) { self.configuration = configuration }
 
-    /// Opens a session and calls `completion` on the thread, at once where there is none to be had.
+    /// Opens a session and calls `completion` on its thread, or at once if none can be started.
     func start(_ completion: @escaping @Sendable (Result<OpenedSession, Failure>) -> Void) {
         guard Self.count.add(1, ordering: .relaxed).newValue <= Self.countMax else {
             Self.count.subtract(1, ordering: .relaxed)
@@ -57,9 +57,9 @@ struct Handshake: Sendable {
         guard unsafe PQstatus(session.server) != CONNECTION_BAD else {
             throw Failure(summary: "the server cannot be reached", details: session.message)
         }
-        // libpq prints the server's notices on the standard error otherwise.
+        // Otherwise libpq prints the server's notices on the standard error.
         _ = unsafe PQsetNoticeReceiver(session.server, { _, _ in }, nil)
-        // The manual asks to begin as if the last poll had wanted to write.
+        // The manual asks to start as if the last poll had wanted to write.
         var interest = POLLOUT
         while true {
             guard session.waits(for: interest, until: deadline) else {

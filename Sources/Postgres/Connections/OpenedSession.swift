@@ -3,10 +3,10 @@ import Glibc
 
 /// A session on its way from the thread that opens it to the loop that uses it.
 ///
-/// Proof for `@unchecked Sendable`: it has one user at a time, first the thread, which lets go of
-/// it when it hands it over, then the loop, which takes the session out; libpq lets a session move
-/// between threads that do not use it at once (PostgreSQL manual, libpq, "Behavior in Threaded
-/// Programs"). Whatever is not taken is closed.
+/// Proof for `@unchecked Sendable`: it has one user at a time, first the thread, which stops using
+/// it when it hands it over, then the loop, which takes the session out; libpq allows threads to
+/// use a session in turn, but not at once (PostgreSQL manual, libpq, "Behavior in Threaded
+/// Programs"). A session that is not taken is closed.
 @safe final class OpenedSession: @unchecked Sendable {
     let server: OpaquePointer
     private var isTaken = false
@@ -15,7 +15,7 @@ import Glibc
 
     deinit { if !isTaken { unsafe PQfinish(server) } }
 
-    /// Hands libpq's connection to the caller, who finishes it; to be called once.
+    /// Hands libpq's connection to the caller, who must finish it; call it only once.
     func take() -> OpaquePointer {
         isTaken = true
         return unsafe server
@@ -26,7 +26,7 @@ import Glibc
         return unsafe String(cString: message)
     }
 
-    /// Whether the socket is ready before the deadline.
+    /// Waits for the socket; returns whether it is ready before the deadline.
     func waits(for interest: Int32, until deadline: ContinuousClock.Instant) -> Bool {
         var entry = pollfd(fd: unsafe PQsocket(server), events: Int16(interest), revents: 0)
         while true {

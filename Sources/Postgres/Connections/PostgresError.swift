@@ -1,6 +1,6 @@
-/// What went wrong between us and PostgreSQL.
+/// A failure between us and PostgreSQL.
 package struct PostgresError: Error, Equatable, Sendable {
-    /// The kinds of failure; what a caller decides on.
+    /// The kinds of failure, on which callers base their decisions.
     package enum Code: String, CaseIterable, Sendable {
         /// No connection could be used, and nothing was sent: repeat when the server is back.
         case connectionFailed
@@ -23,13 +23,13 @@ package struct PostgresError: Error, Equatable, Sendable {
     }
 
     package let code: Code
-    /// The five characters of the SQLSTATE (PostgreSQL manual, appendix A), when the server spoke.
+    /// The five characters of the SQLSTATE (PostgreSQL manual, appendix A), if the server sent one.
     package let sqlState: String?
-    /// The constraint that was violated, when one was.
+    /// The violated constraint, if any.
     package let constraint: String?
-    /// Our own words: they hold names, never values.
+    /// Our own text, which contains names but never values.
     let summary: String
-    /// The server's or libpq's words, without those that quote values: for the log only.
+    /// The text from the server or libpq, without parts that quote values: for the log only.
     let details: String
 
     init(
@@ -46,8 +46,9 @@ package struct PostgresError: Error, Equatable, Sendable {
         self.details = details
     }
 
-    /// The server's or libpq's own reason, in one short line: no values, secrets or addresses, so
-    /// that operators may be told it everywhere.
+    /// The server's or libpq's own reason, in one short line.
+    ///
+    /// It contains no values, secrets or addresses, so that operators may be told it everywhere.
     package var reason: String {
         let words = details.split(whereSeparator: \.isNewline).first.map(String.init) ?? summary
         // As in `connection to server at "db" (10.0.0.1), port 5432 failed: FATAL:  the reason`.
@@ -60,10 +61,10 @@ package struct PostgresError: Error, Equatable, Sendable {
 
     private static let reasonLengthMax = 200
 
-    /// Whether the same statements may succeed when sent again without any change.
+    /// Whether the same statements may succeed when they are sent again unchanged.
     ///
     /// After ``Code/connectionLost`` and ``Code/deadlineExceeded`` they may already have happened:
-    /// only repeat what is safe to repeat.
+    /// repeat only what is safe to repeat.
     package var isRetryable: Bool {
         switch code {
         case .connectionFailed, .connectionLost, .deadlineExceeded, .poolExhausted: true
@@ -75,7 +76,7 @@ package struct PostgresError: Error, Equatable, Sendable {
     /// Whether the server itself undid the transaction, so that it can be sent again at once.
     package var isUndone: Bool { code == .server && isRetryable && !isUnavailable }
 
-    /// Whether the database as a whole cannot serve now, which HTTP tells as 503.
+    /// Whether the database as a whole cannot serve now, which HTTP reports as 503.
     package var isUnavailable: Bool {
         switch code {
         case .connectionFailed, .connectionLost, .deadlineExceeded, .poolExhausted, .poolClosed:
@@ -85,17 +86,19 @@ package struct PostgresError: Error, Equatable, Sendable {
         }
     }
 
-    /// Whether the server has given up on these statements alone: because of a lock or their own
-    /// length (`lock_timeout`, `statement_timeout`), or of others that wait for each other.
+    /// Whether the server has given up on these statements alone.
+    ///
+    /// The cause is a lock, their own duration (`lock_timeout`, `statement_timeout`), or other
+    /// statements that wait for each other.
     package var isContended: Bool {
         code == .server && ["55P03", "57014", "40P01", "40001"].contains(sqlState)
     }
 
     private static func isRetryable(sqlState: String) -> Bool {
         switch sqlState {
-        // Serialization failure and deadlock: the standard asks to run the transaction again.
+        // Serialization failure and deadlock: the standard requires running the transaction again.
         case "40001", "40P01": true
-        // The plan or statement of this connection went stale; the cache has forgotten it by now.
+        // The plan or statement of this connection went stale; the cache has already forgotten it.
         case "26000": true
         default: isUnavailable(sqlState: sqlState)
         }
@@ -103,11 +106,11 @@ package struct PostgresError: Error, Equatable, Sendable {
 
     private static func isUnavailable(sqlState: String) -> Bool {
         switch sqlState {
-        // Shutdown, crash recovery and start-up; database dropped or a standby's conflict.
+        // Shutdown, crash recovery and start-up; a dropped database or a standby's conflict.
         case "57P01", "57P02", "57P03", "57P05": true
-        // statement_timeout and lock_timeout: the server is slower than what we wait for.
+        // statement_timeout and lock_timeout: the server takes longer than we wait.
         case "57014", "55P03": true
-        // A standby, as after a failover to the wrong host.
+        // A standby, for example after a failover to the wrong host.
         case "25006": true
         // Classes: connection exception, insufficient resources, system error.
         default: sqlState.hasPrefix("08") || sqlState.hasPrefix("53") || sqlState.hasPrefix("58")

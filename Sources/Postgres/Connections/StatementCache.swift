@@ -1,15 +1,15 @@
-/// Which statements a connection has prepared, and under which names.
+/// The statements that a connection has prepared, with their names.
 ///
-/// A statement may be used by name by others only once the server has confirmed it: the segment
-/// that prepares it may be aborted before that, and those sent behind it would fail with it.
+/// Other segments may use a statement by name only once the server has confirmed it: the segment
+/// that prepares it may be aborted before that, and those sent after it would fail with it.
 struct StatementCache {
-    /// What makes two queries the same statement.
+    /// The properties that make two queries the same statement.
     struct Key: Hashable {
         let sql: String
         let types: [PostgresType]
     }
 
-    /// How a query is to be sent.
+    /// The way in which a query is to be sent.
     enum Use: Equatable {
         /// By this name.
         case named(String)
@@ -25,7 +25,7 @@ struct StatementCache {
     }
 
     private let countMax: Int
-    /// Whether the server may still hold statements of names that nobody uses any more.
+    /// Whether the server may still hold statements with names that are no longer used.
     private var hasLeftovers = false
     private var entries: [Key: (name: String, state: State)] = [:]
     private var nameCount = 0
@@ -33,7 +33,7 @@ struct StatementCache {
     /// - Parameter countMax: how many statements are kept; 0 for none, as poolers may demand.
     init(countMax: Int) { self.countMax = countMax }
 
-    /// Decides for one query of the segment with this number.
+    /// Decides how to send a query of the segment with this number.
     mutating func use(_ key: Key, inSegment segment: Int) -> Use {
         switch entries[key] {
         case (let name, .prepared)?: return .named(name)
@@ -41,7 +41,7 @@ struct StatementCache {
         case (_, .preparing)?: return .unnamed
         case nil:
             guard entries.count < countMax else { return .unnamed }
-            // A name is never given twice: a statement we believe lost may still be there.
+            // A name is never used twice: a statement that we believe lost may still exist.
             nameCount += 1
             let name = "s\(nameCount)"
             entries[key] = (name, .preparing(segment: segment))
@@ -49,28 +49,29 @@ struct StatementCache {
         }
     }
 
-    /// The server has confirmed the statement of this name.
+    /// Records that the server has confirmed the statement with this name.
     mutating func prepared(_ key: Key, as name: String) {
         guard entries[key]?.name == name else { return }
         entries[key] = (name, .prepared)
     }
 
-    /// The statement of this name was not prepared.
+    /// Records that the statement with this name was not prepared.
     mutating func forget(_ key: Key, as name: String) {
         guard entries[key]?.name == name else { return }
         entries[key] = nil
     }
 
-    /// The statement of this name has gone stale, and what made it so, such as a migration, may have
-    /// done so to each: nothing that was prepared is used again.
+    /// Forgets all prepared statements, because the one with this name has gone stale.
+    ///
+    /// The cause, such as a migration, may have affected all of them: none is used again.
     mutating func forgetAll(ifUsing name: String, for key: Key) {
-        // Of those in flight at that moment each fails, and only the first brings news.
+        // All of those in flight at that moment fail, and only the first failure is news.
         guard entries[key]?.name == name else { return }
         entries = [:]
         hasLeftovers = true
     }
 
-    /// Whether the server is to drop what it holds before it prepares anything more; true once.
+    /// Returns whether the server must drop its statements before it prepares more; true once.
     mutating func takeLeftovers() -> Bool {
         defer { hasLeftovers = false }
         return hasLeftovers

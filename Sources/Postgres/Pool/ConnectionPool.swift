@@ -6,23 +6,23 @@ package final class ConnectionPool: Sendable {
     typealias Machine = ConnectionPoolStateMachine
     typealias Handover = Result<(id: Machine.ConnectionID, connection: Connection), PostgresError>
 
-    /// How many connections there may be, unless set.
+    /// The default for the maximum number of connections.
     package static let connectionsMaxDefault = 8
-    /// How many callers may wait for a connection, unless set.
+    /// The default for the number of callers that may wait for a connection.
     package static let waitersMaxDefault = 1024
-    /// How long a caller waits for a connection, unless set.
+    /// The default for how long a caller waits for a connection.
     package static let waitTimeoutDefault: Duration = .seconds(5)
-    /// How many callers may have segments in flight on one connection, unless set.
+    /// The default for the number of callers with segments in flight on one connection.
     package static let depthMaxDefault = 4
-    /// How often idle connections are asked whether they are still there.
+    /// The interval at which idle connections are checked.
     static let pingInterval: Duration = .seconds(10)
-    /// A connection that was sent so many bytes at once is closed after them.
+    /// The number of bytes sent at once after which a connection is closed.
     ///
     /// libpq's buffer grows to the longest statement and never shrinks, and so does the server's
-    /// process: with large submissions each connection would keep many MiB for good.
+    /// process: with large submissions each connection would keep many MiB permanently.
     static let retiringBytes = 2 << 20
 
-    /// An action of the machine with the things it is about.
+    /// An action of the state machine with the objects that it concerns.
     private enum Effect: Sendable {
         case open(Machine.ConnectionID)
         case resume(CheckedContinuation<Handover, Never>, Handover)
@@ -36,7 +36,7 @@ package final class ConnectionPool: Sendable {
         var waiters: [Machine.WaiterID: CheckedContinuation<Handover, Never>] = [:]
         var waiterCount = 0
         var isDeadlineArmed = false
-        /// Why the last connection could not be opened; what callers are told meanwhile.
+        /// The failure to open the last connection, which callers are told meanwhile.
         var lastFailure: PostgresError?
 
         mutating func effect(of action: Machine.Action) -> Effect? {
@@ -44,7 +44,7 @@ package final class ConnectionPool: Sendable {
             case .open(let id):
                 .open(id)
             case .hand(let waiter, let id):
-                // The machine hands out what it was told to be open, and it is told under the lock.
+                // The machine hands out what it was told is open, and it is told under the lock.
                 connections[id].flatMap { connection in
                     waiters.removeValue(forKey: waiter).map {
                         .resume($0, .success((id, connection)))
@@ -68,7 +68,7 @@ package final class ConnectionPool: Sendable {
     private let backoff = Backoff()
     private let state: Mutex<State>
 
-    /// Makes a pool without a connection; the first is opened by ``run()`` or the first caller.
+    /// Creates a pool without connections; ``run()`` or the first caller opens the first one.
     ///
     /// - Parameters:
     ///   - configuration: where the server is.
@@ -111,7 +111,7 @@ package final class ConnectionPool: Sendable {
 
     /// Executes statements in one round trip and one transaction: all of them happen, or none.
     ///
-    /// Cancelling the task ends the wait for a connection, but not what was sent.
+    /// Cancelling the task ends the wait for a connection, but does not undo what was sent.
     package func execute(_ queries: [Query]) async throws(PostgresError) -> [Rows] {
         var byteCount = 0
         for query in queries { byteCount += try query.validate() }
@@ -123,8 +123,8 @@ package final class ConnectionPool: Sendable {
                 return rows
             } catch {
                 released(id, after: error, sentBytes: byteCount)
-                // The connection had ended before anything was sent: another one will do. This
-                // ends, as the pool has forgotten the connection or fails for want of a server.
+                // The connection had ended before anything was sent: use another one. The loop
+                // ends, as the pool has forgotten the connection or fails for lack of a server.
                 guard error.code == .connectionFailed else { throw error }
             }
         }
@@ -132,7 +132,7 @@ package final class ConnectionPool: Sendable {
 
     /// Keeps the pool healthy until the task is cancelled, then closes it.
     ///
-    /// Opens the first connection at once, so that the first caller does not wait for it.
+    /// The first connection is opened at once, so that the first caller does not wait for it.
     package func run() async {
         perform { $0.machine.start() }
         while !Task.isCancelled {
@@ -146,7 +146,7 @@ package final class ConnectionPool: Sendable {
         await close()
     }
 
-    /// Refuses callers from now on and waits until those being served are done.
+    /// Refuses callers from now on and waits until those being served have finished.
     package func close() async {
         for effect in effects(of: { $0.machine.close() }) {
             if case .close(let connection) = effect {
@@ -158,7 +158,7 @@ package final class ConnectionPool: Sendable {
     }
 }
 
-// What callers and connections tell the machine, and what it wants done.
+// The events that callers and connections report to the machine, and the resulting actions.
 extension ConnectionPool {
     private func acquire() async throws(PostgresError) -> (Machine.ConnectionID, Connection) {
         let ready = state.withLock { state -> (Machine.ConnectionID, Connection)? in
@@ -186,7 +186,7 @@ extension ConnectionPool {
         perform { state in
             state.waiters[waiter] = continuation
             let actions = state.machine.acquire(waiter, until: deadline)
-            // Asked under the lock: a cancellation from now on finds the waiter in the machine.
+            // Checked under the lock: any later cancellation finds the waiter in the machine.
             return Task.isCancelled ? actions + state.machine.cancel(waiter) : actions
         }
         armDeadline()
@@ -245,12 +245,12 @@ extension ConnectionPool {
         }
     }
 
-    /// Tells the machine what `event` says, then does what it wants outside of the lock.
+    /// Passes `event` to the machine, then performs the resulting actions outside the lock.
     private func perform(_ event: (inout State) -> [Machine.Action]) {
         for effect in effects(of: event) { perform(effect) }
     }
 
-    /// What the machine wants after `event`, which may not be done under the lock.
+    /// Returns the effects that the machine wants after `event`, which must not run under the lock.
     private func effects(of event: (inout State) -> [Machine.Action]) -> [Effect] {
         state.withLock { state in
             let actions = event(&state)
@@ -274,7 +274,7 @@ extension ConnectionPool {
         }
     }
 
-    /// One timer for all waiters: they expire in the order in which they came.
+    /// Sets one timer for all waiters, which expire in the order in which they came.
     private func armDeadline() {
         let deadline = state.withLock { state -> ContinuousClock.Instant? in
             guard !state.isDeadlineArmed, let deadline = state.machine.nextDeadline else {
@@ -303,7 +303,7 @@ extension ConnectionPool {
 }
 
 extension ConnectionPoolStateMachine.Refusal {
-    /// What the caller is told; nothing was sent in any of these cases.
+    /// Returns the error that the caller is told; nothing was sent in any of these cases.
     fileprivate func error(lastFailure: PostgresError?) -> PostgresError {
         switch self {
         case .unavailable:

@@ -1,15 +1,15 @@
-/// Decides who gets which connection; does nothing itself.
+/// Decides which caller gets which connection, without performing anything itself.
 ///
-/// A waiting caller gets an idle connection; else one is opened, up to the maximum; at the maximum
-/// callers share the least busy one, up to ``depthMax`` each; else they wait in order. When the
-/// server refuses and no connection is left, all who wait fail at once, and whoever comes before
-/// the next try fails at once too.
+/// A waiting caller gets an idle connection; otherwise one is opened, up to the maximum; at the
+/// maximum callers share the least busy one, up to ``depthMax`` each; otherwise they wait in order.
+/// When the server refuses and no connection is left, all waiting callers fail at once, and so does
+/// any caller that comes before the next attempt.
 struct ConnectionPoolStateMachine: ~Copyable {
     typealias ConnectionID = Int
     typealias WaiterID = Int
     typealias Instant = ContinuousClock.Instant
 
-    /// Why a caller gets no connection.
+    /// The reasons why a caller gets no connection.
     enum Refusal: Equatable, Sendable {
         case unavailable
         case exhausted
@@ -17,35 +17,36 @@ struct ConnectionPoolStateMachine: ~Copyable {
         case cancelled
     }
 
-    /// What the pool has to do, in this order.
+    /// The actions that the pool has to perform, in this order.
     enum Action: Equatable, Sendable {
-        /// Open a connection, then tell ``opened(_:)`` or ``openFailed(_:)``.
+        /// Open a connection, then report ``opened(_:)`` or ``openFailed(_:)``.
         case open(ConnectionID)
-        /// Let the caller use the connection, then tell ``released(_:)``.
+        /// Let the caller use the connection, then report ``released(_:)``.
         case hand(WaiterID, ConnectionID)
         /// Let the caller fail.
         case refuse(WaiterID, Refusal)
-        /// Tell ``retryDue()`` after the delay for this many failures in a row.
+        /// Report ``retryDue()`` after the delay for this many failures in a row.
         case retry(failureCount: Int)
-        /// Close the connection once what is in flight on it is done.
+        /// Close the connection once everything in flight on it is done.
         case close(ConnectionID)
     }
 
-    /// What is known of one connection.
+    /// The known state of one connection.
     private enum ConnectionState {
-        /// Being opened; moved on by ``opened(_:)``, ``openFailed(_:)``. It may end before we are
-        /// told that it was open.
+        /// Being opened; ends by ``opened(_:)`` or ``openFailed(_:)``.
+        ///
+        /// It may end before the report that it was open.
         case opening(hasEnded: Bool)
-        /// In use by so many callers; moved by handing, ``released(_:)``, ``lost(_:)``.
+        /// In use by this many callers; changed by handing over, ``released(_:)``, ``lost(_:)``.
         case open(userCount: Int, hasServed: Bool)
     }
 
     private enum Phase {
-        /// Serves; ends by ``close()``.
+        /// Serves callers; ends by ``close()``.
         case running
-        /// Opens nothing until ``retryDue()``, after failures; serves with what is open.
+        /// Opens nothing until ``retryDue()``, after failures; serves with the open connections.
         case backingOff
-        /// Refuses everybody, for good.
+        /// Refuses all callers permanently.
         case closed
     }
 
@@ -56,7 +57,9 @@ struct ConnectionPoolStateMachine: ~Copyable {
     private var connections: [ConnectionID: ConnectionState] = [:]
     private var connectionCount = 0
     private var failureCount = 0
-    /// Those who wait and until when; the order is in ``queue``, which may name some who left.
+    /// The waiting callers and their deadlines.
+    ///
+    /// Their order is in ``queue``, which may still name some that have left.
     private var waiters: [WaiterID: Instant] = [:]
     private var queue = FIFO<WaiterID>()
 
@@ -71,7 +74,7 @@ struct ConnectionPoolStateMachine: ~Copyable {
         self.depthMax = depthMax
     }
 
-    /// When the caller who has waited longest gives up.
+    /// The time when the caller that has waited longest gives up.
     var nextDeadline: Instant? {
         mutating get { oldestWaiter.flatMap { waiters[$0] } }
     }
@@ -84,13 +87,13 @@ struct ConnectionPoolStateMachine: ~Copyable {
         }
     }
 
-    /// Takes a connection that can be used at once; nil when the caller has to wait or to fail.
+    /// Takes a connection that can be used at once; nil when the caller has to wait or fail.
     mutating func acquireNow() -> ConnectionID? {
         guard waiters.isEmpty else { return nil }
         return usableConnection()
     }
 
-    /// A caller wants a connection, and waits for it until `deadline`.
+    /// Adds a caller that wants a connection and waits for it until `deadline`.
     mutating func acquire(_ waiter: WaiterID, until deadline: Instant) -> [Action] {
         switch phase {
         case .closed: return [.refuse(waiter, .closed)]
@@ -109,12 +112,12 @@ struct ConnectionPoolStateMachine: ~Copyable {
         return actions + [.refuse(waiter, .exhausted)]
     }
 
-    /// A caller was cancelled; one who has its connection already is not concerned.
+    /// Removes a cancelled caller; one that already has its connection is not affected.
     mutating func cancel(_ waiter: WaiterID) -> [Action] {
         waiters.removeValue(forKey: waiter) == nil ? [] : [.refuse(waiter, .cancelled)]
     }
 
-    /// Refuses who has waited too long.
+    /// Refuses the callers that have waited too long.
     mutating func expire(now: Instant) -> [Action] {
         var actions: [Action] = []
         while let waiter = oldestWaiter, let deadline = waiters[waiter], deadline <= now {
@@ -124,7 +127,7 @@ struct ConnectionPoolStateMachine: ~Copyable {
         return actions
     }
 
-    /// A connection is open.
+    /// Records that a connection is open.
     mutating func opened(_ connection: ConnectionID) -> [Action] {
         guard case .opening(let hasEnded)? = connections[connection] else { return [] }
         guard phase != .closed, !hasEnded else {
@@ -135,13 +138,13 @@ struct ConnectionPoolStateMachine: ~Copyable {
         return settle()
     }
 
-    /// A connection could not be opened.
+    /// Records that a connection could not be opened.
     mutating func openFailed(_ connection: ConnectionID) -> [Action] {
         connections[connection] = nil
         return backOff()
     }
 
-    /// A caller got the server's answer on a connection and is done with it.
+    /// Records that a caller got the server's answer on a connection and is done with it.
     mutating func released(_ connection: ConnectionID) -> [Action] {
         guard case .open(let userCount, _)? = connections[connection] else { return [] }
         failureCount = 0
@@ -149,7 +152,7 @@ struct ConnectionPoolStateMachine: ~Copyable {
         return settle()
     }
 
-    /// A caller is done with a connection that nobody is to have any more.
+    /// Records that a caller is done with a connection that nobody may use any more.
     mutating func retired(_ connection: ConnectionID) -> [Action] {
         guard userCount(of: connection) != nil else { return [] }
         failureCount = 0
@@ -159,7 +162,7 @@ struct ConnectionPoolStateMachine: ~Copyable {
             + (connections.isEmpty && actions.isEmpty ? start() : actions)
     }
 
-    /// A connection has ended; what its callers do with it is of no interest any more.
+    /// Records that a connection has ended; it no longer matters what its callers do with it.
     mutating func lost(_ connection: ConnectionID) -> [Action] {
         switch connections[connection] {
         case nil: return []
@@ -168,14 +171,14 @@ struct ConnectionPoolStateMachine: ~Copyable {
             return []
         case .open(_, let hasServed)?:
             connections[connection] = nil
-            // A server that accepts and hangs up must not be asked over and over without a pause.
+            // A server that accepts and hangs up must not be asked again and again without a pause.
             guard hasServed, phase == .running else { return backOff() }
         }
         let actions = settle()
         return connections.isEmpty && actions.isEmpty ? start() : actions
     }
 
-    /// The pause after failures is over.
+    /// Records that the pause after failures is over.
     mutating func retryDue() -> [Action] {
         switch phase {
         case .backingOff:
@@ -187,14 +190,14 @@ struct ConnectionPoolStateMachine: ~Copyable {
         }
     }
 
-    /// Takes every idle connection, for a ping; each is to be released like any other.
+    /// Takes every idle connection for a ping; each must be released like any other.
     mutating func takeIdle() -> [ConnectionID] {
         let idle = connections.keys.filter { userCount(of: $0) == 0 }.sorted()
         for connection in idle { use(connection) }
         return idle
     }
 
-    /// Refuses everybody and closes every connection.
+    /// Refuses all callers and closes every connection.
     mutating func close() -> [Action] {
         phase = .closed
         var actions: [Action] = []
@@ -210,9 +213,9 @@ struct ConnectionPoolStateMachine: ~Copyable {
     }
 }
 
-// The steps.
+// The single steps.
 extension ConnectionPoolStateMachine {
-    /// Serves who waits as far as possible, and opens what is missing.
+    /// Serves waiting callers as far as possible, and opens missing connections.
     private mutating func settle() -> [Action] {
         var actions: [Action] = []
         while let waiter = oldestWaiter, let connection = usableConnection() {
@@ -224,10 +227,10 @@ extension ConnectionPoolStateMachine {
         return actions
     }
 
-    /// The least busy connection with room, taken for one caller.
+    /// Takes the least busy connection with room for one more caller.
     ///
-    /// Callers share a connection only when no other can be had soon: behind one another they wait
-    /// for one another.
+    /// Callers share a connection only when no other can be had soon: callers that share one wait
+    /// for each other.
     private mutating func usableConnection() -> ConnectionID? {
         var best: (connection: ConnectionID, userCount: Int)?
         for connection in connections.keys {
@@ -240,7 +243,7 @@ extension ConnectionPoolStateMachine {
         return best.connection
     }
 
-    /// Pauses after a failure; without any connection left or to come, nobody goes on waiting.
+    /// Pauses after a failure; without any connection left or coming, waiting callers are refused.
     private mutating func backOff() -> [Action] {
         switch phase {
         case .closed: return []
@@ -273,7 +276,7 @@ extension ConnectionPoolStateMachine {
         connections[connection] = .open(userCount: count + 1, hasServed: hasServed)
     }
 
-    /// The caller who has waited longest; drops from the queue those who have left.
+    /// The caller that has waited longest; drops from the queue those that have left.
     private var oldestWaiter: WaiterID? {
         mutating get {
             while let waiter = queue.first {

@@ -15,7 +15,7 @@ struct FIFO<Element> {
         guard head < elements.count else { return nil }
         let element = elements[head].take()
         head += 1
-        // Moves each element at most once for every time it was appended.
+        // Each element is moved at most once for every time that it was appended.
         if head * 2 >= elements.count, head >= 32 || head == elements.count {
             elements.removeFirst(head)
             head = 0
@@ -23,7 +23,7 @@ struct FIFO<Element> {
         return element
     }
 
-    /// Changes the first element in place; nothing when there is none.
+    /// Changes the first element in place; does nothing when there is none.
     mutating func updateFirst(_ change: (inout Element) -> Void) {
         guard var element = first else { return }
         elements[head] = nil

@@ -1,10 +1,10 @@
 /// The binary form of a one-dimensional array (`array_send` in PostgreSQL's `arrayfuncs.c`).
 ///
-/// Three 32-bit words: the count of dimensions, whether NULLs occur, the element's type; for each
+/// Three 32-bit words: the number of dimensions, whether NULLs occur, the element's type; for each
 /// dimension its length and lower bound; then every element as a 32-bit length, −1 for NULL, and
-/// its bytes. An empty array has no dimension at all.
+/// its bytes. An empty array has no dimensions at all.
 struct ArrayFormat {
-    /// How many elements there are.
+    /// The number of elements.
     let count: Int
     private let element: PostgresType
     private var offset: Int
@@ -21,7 +21,7 @@ struct ArrayFormat {
         guard dimensions == 1, bytes.byteCount >= 20 else { throw Self.malformed(type) }
         count = Int(try Int32(bigEndian: bytes.extracting(12..<16)))
         offset = 20
-        // Each element takes four bytes at least: a lying count must not reserve memory.
+        // Each element takes at least four bytes: a false count must not reserve memory.
         guard count >= 0, count <= (bytes.byteCount - offset) / 4 else {
             throw Self.malformed(type)
         }

@@ -4,7 +4,9 @@ package struct Bind: Sendable {
     package let type: PostgresType
     /// The bytes, nil for NULL.
     package let bytes: [UInt8]?
-    /// Why the value cannot be sent; thrown when the query is executed, as a literal cannot throw.
+    /// The reason why the value cannot be sent, if any.
+    ///
+    /// It is thrown when the query is executed, because a literal cannot throw.
     let failure: PostgresError?
 
     init<Value: PostgresEncodable>(_ value: Value) {
@@ -30,9 +32,9 @@ extension Query {
     /// The server ends a connection whose message is longer than 1 GiB; we refuse before that.
     static let byteCountMax = (1 << 30) - (1 << 20)
 
-    /// Throws what keeps the query from being sent.
+    /// Throws the failure that keeps the query from being sent, if any.
     ///
-    /// - Returns: about how many bytes it is sent with.
+    /// - Returns: the approximate number of bytes it is sent with.
     @discardableResult
     func validate() throws(PostgresError) -> Int {
         guard binds.count <= Self.bindCountMax else {

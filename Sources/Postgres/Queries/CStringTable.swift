@@ -1,17 +1,17 @@
 /// C strings or byte strings side by side in one buffer, for functions that take arrays of them.
 struct CStringTable {
     private var bytes: [UInt8] = []
-    /// Where each begins; nil stands for a null pointer.
+    /// The offset of each string; nil stands for a null pointer.
     private var offsets: [Int?] = []
 
-    /// Byte strings that stay where they are, with their places; each takes a stack frame.
+    /// The byte strings that are not copied, with their places; each takes a stack frame.
     private var long: [(place: Int, bytes: [UInt8])] = []
 
-    /// From this length on a byte string is not worth copying.
+    /// The length from which a byte string is not worth copying.
     private static let longBytes = 64 << 10
     private static let longMax = 16
 
-    /// Appends a byte string, whose length is told apart from it.
+    /// Appends a byte string, whose length is passed separately.
     mutating func append(_ value: [UInt8]?) {
         guard let value, value.count >= Self.longBytes, long.count < Self.longMax else {
             return copy(value)

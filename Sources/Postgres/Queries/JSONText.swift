@@ -1,8 +1,8 @@
-/// A JSON document as the text it is; bound as `jsonb`, read from `jsonb` and `json`.
+/// A JSON document in its text form; bound as `jsonb`, read from `jsonb` and `json`.
 package struct JSONText: Hashable, Sendable {
     package let text: String
 
-    /// The caller vouches that `text` is JSON; the server refuses it with SQLSTATE 22P02 if not.
+    /// Wraps `text`, which the caller asserts is JSON; else the server refuses it (SQLSTATE 22P02).
     package init(text: String) { self.text = text }
 }
 

@@ -1,8 +1,8 @@
-/// What an array may hold: scalars, optional scalars, and the bytes of a `bytea`.
+/// A type that an array may hold: a scalar, an optional scalar, or the bytes of a `bytea`.
 ///
-/// `[UInt8]` is a `bytea`, not an array, so an element decides how arrays of it look.
+/// `[UInt8]` is a `bytea`, not an array, so an element decides how arrays of it are encoded.
 package protocol PostgresArrayElement: Sendable {
-    /// The type of an array of this.
+    /// The type of an array of such elements.
     static var postgresArrayType: PostgresType { get }
 
     /// Appends the binary form of a whole array.

@@ -2,7 +2,7 @@
 package protocol PostgresDecodable: Sendable {
     /// Reads one value that is not NULL.
     ///
-    /// - Throws: an error with code ``PostgresError/Code/decoding`` when `type` is another one or
+    /// - Throws: an error with code ``PostgresError/Code/decoding`` when `type` does not match or
     ///   the bytes are malformed.
     static func decode(_ bytes: RawSpan, type: PostgresType) throws(PostgresError) -> Self
 }

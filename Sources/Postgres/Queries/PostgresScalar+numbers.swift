@@ -106,7 +106,7 @@ extension [UInt8] {
 }
 
 extension FixedWidthInteger {
-    /// Reads the whole of `bytes`, which must be as long as the number.
+    /// Reads all of `bytes`, which must be as long as the number.
     init(bigEndian bytes: RawSpan) throws(PostgresError) {
         guard bytes.byteCount == Self.bitWidth / 8 else {
             throw PostgresError(
@@ -116,7 +116,7 @@ extension FixedWidthInteger {
         }
         var value: Self = 0
         for offset in bytes.byteOffsets {
-            // The offset is one of the span's own.
+            // The offset is within the span.
             let byte = unsafe bytes.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
             value = value << 8 | Self(truncatingIfNeeded: byte)
         }
@@ -125,7 +125,7 @@ extension FixedWidthInteger {
 }
 
 extension PostgresError {
-    /// The error for a column of another type than the code asks for.
+    /// Returns the error for a column whose type is not the one that the code asks for.
     static func mismatch(
         _ wanted: any Any.Type,
         _ type: PostgresType,

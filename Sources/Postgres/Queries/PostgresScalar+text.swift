@@ -5,7 +5,7 @@ extension String: PostgresScalar {
     package static var postgresArrayType: PostgresType { .textArray }
 
     package func encode(into bytes: inout [UInt8]) throws(PostgresError) {
-        // PostgreSQL text holds every character but NUL (manual, 8.3).
+        // PostgreSQL text holds every character except NUL (manual, 8.3).
         guard !utf8.contains(0) else {
             throw PostgresError(.encoding, "text contains a NUL character")
         }
@@ -57,14 +57,14 @@ extension UUID: PostgresScalar {
     }
 }
 
-/// Whole microseconds, which is what `timestamptz` holds; a `Date` is rounded to the nearest.
+/// A time in whole microseconds, as `timestamptz` holds it; a `Date` is rounded to the nearest.
 extension Date: PostgresScalar {
     package static var postgresType: PostgresType { .timestamptz }
     package static var postgresArrayType: PostgresType { .timestamptzArray }
 
-    /// From PostgreSQL's epoch, 2000-01-01, to Foundation's, 2001-01-01.
+    /// The seconds from PostgreSQL's epoch, 2000-01-01, to Foundation's, 2001-01-01.
     private static let secondsBetweenEpochs: Int64 = 366 * 86_400
-    /// Years −4712 to 294276 are what PostgreSQL takes; ours is a rounder limit within.
+    /// The largest accepted value: a round limit within PostgreSQL's years −4712 to 294276.
     private static let secondsMax: Double = 9_000_000_000_000
     private static let secondsMin: Double = -200_000_000_000
 

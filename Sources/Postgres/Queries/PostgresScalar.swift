@@ -1,6 +1,6 @@
 /// A single value, which can also be an element of an array.
 ///
-/// An enum whose raw value is a scalar conforms by naming this protocol and nothing more.
+/// An enum whose raw value is a scalar conforms by naming this protocol, without further code.
 package protocol PostgresScalar: PostgresEncodable, PostgresDecodable, PostgresArrayElement {}
 
 extension PostgresScalar where Self: RawRepresentable, RawValue: PostgresScalar {

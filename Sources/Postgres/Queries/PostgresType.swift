@@ -1,6 +1,6 @@
 /// The type of a value on the wire, by its OID in `pg_type`.
 ///
-/// The numbers of built-in types are fixed; types made by users begin at 16384.
+/// The numbers of built-in types are fixed; those of user-defined types start at 16384.
 package struct PostgresType: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt32
 

@@ -15,7 +15,7 @@ extension Query.StringInterpolation {
         sql += "$\(binds.count)"
     }
 
-    /// `sql` with each placeholder `$n` as `$(n + offset)`.
+    /// Returns `sql` with each placeholder `$n` replaced by `$(n + offset)`.
     ///
     /// Dollar quoting does not occur in queries, so every `$` followed by digits is a placeholder.
     private static func renumbered(_ sql: String, by offset: Int) -> String {
@@ -34,12 +34,12 @@ extension Query.StringInterpolation {
 }
 
 extension PostgresError {
-    /// A row does not hold what the code above this layer expects.
+    /// Creates the error for a row that does not hold what the code above this layer expects.
     package init(decoding summary: String) { self.init(.decoding, summary) }
 
-    /// A value above this layer has no form in which it could be stored.
+    /// Creates the error for a value above this layer that has no storable form.
     package init(encoding summary: String) { self.init(.encoding, summary) }
 
-    /// What was not handed to the pool at all, for a reason that the pool has as well.
+    /// Creates the error for a query not handed to the pool, for a reason that the pool has as well.
     package init(unsent code: Code, _ summary: String) { self.init(code, summary) }
 }

@@ -1,15 +1,15 @@
 /// A statement and the values of its parameters; the only way to write SQL.
 ///
 /// `"SELECT name FROM client WHERE id = \(id)"` becomes `… WHERE id = $1` with a binary bind, so a
-/// value can never be read as SQL. Parameters have the type of the Swift value: an enum column
-/// takes `\(state.rawValue)::task_state`.
+/// value can never be read as SQL. Parameters have the type of the Swift value: for an enum column
+/// write `\(state.rawValue)::task_state`.
 package struct Query: Sendable {
-    /// The text with `$1`, `$2` … in the places of the values.
+    /// The text with `$1`, `$2` … in place of the values.
     package let sql: String
     /// The values, in the order of the placeholders.
     package let binds: [Bind]
 
-    /// The protocol counts the parameters of a statement in 16 bits.
+    /// The maximum number of parameters, which the protocol counts in 16 bits.
     static let bindCountMax = 65_535
 }
 
@@ -50,7 +50,7 @@ extension Query: ExpressibleByStringInterpolation {
         binds = []
     }
 
-    /// A name as it must be written in SQL when it may hold any character.
+    /// Returns a name quoted for SQL, whatever characters it holds.
     package static func quoted(identifier name: String) -> String {
         var text = "\""
         for character in name.unicodeScalars where character != "\0" {

@@ -1,6 +1,6 @@
 internal import CLibPQ
 
-/// A result of libpq, cleared with its last reference.
+/// A result of libpq, freed with its last reference.
 ///
 /// Proof for `@unchecked Sendable`: the pointer is never changed, and a PGresult is read-only after
 /// its creation and may be passed between threads (PostgreSQL manual, libpq, "Behavior in Threaded
@@ -8,7 +8,7 @@ internal import CLibPQ
 @safe final class ResultHandle: @unchecked Sendable {
     private let result: OpaquePointer
 
-    /// Takes over `result`, which must not be used by anyone else.
+    /// Takes ownership of `result`, which nothing else may use.
     init(_ result: OpaquePointer) { unsafe self.result = unsafe result }
 
     deinit { unsafe PQclear(result) }
@@ -19,7 +19,7 @@ internal import CLibPQ
 
     var columnCount: Int { Int(unsafe PQnfields(result)) }
 
-    /// How many rows the command touched; 0 for commands without such a count.
+    /// The number of rows that the command affected; 0 for commands without such a count.
     var affectedCount: Int {
         guard let text = unsafe PQcmdTuples(result) else { return 0 }
         return Int(unsafe String(cString: text)) ?? 0
@@ -47,12 +47,12 @@ internal import CLibPQ
             let start = unsafe PQgetvalue(result, row, column)
         else { return nil }
         let count = Int(unsafe PQgetlength(result, row, column))
-        // The bytes live as long as the result, which `self` keeps alive over the call.
+        // The bytes live as long as the result, which `self` keeps alive during the call.
         let span = unsafe RawSpan(_unsafeStart: UnsafeRawPointer(start), byteCount: count)
         return try body(span)
     }
 
-    /// The field of an error result, such as its SQLSTATE.
+    /// Returns a field of an error result, such as its SQLSTATE.
     func errorField(_ code: Character) -> String? {
         guard let ascii = code.asciiValue,
             let text = unsafe PQresultErrorField(result, Int32(ascii))
@@ -60,11 +60,11 @@ internal import CLibPQ
         return unsafe String(cString: text)
     }
 
-    /// The error that this result stands for.
+    /// The error that this result describes.
     var error: PostgresError {
         let sqlState = errorField("C")
         var details = errorField("M") ?? ""
-        // Not the fields "detail" and "where": those quote the values of rows and parameters.
+        // Not the fields "detail" and "where", which quote the values of rows and parameters.
         if let hint = errorField("H") { details += "; hint: \(hint)" }
         return PostgresError(
             .server,

@@ -1,7 +1,7 @@
-/// A result and where its columns are, shared by its rows.
+/// A result and the positions of its columns, shared by its rows.
 final class ResultTable: Sendable {
     let result: ResultHandle
-    /// Position and type of each column; the first one when a name occurs twice, as in libpq.
+    /// The position and type of each column; if a name occurs twice, the first, as in libpq.
     private let columns: [String: Column]
 
     struct Column {
@@ -12,7 +12,7 @@ final class ResultTable: Sendable {
     init(_ result: ResultHandle) {
         self.result = result
         var columns: [String: Column] = [:]
-        // Without rows nobody asks for a column: the usual case of INSERT, UPDATE and DELETE.
+        // Without rows no column is read: the usual case of INSERT, UPDATE and DELETE.
         if result.rowCount > 0 {
             columns.reserveCapacity(result.columnCount)
             for index in (0..<result.columnCount).reversed() {

@@ -17,7 +17,7 @@ package struct Row: Sendable {
         return value
     }
 
-    /// Reads a column, nil for NULL.
+    /// Reads a column; nil for NULL.
     ///
     /// - Throws: an error with code ``PostgresError/Code/decoding`` when there is no such column or
     ///   it has another type.

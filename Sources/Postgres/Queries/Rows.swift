@@ -9,7 +9,7 @@ package struct Rows: RandomAccessCollection, Sendable {
         endIndex = result.rowCount
     }
 
-    /// How many rows the statement inserted, updated, deleted or returned.
+    /// The number of rows that the statement inserted, updated, deleted or returned.
     package var affectedCount: Int { table.result.affectedCount }
 
     package subscript(position: Int) -> Row {

@@ -1,6 +1,6 @@
-/// What was sent to the server and is answered as a whole: all of it happens, or nothing.
+/// A unit that the server answers as a whole: all of it happens, or nothing.
 struct Segment {
-    /// What is sent.
+    /// The content that is sent.
     enum Work {
         /// Statements of the extended protocol, then one Sync.
         case queries([Query])
@@ -11,31 +11,31 @@ struct Segment {
     /// One command whose results are due.
     enum Step {
         case prepare(StatementCache.Key, name: String)
-        /// By the name that an earlier segment has prepared.
+        /// Executes under the name that an earlier segment has prepared.
         case execute(StatementCache.Key, name: String)
-        /// Without a name, or right after its preparation.
+        /// Executes without a name, or right after the preparation.
         case executeNew
     }
 
     typealias Outcome = Result<[Rows], PostgresError>
 
     let work: Work
-    /// How long an answer may take, counted from the sending.
+    /// The longest time for an answer, counted from the sending.
     let timeout: Duration
     let completion: CheckedContinuation<Outcome, Never>
-    /// When the connection is given up.
+    /// The time when the connection is given up.
     var deadline: ContinuousClock.Instant?
     var steps: [Step] = []
     /// The step whose results are being read.
     var stepIndex = 0
     var hasResult = false
-    /// How many statements were sent before those of the caller, whose rows nobody wants.
+    /// The number of statements sent before the caller's, whose rows are ignored.
     var settingsCount = 0
     var rows: [Rows] = []
     var failure: PostgresError?
-    /// Whether it failed for a prepared statement that had gone stale, and for nothing else.
+    /// Whether it failed only because a prepared statement had gone stale.
     var isStale = false
-    /// Whether it was sent a second time, for that reason.
+    /// Whether it was sent a second time for that reason.
     var isRepeated = false
 
     init(
@@ -57,14 +57,14 @@ struct Segment {
 
     var step: Step? { stepIndex < steps.count ? steps[stepIndex] : nil }
 
-    /// The same, to be sent once more: the server has undone all of it.
+    /// The same segment, to be sent once more: the server has undone all of it.
     var repeated: Segment {
         var segment = Segment(work: work, timeout: timeout, completion: completion)
         segment.isRepeated = true
         return segment
     }
 
-    /// The answer once the server has said that the segment is over.
+    /// The answer, valid once the server has ended the segment.
     var outcome: Outcome {
         failure.map { .failure($0) } ?? .success(Array(rows.dropFirst(settingsCount)))
     }
