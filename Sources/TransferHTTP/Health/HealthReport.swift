@@ -1,24 +1,28 @@
 package import TransferModel
 package import TransferWire
 
-/// What monitors are told.
+/// The health of an instance, as reported to monitors.
 package struct HealthReport: Sendable {
-    /// Of the program.
+    /// The version of the program.
     package let version: String
+    /// The linked libcurl.
     package let libcurl: HealthDocument.Library
-    /// What the instance does.
+    /// The roles of the instance.
     package let roles: Set<InstanceRole>
+    /// Whether the database answers.
     package let isDatabaseUp: Bool
-    /// Why it is not, in a few words without secrets.
+    /// The reason why the database is down, in a few words without secrets.
     package let databaseReason: String?
+    /// Whether other instances are heard at once.
     package let signals: SignalStatus
-    /// By how many seconds the database's clock was set ahead; nil when it was not, is followed, or
-    /// does not matter here.
+    /// The number of seconds by which the database's clock was set ahead; nil when it was not, when
+    /// the clock is followed, or when it does not matter here.
     package let databaseClockAhead: Double?
-    /// What the instance is short of, so that it claims no task.
+    /// The resources that the instance is short of, so that it claims no task.
     package let shortages: [Shortage]
-    /// Registered and alive; nil while the database does not tell.
+    /// The number of workers that are registered and alive; nil while the database does not tell.
     package let workers: Int?
+    /// The time since the instance started.
     package let uptime: Duration
 
     package init(

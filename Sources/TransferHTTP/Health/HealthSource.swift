@@ -1,6 +1,8 @@
-/// Where the health routes ask; both answers are bounded in time by the one who gives them.
+/// The source of health for the health routes; the provider of both answers bounds their time.
 package struct HealthSource: Sendable {
+    /// Returns whether the service can accept work now.
     package let readiness: @Sendable () async -> Readiness
+    /// Returns the health of the instance.
     package let report: @Sendable () async -> HealthReport
 
     package init(

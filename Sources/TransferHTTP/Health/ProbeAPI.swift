@@ -1,14 +1,17 @@
 package import Hummingbird
 package import Logging
 
-/// The health routes alone, for an instance that does not answer clients, or not yet: whoever
-/// watches containers needs a port.
+/// The health routes alone, for an instance that does not answer clients, or not yet.
+///
+/// Systems that watch containers need a port.
 package struct ProbeAPI: Sendable {
     private let health: HealthSource
     private let logger: Logger
     private let handover: APIHandover?
     private let connections: ConnectionRegistry
 
+    /// Creates the routes.
+    ///
     /// - Parameters:
     ///   - health: what the routes answer.
     ///   - handover: leads to the API once it has started; nil for an instance without it.
@@ -26,7 +29,7 @@ package struct ProbeAPI: Sendable {
         self.logger = logger
     }
 
-    /// A server for the routes, to be run as a service.
+    /// Returns a server for the routes, to be run as a service.
     ///
     /// - Parameters:
     ///   - host: the address to listen on.

@@ -1,6 +1,6 @@
-/// Whether the service can take work now.
+/// The readiness of the service to accept work now.
 package enum Readiness: Equatable, Sendable {
     case ready
-    /// The reason is for operators: a few words, no secrets.
+    /// The service cannot accept work; the reason is for operators, a few words without secrets.
     case notReady(reason: String)
 }

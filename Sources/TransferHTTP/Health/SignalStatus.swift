@@ -1,8 +1,8 @@
-/// Whether this instance hears at once what others do.
+/// The status of the signals by which this instance learns at once of changes made by others.
 package enum SignalStatus: String, CaseIterable, Sendable {
     case heard = "pass"
-    /// The connection is away; polls find everything.
+    /// The connection is lost; polls still find everything.
     case away = "fail"
-    /// Its operator wants polls alone.
+    /// The operator has turned signals off, so that there are only polls.
     case off
 }

@@ -1,9 +1,9 @@
 /// The part of a content that a `Range` field asks for (RFC 9110 §14.2).
 enum ByteRange: Equatable, Sendable {
-    /// No range, one in another unit or of another form, or several: all of it.
+    /// The whole content: there is no range, one in another unit or of another form, or several.
     case whole
     case part(Range<Int64>)
-    /// It begins behind the end, or is empty.
+    /// The range begins after the end, or is empty.
     case unsatisfiable
 
     init(_ field: String?, size: Int64) {
@@ -29,7 +29,8 @@ enum ByteRange: Equatable, Sendable {
         }
     }
 
-    /// First and last byte of one range; only the last, as a count, for a suffix.
+    /// Returns the first and last byte of one range; for a suffix only the last, which is its
+    /// length.
     private static func parse(_ field: [UInt8]) -> (first: Int64?, last: Int64?)? {
         let unit = Array("bytes=".utf8)
         guard field.count > unit.count,
@@ -46,7 +47,7 @@ enum ByteRange: Equatable, Sendable {
         return (first, last)
     }
 
-    /// A number without sign, the largest there is for longer ones; `.some(nil)` for no digits.
+    /// Returns an unsigned number, capped when it has more digits, or `.some(nil)` for no digits.
     private static func number(_ digits: ArraySlice<UInt8>) -> Int64?? {
         if digits.isEmpty { return .some(nil) }
         guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {

@@ -2,10 +2,10 @@ import Foundation
 import TransferModel
 import TransferWire
 
-/// A place in a list, as text that clients only hand back.
+/// A position in a list, as text that clients only return.
 ///
 /// It names a position and nothing else: every page is read with the tenant of its request, so a
-/// forged cursor shows nothing that an honest one would not.
+/// forged cursor shows nothing that a genuine one would not.
 enum Cursor: Equatable, Sendable {
     case session(ClientID, identifier: String)
     case task(TaskID)
@@ -15,12 +15,12 @@ enum Cursor: Equatable, Sendable {
     case client(ClientID)
     case host(name: String)
 
-    /// Changes when the form does; older cursors are then refused instead of misread.
+    /// The version of the form, which changes with it: older cursors are then refused, not misread.
     private static let version: UInt8 = 1
-    /// No cursor is longer in characters.
+    /// The maximum length of a cursor in characters.
     private static let lengthMax = 512
 
-    /// base64url (RFC 4648 §5) without padding.
+    /// The cursor in base64url (RFC 4648 §5) without padding.
     var serialized: String {
         Data([Self.version, kind] + payload).base64EncodedString()
             .replacingOccurrences(of: "+", with: "-")
@@ -28,6 +28,8 @@ enum Cursor: Equatable, Sendable {
             .replacingOccurrences(of: "=", with: "")
     }
 
+    /// Reads a cursor.
+    ///
     /// - Returns: nil for anything that ``serialized`` does not produce.
     init?(_ text: String) {
         guard text.utf8.count <= Self.lengthMax,
@@ -85,7 +87,7 @@ enum Cursor: Equatable, Sendable {
 
     private var payload: [UInt8] {
         switch self {
-        // Neither of the two may hold the NUL between them.
+        // Neither of the two can contain the NUL between them.
         case .session(let client, let identifier): client.name.utf8 + [0] + identifier.utf8
         case .task(let id): id.uuid.bytes
         case .subscription(let id): id.uuid.bytes
@@ -104,14 +106,14 @@ enum Cursor: Equatable, Sendable {
 }
 
 extension QueryParameters {
-    /// The place where the page begins.
+    /// Returns the cursor at which the page begins.
     func cursor() throws(Problem) -> Cursor? {
         guard let text = self["cursor"] else { return nil }
         guard let cursor = Cursor(text) else { throw Self.foreignCursor }
         return cursor
     }
 
-    /// Refuses a cursor that no page of this list has given out.
+    /// The problem of a cursor that no page of this list has returned.
     static var foreignCursor: Problem {
         invalid(
             "cursor",

@@ -1,13 +1,14 @@
 import TransferModel
 import TransferWire
 
-/// Which header fields a client may add to its transfers.
+/// The rules for header fields that a client may add to its transfers.
 enum HeaderRules {
     static let countMax = 64
 
-    /// The fields in order of name, with everything that is wrong with them.
+    /// Returns the fields in order of name, and adds everything that is wrong with them to
+    /// `errors`.
     ///
-    /// `isReserved` tells of further names, in lower case, that the service sets itself.
+    /// `isReserved` is true of further names, in lower case, that the service sets itself.
     static func validate(
         _ fields: [String: String],
         countMax: Int = countMax,

@@ -4,10 +4,10 @@ import HTTPTypes
 import Hummingbird
 import TransferStore
 
-/// A request's `Idempotency-Key` with the fingerprint of what it is asked for.
+/// The `Idempotency-Key` of a request, with a fingerprint of what the request asks for.
 ///
 /// The field is a structured-field string by draft-ietf-httpapi-idempotency-key-header; a bare
-/// token is taken too, because that is what most clients send.
+/// token is accepted too, because that is what most clients send.
 struct IdempotencyKey: Sendable {
     /// The longest key, in bytes.
     static let bytesMax = 255
@@ -15,6 +15,8 @@ struct IdempotencyKey: Sendable {
     let key: [UInt8]
     let requestSHA256: [UInt8]
 
+    /// Reads the key of a request.
+    ///
     /// - Returns: nil when the request has no key.
     /// - Throws: ``Problem`` for a key of any other form.
     init?(_ request: Request, body: [UInt8]) throws(Problem) {
@@ -41,10 +43,10 @@ struct IdempotencyKey: Sendable {
         return key
     }
 
-    /// What comes before the body in a fingerprint.
+    /// Returns the hash of the part of a fingerprint that precedes the body.
     static func hash(of request: Request) -> SHA256 {
         var hash = SHA256()
-        // The query names the client whose session is meant.
+        // The query names the client of the session.
         let query = request.uri.query.map { "?\($0)" } ?? ""
         // NUL occurs in neither method nor address, so no two requests run together.
         let address = "\(request.uri.path)\(query)"
@@ -52,19 +54,20 @@ struct IdempotencyKey: Sendable {
         return hash
     }
 
-    /// The record under which `answer` is kept.
+    /// Returns the record under which `answer` is kept.
     func record(of answer: Answer) -> IdempotencyRecord {
         IdempotencyRecord(key: key, requestSHA256: requestSHA256, response: answer.stored)
     }
 
-    /// The key inside a field value; nil when it is malformed.
+    /// Returns the key in a field value, or nil when it is malformed.
     static func parse(_ field: [UInt8]) -> [UInt8]? {
         let key = field.first == UInt8(ascii: "\"") ? unquoted(field) : token(field)
         guard let key, (1...bytesMax).contains(key.count) else { return nil }
         return key
     }
 
-    /// RFC 9651 §3.3.3: printable ASCII, with backslashes before quotes and backslashes only.
+    /// Returns the text of a string: printable ASCII, with backslashes only before quotes and
+    /// backslashes (RFC 9651 §3.3.3).
     private static func unquoted(_ field: [UInt8]) -> [UInt8]? {
         guard field.count >= 2, field.last == UInt8(ascii: "\"") else { return nil }
         var key: [UInt8] = []
@@ -83,7 +86,8 @@ struct IdempotencyKey: Sendable {
         return isEscaped ? nil : key
     }
 
-    /// Visible ASCII without what separates members and parameters of structured fields.
+    /// Returns a token: visible ASCII without separators of members and parameters of structured
+    /// fields.
     private static func token(_ field: [UInt8]) -> [UInt8]? {
         let isToken = field.allSatisfy { byte in
             (0x21...0x7E).contains(byte) && !"\",;\\".utf8.contains(byte)

@@ -1,10 +1,11 @@
 import TransferModel
 
-/// What an origin called its content, as far as it may be repeated.
+/// The media type that an origin gave its content, as far as it may be repeated.
 enum MediaType {
     static let unknown = "application/octet-stream"
 
-    /// `type` when it has the form of a media type (RFC 9110 §8.3.1), else the type of any bytes.
+    /// Returns `type` when it has the form of a media type (RFC 9110 §8.3.1), otherwise the type of
+    /// arbitrary bytes.
     static func acceptable(_ type: String?) -> String {
         guard let type else { return unknown }
         let parts = Array(type.utf8).split(

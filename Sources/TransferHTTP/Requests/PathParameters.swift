@@ -4,10 +4,10 @@ import Hummingbird
 import TransferModel
 
 extension QueryParameters {
-    /// Whose session is meant.
+    /// The name of the parameter for the client of the session.
     static let client = "client"
 
-    /// The client that the query names, if it does.
+    /// Returns the client that the query names, if there is one.
     func client() throws(Problem) -> ClientID? {
         guard let name = self[Self.client] else { return nil }
         guard let client = ClientID(name) else {
@@ -18,12 +18,12 @@ extension QueryParameters {
 }
 
 extension APIContext {
-    /// The session that the request names, where its query has nothing else to say.
+    /// Returns the session that the request names, when its query can have no other parameters.
     func session(_ request: Request) throws(Problem) -> SessionAddress {
         try session(QueryParameters(request, allowed: [QueryParameters.client]))
     }
 
-    /// The session that the request names.
+    /// Returns the session that the request names.
     func session(_ query: QueryParameters) throws(Problem) -> SessionAddress {
         SessionAddress(
             tenant: try requireTenant(),
@@ -32,7 +32,7 @@ extension APIContext {
         )
     }
 
-    /// The client that the path names.
+    /// Returns the client that the path names.
     func clientID() throws(Problem) -> ClientID {
         guard let id = parameters.get("client").flatMap({ ClientID($0) }) else {
             throw QueryParameters.invalid("client", ClientRule.name, code: .invalidIdentifier)
@@ -40,10 +40,10 @@ extension APIContext {
         return id
     }
 
-    /// The session's identifier in the path.
+    /// Returns the session's identifier in the path.
     ///
-    /// The server hands the segment over as it was sent; decoded here, `%2F` is a slash within
-    /// the identifier and not a step of the path.
+    /// The server passes the segment as it was sent; because it is decoded here, `%2F` is a slash
+    /// within the identifier and does not separate segments.
     private func sessionIdentifier() throws(Problem) -> String {
         guard let raw = parameters.get("identifier"),
             let identifier = PercentDecoding.text(Array(raw.utf8)),
@@ -58,25 +58,25 @@ extension APIContext {
         return identifier
     }
 
-    /// The task that the path names; what is no identifier names no task.
+    /// Returns the task that the path names; a text that is no identifier names no task.
     func taskID() throws(Problem) -> TaskID {
         guard let uuid = uuid() else { throw Problem(.unknownTask) }
         return TaskID(uuid)
     }
 
-    /// The lease that the path names.
+    /// Returns the lease that the path names.
     func leaseToken() throws(Problem) -> LeaseToken {
         guard let uuid = uuid() else { throw Problem(.unknownLease) }
         return LeaseToken(uuid)
     }
 
-    /// The subscription that the path names.
+    /// Returns the subscription that the path names.
     func subscriptionID() throws(Problem) -> SubscriptionID {
         guard let uuid = uuid() else { throw Problem(.unknownSubscription) }
         return SubscriptionID(uuid)
     }
 
-    /// The credential that the path names.
+    /// Returns the credential that the path names.
     func credentialName() throws(Problem) -> String {
         guard let name = parameters.get("name"), Credential.isName(name) else {
             throw QueryParameters.invalid("name", CredentialRules.name, code: .invalidIdentifier)
@@ -84,7 +84,7 @@ extension APIContext {
         return name
     }
 
-    /// The logged delivery that the path names.
+    /// Returns the logged delivery that the path names.
     func deliveryID() throws(Problem) -> DeliveryID {
         guard let uuid = uuid() else { throw Problem(.unknownDelivery) }
         return DeliveryID(uuid)

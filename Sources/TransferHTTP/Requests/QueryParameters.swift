@@ -2,14 +2,16 @@ import Hummingbird
 import TransferModel
 import TransferWire
 
-/// The query of a request, which holds only what the operation knows.
+/// The query of a request, which contains only parameters known to the operation.
 struct QueryParameters: Sendable {
-    /// Items in a page when the client does not say, and at most.
+    /// The number of items in a page when the client names none, and the maximum.
     static let limitDefault = 100
     static let limitMax = 200
 
     private var values: [String: String] = [:]
 
+    /// Reads the query of a request.
+    ///
     /// - Throws: ``Problem`` for names that are not `allowed`, repeated names and broken escapes.
     init(_ request: Request, allowed: Set<String>) throws(Problem) {
         let query = Array((request.uri.query ?? "").utf8)
@@ -43,7 +45,7 @@ struct QueryParameters: Sendable {
     /// The text of `name`, if it was given.
     subscript(name: String) -> String? { values[name] }
 
-    /// How many items the client wants.
+    /// Returns the number of items that the client wants.
     func limit() throws(Problem) -> Int {
         guard let limit = try integer("limit") else { return Self.limitDefault }
         guard (1...Int64(Self.limitMax)).contains(limit) else {
@@ -52,7 +54,7 @@ struct QueryParameters: Sendable {
         return Int(limit)
     }
 
-    /// Whether something is wanted; not, where nothing is said.
+    /// Returns whether a parameter is true; an absent one is false.
     func boolean(_ name: String) throws(Problem) -> Bool {
         switch values[name] {
         case nil, "false": return false
@@ -61,7 +63,7 @@ struct QueryParameters: Sendable {
         }
     }
 
-    /// A number that is not negative, in decimal digits only.
+    /// Returns a number that is not negative, in decimal digits only.
     func integer(_ name: String) throws(Problem) -> Int64? {
         guard let text = values[name] else { return nil }
         let isDigits = text.utf8.allSatisfy {
@@ -73,7 +75,7 @@ struct QueryParameters: Sendable {
         return number
     }
 
-    /// Refuses the value of `name`.
+    /// Returns the problem that refuses the value of `name`.
     static func invalid(
         _ name: String,
         _ detail: String,

@@ -1,7 +1,7 @@
 import TransferModel
 import TransferWire
 
-/// Checks numbers against ranges and collects what is wrong.
+/// A check of numbers against ranges, which collects what is wrong.
 struct RangeCheck {
     let pointer: String
     var errors: [FieldError] = []
@@ -22,7 +22,7 @@ struct RangeCheck {
         return nil
     }
 
-    /// A limit of bytes in a second, checked alone.
+    /// Returns a limit in bytes per second, checked on its own.
     static func bytesPerSecond(
         _ number: Int64?,
         _ name: String,

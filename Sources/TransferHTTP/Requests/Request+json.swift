@@ -5,16 +5,17 @@ import NIOHTTP1
 import TransferWire
 
 extension Request {
-    /// The longest body, in bytes: a thousand tasks with room for long URLs and client strings.
+    /// The maximum length of a body in bytes: a thousand tasks with room for long URLs and client
+    /// strings.
     static let bodyBytesMax = 16 * 1024 * 1024
 
-    /// Bytes of a body that is refused which are still read and thrown away.
+    /// The maximum number of bytes of a refused body that are still read and thrown away.
     ///
-    /// Many clients write all of a body before they read the answer; they would wait for the idle
+    /// Many clients write the whole body before they read the answer; they would wait for the idle
     /// timeout and never learn what was wrong.
     static let discardedBytesMax = 4 * bodyBytesMax
 
-    /// The bytes of the body, which is declared as JSON unless it is empty.
+    /// Returns the bytes of the body, which must be declared as JSON unless it is empty.
     func jsonBody() async throws -> [UInt8] {
         let bytes = try await collect()
         if let announced = headers[.contentLength].flatMap(Int.init), announced != bytes.count {
@@ -24,7 +25,7 @@ extension Request {
         return bytes
     }
 
-    /// Whether the body is declared as `type`, with whatever parameters.
+    /// Returns whether the body is declared as `type`, with any parameters.
     func hasMediaType(_ type: String) -> Bool {
         Self.isMediaType(mediaTypeParts, type)
     }
@@ -39,6 +40,8 @@ extension Request {
         parts.first.map { $0 == type } ?? false
     }
 
+    /// Checks the media type of the body.
+    ///
     /// - Throws: ``Problem`` unless the body is declared as plain `type` in UTF-8.
     func checkMediaType(_ type: String) throws(Problem) {
         let parts = mediaTypeParts
@@ -88,8 +91,10 @@ extension Request {
         return bytes
     }
 
-    /// What is wrong with a body of so many bytes, before any is read: several that are read at once
-    /// would each take a part of what only one of them needs whole.
+    /// Returns the problem with a body of so many bytes, before any of it is read.
+    ///
+    /// If several bodies were read at once, each would hold a part of the room that one needs as a
+    /// whole.
     private func refusal(ofBytes count: Int, _ resources: RequestResources?) async -> Problem? {
         guard count <= Self.bodyBytesMax else { return Self.tooLarge }
         do throws(Problem) {
@@ -109,7 +114,7 @@ extension Request {
 }
 
 extension Substring {
-    /// Without the spaces and tabs at both ends.
+    /// The text without the spaces and tabs at both ends.
     var trimmed: Substring {
         let isSpace = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
         var rest = utf8.drop(while: isSpace)

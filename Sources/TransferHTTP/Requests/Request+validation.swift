@@ -3,7 +3,7 @@ import TransferModel
 import TransferWire
 
 extension TaskRequest {
-    /// The submission that this asks for, found at `pointer` in the body.
+    /// Returns the submission that this request asks for, found at `pointer` in the body.
     ///
     /// - Returns: nil when something is wrong with it, which is then in `errors`.
     func submission(
@@ -70,7 +70,7 @@ extension TaskRequest {
 }
 
 extension TaskRequest.Target {
-    /// Where the task goes, as text and understood.
+    /// Returns the address of the task, as text and parsed.
     func address(
         at pointer: String,
         into errors: inout [FieldError]
@@ -87,7 +87,7 @@ extension TaskRequest.Target {
 }
 
 extension SubmitRequest {
-    /// The submissions in the order of the request.
+    /// Returns the submissions in the order of the request.
     ///
     /// - Throws: ``Problem`` that lists what is wrong with any of them; then none is stored.
     func submissions() throws(Problem) -> [TaskSubmission] {
@@ -99,10 +99,10 @@ extension SubmitRequest {
 }
 
 extension [Checked<TaskRequest>] {
-    /// The submissions in this order, without those that are not valid.
+    /// Returns the submissions in this order, without those that are not valid.
     ///
-    /// `pointer` says where in the body the task at an index is. `refuse` is called with what is wrong
-    /// with it, and what that throws ends the work.
+    /// `pointer` returns the place in the body of the task at an index. `refuse` is called with
+    /// what is wrong with that task; an error that it throws ends the work.
     func submissions(
         at pointer: (Int) -> String = { _ in "" },
         refuse: (Int, [FieldError]) throws(Problem) -> Void
@@ -110,7 +110,7 @@ extension [Checked<TaskRequest>] {
         var submissions: [TaskSubmission] = []
         submissions.reserveCapacity(count)
         let now = Date()
-        // Sorted, so that within one millisecond too the order of identifiers is that of the
+        // Sorted, so that within one millisecond too the identifiers are in the order of the
         // request, and lists show a batch as it was sent.
         let ids = map { _ in UUID.version7(at: now) }.sorted()
         for (index, task) in enumerated() {
@@ -132,7 +132,7 @@ extension [Checked<TaskRequest>] {
 }
 
 extension SessionRequest {
-    /// The kind that is asked for; nil when it is left open.
+    /// Returns the kind that the request asks for, or nil when it names none.
     func sessionKind() throws(Problem) -> Session.Kind? {
         guard let kind else { return nil }
         guard let known = Session.Kind(rawValue: kind) else {
@@ -145,7 +145,7 @@ extension SessionRequest {
 }
 
 extension SessionConfigurationRequest {
-    /// The configuration, with defaults for what is absent.
+    /// Returns the configuration, with defaults for what is absent.
     func configuration() throws(Problem) -> SessionConfiguration {
         let pointer = "/configuration"
         var errors: [FieldError] = []
@@ -198,7 +198,7 @@ extension SessionConfigurationRequest {
 }
 
 extension TaskPatchRequest {
-    /// The change that this asks for.
+    /// Returns the change that this request asks for.
     func change() throws(Problem) -> TaskChange {
         var errors: [FieldError] = []
         var change = TaskChange()
@@ -232,7 +232,7 @@ extension TaskPatchRequest {
     }
 }
 
-/// Rules for fields that several requests have; what is wrong goes to `errors`.
+/// Rules for fields that several requests have; what is wrong is added to `errors`.
 private enum FieldRules {
     static func clientString(
         _ text: String?,

@@ -2,7 +2,7 @@ import Hummingbird
 import TransferModel
 import TransferWire
 
-/// A session as a request names it: by its path, the query's `client` and the key's tenant.
+/// The address of a session in a request: its path, the query's `client` and the key's tenant.
 struct SessionAddress: Sendable {
     let tenant: TenantID
     let client: ClientID

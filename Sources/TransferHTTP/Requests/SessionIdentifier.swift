@@ -3,7 +3,8 @@ import TransferModel
 
 /// The rule for names of sessions, which is the same in paths, bodies and cursors.
 enum SessionIdentifier {
-    /// In bytes: PostgreSQL's `text` takes anything in UTF-8 but NUL.
+    /// Whether an identifier is valid, by its length in bytes: PostgreSQL's `text` accepts any
+    /// UTF-8 except NUL.
     static func isValid(_ identifier: String) -> Bool {
         (1...Session.identifierBytesMax).contains(identifier.utf8.count)
             && !identifier.utf8.contains(0)

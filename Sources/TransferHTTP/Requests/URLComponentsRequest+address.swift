@@ -1,13 +1,14 @@
 import TransferWire
 
 extension URLComponentsRequest {
-    /// The absolute URL that the parts make, as Foundation's `URLComponents` makes it.
+    /// Returns the absolute URL of the parts, as Foundation's `URLComponents` makes it.
     ///
-    /// No part can reach into another: what is special within a part is escaped, and a scheme or
+    /// No part can extend into another: what is special within a part is escaped, and a scheme or
     /// host that would need escapes is refused. It differs from Foundation in two places:
     /// - `+` in a query item becomes `%2B`. Foundation leaves it, and most servers then read a
     ///   space (the form encoding of the WHATWG URL Standard §5.1), so it would not arrive.
-    /// - A host is ASCII: names beyond it come as Punycode, because `url` takes no others either.
+    /// - A host is ASCII: other names must be given as Punycode, because `url` accepts nothing else
+    ///   either.
     ///
     /// - Parameters:
     ///   - pointer: where in the body the parts are.
@@ -31,7 +32,7 @@ extension URLComponentsRequest {
             refuse("/path", "Must be empty or begin with a slash.")
         }
         let hostText = Self.isBareAddress(host) ? "[\(host)]" : host
-        // Read back on its own: a host that swallows or adds a part of the URL is none.
+        // Parsed on its own: a host that would absorb or add a part of the URL is not valid.
         if WebURL("http://\(hostText)/").map({ "[\($0.host)]" == hostText || $0.host == hostText })
             != true
         {
@@ -48,15 +49,15 @@ extension URLComponentsRequest {
         return (text, url)
     }
 
-    /// Whether the text is an IPv6 address without brackets, which has two colons at least; a
-    /// single one is the host and port of somebody who mistook the field.
+    /// Whether the text is an IPv6 address without brackets, which has at least two colons; a
+    /// single colon separates a host and a port that were put into the wrong field.
     private static func isBareAddress(_ host: String) -> Bool {
         host.utf8.first != UInt8(ascii: "[") && host.utf8.count { $0 == UInt8(ascii: ":") } > 1
     }
 
-    /// With its question mark; empty when there are no items at all.
+    /// The query with its question mark, or an empty text when there is no list of items.
     ///
-    /// An empty list is an empty query, as it is to Foundation.
+    /// An empty list is an empty query, as in Foundation.
     private var query: String {
         guard let queryItems else { return "" }
         func encoded(_ text: String) -> String {
@@ -69,9 +70,9 @@ extension URLComponentsRequest {
             .joined(separator: "&")
     }
 
-    /// What a path may hold besides the unreserved characters (RFC 3986 §3.3).
+    /// The bytes that a path may contain besides the unreserved characters (RFC 3986 §3.3).
     private static let pathBytes = Set("!$&'()*+,;=:@/".utf8)
-    /// What a query may hold (RFC 3986 §3.4) but for `&` and `=`, which separate its items, and
-    /// `+`.
+    /// The bytes that a query may contain (RFC 3986 §3.4), except `&` and `=`, which separate its
+    /// items, and `+`.
     private static let queryBytes = Set("!$'()*,;:@/?".utf8)
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What URLs must be, in words.
+/// The rules for URLs, in words.
 enum URLRule {
     static let task =
         "Must be an absolute http or https URL of at most \(WebURL.bytesMax) ASCII characters, "

@@ -1,17 +1,18 @@
 import HTTPTypes
 
-/// How long a client is ready to wait for news: `Prefer: wait=N` (RFC 7240, section 4.3).
+/// The time that a client is ready to wait for news: `Prefer: wait=N` (RFC 7240, section 4.3).
 struct WaitPreference: Sendable {
-    /// The longest wait, in seconds; who asks for more gets this.
+    /// The maximum wait in seconds, which also replaces any longer one.
     static let secondsMax = 60
 
     let seconds: Int
 
-    /// Nil when there is no such preference, or one of any other form, which is to be ignored.
+    /// Reads the preference, or returns nil when there is none, or one of another form, which is to
+    /// be ignored.
     init?(_ fields: HTTPFields) {
         for field in fields[values: .prefer] {
             for preference in field.utf8.split(separator: UInt8(ascii: ",")) {
-                // What follows a semicolon are parameters, of which there are none.
+                // A semicolon begins parameters, of which this preference has none.
                 let word = String(
                     decoding: preference.prefix { $0 != UInt8(ascii: ";") },
                     as: UTF8.self

@@ -1,14 +1,15 @@
 /// The parts of an absolute `http` or `https` URL that decide where a request goes.
 ///
-/// Checked byte by byte: what this accepts, libcurl reads in the same way. Backslashes, spaces,
-/// user information and characters beyond ASCII, over which parsers disagree, are refused.
+/// The URL is checked byte by byte, and libcurl reads every accepted URL in the same way.
+/// Backslashes, spaces, user information and characters beyond ASCII, on which parsers disagree,
+/// are refused.
 struct WebURL: Equatable, Sendable {
-    /// The longest URL, in bytes.
+    /// The maximum length of a URL in bytes.
     static let bytesMax = 8 * 1024
-    /// The longest host, in bytes: a name in the DNS (RFC 1035 §2.3.4).
+    /// The maximum length of a host in bytes, that of a name in the DNS (RFC 1035 §2.3.4).
     static let hostBytesMax = 253
 
-    /// As written; an IPv6 address without its brackets.
+    /// The host as written; an IPv6 address without its brackets.
     let host: String
     let port: Int
     /// Whether the scheme is `https`.
@@ -45,7 +46,7 @@ struct WebURL: Equatable, Sendable {
         return nil
     }
 
-    /// Host, and the port's digits where there is a colon.
+    /// Returns the host, and the digits of the port when there is a colon.
     private static func split(
         _ authority: ArraySlice<UInt8>
     ) -> (host: ArraySlice<UInt8>, port: ArraySlice<UInt8>?)? {

@@ -3,7 +3,7 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/clients` and `/v1/clients/{client}` with the steps of its life.
+/// The routes of `/v1/clients` and of `/v1/clients/{client}` with its lifecycle.
 struct ClientRoutes: Sendable {
     let stores: APIStores
     let wake: @Sendable () -> Void
@@ -83,7 +83,7 @@ struct ClientRoutes: Sendable {
 
     func launch(_ id: ClientID, tenant: TenantID) async throws -> Answer {
         let answer = try Self.answer(await stores.clients.launch(tenant: tenant, id: id))
-        // What waited to be told is due.
+        // Events held back for the client are due now.
         wake()
         return answer
     }

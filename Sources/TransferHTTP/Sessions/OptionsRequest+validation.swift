@@ -2,10 +2,11 @@ import TransferModel
 import TransferWire
 
 extension OptionsRequest {
-    /// Seconds that a timeout may have.
+    /// The range of a timeout, in seconds.
     static let timeoutSeconds = 0.1...Double(365 * 24 * 3600)
 
-    /// The options that are asked for, at `pointer` in the body, with what is wrong in `errors`.
+    /// Returns the requested options, found at `pointer` in the body, and adds what is wrong to
+    /// `errors`.
     func options(at pointer: String, into errors: inout [FieldError]) -> TransferOptions {
         var options = TransferOptions()
         var check = RangeCheck(pointer: pointer)
@@ -108,7 +109,7 @@ extension OptionsRequest {
 }
 
 extension TaskRequest {
-    /// The task's own options, with what only a task can say.
+    /// Returns the task's own options, with those that only a task can have.
     func options(at pointer: String, into errors: inout [FieldError]) -> TransferOptions {
         var options = options.options(at: pointer, into: &errors)
         var check = RangeCheck(pointer: pointer)
@@ -169,7 +170,7 @@ extension OptionsDocument {
 }
 
 extension Duration {
-    /// In the API's unit.
+    /// The duration in seconds, the unit of the API.
     var seconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
     }

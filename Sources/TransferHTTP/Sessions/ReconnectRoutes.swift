@@ -3,7 +3,8 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/sessions/{identifier}/reconnect`, and `/v1/leases/{id}` for what it has given out.
+/// The routes of `/v1/sessions/{identifier}/reconnect`, and of `/v1/leases/{id}` for the leases it
+/// has given out.
 struct ReconnectRoutes: Sendable {
     let stores: APIStores
 
@@ -35,7 +36,8 @@ struct ReconnectRoutes: Sendable {
         return try await RequestResources.beside { try .json(document) }
     }
 
-    /// The session that is meant: the client's own, or an extension's that it adopts.
+    /// Returns the session of the request: the client's own, or an extension's session that it
+    /// adopts.
     private func session(
         _ address: SessionAddress,
         adopted adoption: ReconnectSettings.Adoption?
@@ -146,7 +148,7 @@ extension ReconnectionDocument {
 }
 
 extension LeaseTime {
-    /// The time that a client names; what is wrong with it goes to `errors`.
+    /// Reads the lease time that a client names, and adds what is wrong with it to `errors`.
     fileprivate init(_ seconds: Int64??, into errors: inout [FieldError]) {
         switch seconds {
         case .none: self = .seconds(Self.secondsDefault)
@@ -168,7 +170,7 @@ extension LeaseTime {
 }
 
 extension ReconnectRequest {
-    /// What this asks for.
+    /// Returns the settings that the request asks for.
     fileprivate func settings() throws(Problem) -> ReconnectSettings {
         var errors: [FieldError] = []
         func refuse(_ pointer: String, _ detail: String) {

@@ -1,7 +1,7 @@
 import Hummingbird
 import TransferModel
 
-/// What a client wants taken over, and how.
+/// The tasks that a client wants to take over, and how.
 struct ReconnectSettings: Sendable {
     var owner: String?
     var time = LeaseTime.seconds(LeaseTime.secondsDefault)
@@ -10,7 +10,7 @@ struct ReconnectSettings: Sendable {
     var format: PersistedFormat?
     var adoption: Adoption?
 
-    /// Whose session it is, and as what it was created.
+    /// The client whose session is adopted, and the container it was created with.
     struct Adoption: Sendable {
         let client: ClientID
         let container: String

@@ -4,7 +4,7 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/sessions` and `/v1/sessions/{identifier}`.
+/// The routes of `/v1/sessions` and `/v1/sessions/{identifier}`.
 struct SessionRoutes: Sendable {
     let stores: APIStores
     let wake: @Sendable () -> Void
@@ -163,7 +163,7 @@ struct SessionRoutes: Sendable {
         throw Problem(.unavailable, "The session is being changed by too many at once.")
     }
 
-    /// Tries of a change that keeps meeting others.
+    /// The maximum number of tries of a change that keeps conflicting with others.
     private static let triesMax = 20
 
     func get(_ address: SessionAddress) async throws -> Answer {
@@ -208,7 +208,8 @@ struct SessionRoutes: Sendable {
 }
 
 extension ClientStore {
-    /// What a request is told whose session is not there: that its client is not, where that is so.
+    /// Returns the problem of a request whose session does not exist, or whose client does not
+    /// exist.
     func noSession(at address: SessionAddress) async throws -> Problem {
         guard address.client != .default else { return Problem(.unknownSession) }
         let client = try await client(tenant: address.tenant, id: address.client)
@@ -217,10 +218,10 @@ extension ClientStore {
 }
 
 extension Problem {
-    /// There is no such client, and how there would be.
+    /// The problem of an unknown client, which says how to create it.
     static let unknownClient = Problem(.unknownClient, "Create it with PUT /v1/clients/{client}.")
 
-    /// The client's sessions take nothing before its launch.
+    /// Returns the problem of a force-quit client, whose sessions accept nothing before its launch.
     static func forceQuit(_ id: ClientID) -> Problem {
         Problem(
             .clientForceQuit,
@@ -230,7 +231,7 @@ extension Problem {
 }
 
 extension SubmitRequest {
-    /// The tasks of a body, or the problem with it.
+    /// Reads the tasks of a body, or throws the problem with it.
     init(body: [UInt8]) throws(Problem) {
         do throws(WireDecoder.Failure) {
             try self.init(json: body)
@@ -240,7 +241,7 @@ extension SubmitRequest {
     }
 }
 
-/// The value of a body, or the problem with it.
+/// Returns the value of a body, or throws the problem with it.
 func decoded<Value: Decodable>(
     _ type: Value.Type,
     from body: [UInt8]

@@ -1,7 +1,7 @@
 import Synchronization
 import TransferModel
 
-/// What one request holds of a ``FairBudget``, given back when nobody holds the share any more.
+/// A request's share of a ``FairBudget``, given back when nothing references it any more.
 final class BudgetShare: Sendable {
     private let budget: FairBudget
     private let tenant: TenantID?
@@ -14,28 +14,34 @@ final class BudgetShare: Sendable {
 
     deinit { shrink(to: 0) }
 
-    /// How much it holds.
+    /// The amount that the share holds.
     var held: Int { count.withLock { $0 } }
 
-    /// - Returns: whether there is as much now.
+    /// Takes more if it is available now.
+    ///
+    /// - Returns: whether it was.
     func takeIfThere(_ more: Int) -> Bool {
         guard budget.takeNow(more, for: tenant) else { return false }
         count.withLock { $0 += more }
         return true
     }
 
-    /// - Throws: ``Problem`` when there is not as much now.
+    /// Takes more now.
+    ///
+    /// - Throws: ``Problem`` when there is not enough now.
     func takeNow(_ more: Int) throws(Problem) {
         guard takeIfThere(more) else { throw refusal }
     }
 
-    /// - Throws: ``Problem`` when there is not as much in time.
+    /// Takes more, and waits for it if necessary.
+    ///
+    /// - Throws: ``Problem`` when there is not enough in time.
     func take(_ more: Int) async throws(Problem) {
         guard await budget.take(more, for: tenant) else { throw refusal }
         count.withLock { $0 += more }
     }
 
-    /// Takes also what is not there.
+    /// Takes more, even beyond what is available.
     func overdraw(_ more: Int) {
         budget.overdraw(more, for: tenant)
         count.withLock { $0 += more }

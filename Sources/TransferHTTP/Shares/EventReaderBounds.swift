@@ -1,13 +1,14 @@
-/// How many requests may wait for events or tasks, and how streams of events behave.
+/// The limits on requests that wait for events or tasks, and the times of event streams.
 package struct EventReaderBounds: Sendable {
-    /// Of one tenant in this instance for events; each holds a connection.
+    /// The maximum number for events of one tenant in this instance; each holds a connection.
     package var perTenantMax = 100
-    /// Of all for events, and as many for tasks; an eighth more is there so that some are free for
-    /// whoever comes.
+    /// The maximum number of all for events, and also for tasks; an eighth more is reserved so that
+    /// some are free for newcomers.
     package var max = 1000
-    /// After so long without an event a stream says that it is alive.
+    /// The time without an event after which a stream sends a sign of life.
     package var heartbeatInterval: Duration = .seconds(15)
-    /// After so long in which a client has taken nothing of what was sent, its stream is given up.
+    /// The time in which a client takes nothing of what was sent, after which its stream is given
+    /// up.
     package var writeTimeout: Duration = .seconds(60)
 
     package init() {}

@@ -1,15 +1,15 @@
 import Synchronization
 import TransferModel
 
-/// An amount of something that all requests share: a tenant gets a part of it, and those who have to
-/// wait get theirs in the order in which they came.
+/// An amount that all requests share, of which each tenant gets a part; waiting requests are served
+/// in the order in which they came.
 ///
-/// Whoever holds nothing is never refused for its size alone: a tenant without a share may go over
-/// its part, and a request that finds nothing taken over the whole.
+/// A size alone is never a reason to refuse the first share: a tenant without a share may exceed
+/// its part, and a request may exceed the whole when nothing is taken.
 final class FairBudget: Sendable {
-    /// How long a request waits for its share.
+    /// The time a request waits for its share.
     static let waitMax: Duration = .seconds(5)
-    /// Requests of one tenant that wait at once.
+    /// The maximum number of requests of one tenant that wait at once.
     static let waitersPerTenantMax = 512
 
     private struct Waiter {
@@ -26,7 +26,7 @@ final class FairBudget: Sendable {
         var lastNumber = 0
     }
 
-    /// What it is called in answers.
+    /// The name of the budget in answers.
     let name: SharedLimit
     private let max: Int
     private let perTenantMax: Int
@@ -45,13 +45,13 @@ final class FairBudget: Sendable {
         self.waitMax = waitMax
     }
 
-    /// How much is taken now.
+    /// The amount that is taken now.
     var taken: Int { state.withLock { $0.taken } }
 
-    /// How many wait.
+    /// The number of waiting requests.
     var waiting: Int { state.withLock { $0.waiters.count } }
 
-    /// Takes `count` if it is there now and nobody waits for it.
+    /// Takes `count` if it is available now and nobody waits for it.
     func takeNow(_ count: Int, for tenant: TenantID?) -> Bool {
         state.withLock { state in
             guard state.waiters.isEmpty || count <= max - state.taken, fits(count, tenant, state)
@@ -61,22 +61,23 @@ final class FairBudget: Sendable {
         }
     }
 
-    /// Takes `count`, over the maximum if need be: of what is there already and cannot be refused.
+    /// Takes `count`, over the maximum if necessary, for what exists already and cannot be refused.
     func overdraw(_ count: Int, for tenant: TenantID?) {
         state.withLock { take(count, for: tenant, &$0) }
     }
 
-    /// Takes `count` as soon as it is there.
+    /// Takes `count` as soon as it is available.
     ///
-    /// - Returns: false when too many of the tenant wait already, when the wait was too long, and when
-    ///   the request was cancelled.
+    /// - Returns: false when too many of the tenant wait already, when the wait was too long, and
+    ///   when the request was cancelled.
     func take(_ count: Int, for tenant: TenantID?) async -> Bool {
         if takeNow(count, for: tenant) { return true }
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
         }
-        // It belongs to no request's task: it must end the wait of one that does nothing else.
+        // The timer belongs to no request's task: it must end the wait of a request that does
+        // nothing else.
         let timer = Task { [waitMax] in
             try await Task.sleep(for: waitMax)
             leave(number)
@@ -106,7 +107,7 @@ final class FairBudget: Sendable {
         }
     }
 
-    /// Gives back what was taken.
+    /// Gives back `count`.
     func giveBack(_ count: Int, of tenant: TenantID?) {
         state.withLock { state in
             state.taken -= count
@@ -127,8 +128,10 @@ final class FairBudget: Sendable {
         waiter?.continuation.resume(returning: false)
     }
 
-    /// Serves those who wait, in their order: one whose tenant has its part is passed over, and at one
-    /// who only waits for others to give back all stop, so that much is not starved by little.
+    /// Serves waiting requests in their order.
+    ///
+    /// A request whose tenant has its part is skipped. At a request that only waits for others to
+    /// give back, serving stops, so that small requests do not starve large ones.
     private func grant() {
         let served = state.withLock { state -> [Waiter] in
             var served: [Waiter] = []

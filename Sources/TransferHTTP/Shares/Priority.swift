@@ -1,7 +1,7 @@
 import CLinux
 
-/// The share of a thread in the processors.
+/// The priority of a thread on the processors.
 enum Priority {
-    /// Has the calling thread give way to all others, once and for good.
+    /// Makes the calling thread yield to all others, permanently.
     static func lower() { clinux_lower_thread_priority() }
 }

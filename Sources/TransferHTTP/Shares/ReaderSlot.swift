@@ -1,7 +1,7 @@
 import TransferModel
 
-/// The right to wait, given back when nobody holds it any more: also when the answer that holds it
-/// is never sent.
+/// The right to wait, given back when nothing references it any more, also when the answer that
+/// holds it is never sent.
 final class ReaderSlot: Sendable {
     private let tenant: TenantID
     private let slots: ReaderSlots

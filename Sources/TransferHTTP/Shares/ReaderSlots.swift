@@ -2,12 +2,14 @@ import TransferWire
 import Synchronization
 import TransferModel
 
-/// Counts the requests that wait for news, so that no tenant's are all that may.
+/// A count of the requests that wait for news, so that one tenant's requests cannot take all slots.
 final class ReaderSlots: Sendable {
     private let perTenantMax: Int
     private let max: Int
     private let ledger: Mutex<SlotLedger<TenantID>>
 
+    /// Creates the slots.
+    ///
     /// - Parameters:
     ///   - perTenantMax: requests of one tenant.
     ///   - max: requests of all, of which a tenant has what ``SlotShares`` gives it.
@@ -17,7 +19,9 @@ final class ReaderSlots: Sendable {
         ledger = Mutex(SlotLedger(slots: max, ownMax: perTenantMax))
     }
 
-    /// - Throws: ``Problem`` when there are as many as may be.
+    /// Takes a slot.
+    ///
+    /// - Throws: ``Problem`` when the maximum is reached.
     func take(for tenant: TenantID) throws(Problem) -> ReaderSlot {
         let fault = ledger.withLock { ledger -> String? in
             if ledger.take(for: tenant) { return nil }

@@ -2,22 +2,22 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Lets one request at a time through to its handler, and sees when its answer is out.
+/// A handler that passes one request at a time, and notes when its answer has been sent.
 ///
-/// Stands behind the parser and together with ``ConnectionGate``, which stands before it: what that
-/// one has let to the parser may hold more than one request.
+/// It stands after the parser and works together with ``ConnectionGate``, which stands before it:
+/// the bytes that the latter has passed to the parser may contain more than one request.
 final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Set as long as both are in the pipeline.
+    /// The other gate, set while both are in the pipeline.
     var connection: ConnectionGate?
-    /// What is left of the body that comes; nil when its head does not say.
+    /// The number of bytes left of the body; nil when its head does not give a length.
     private(set) var bodyBytesLeft: Int?
     private var held: [HTTPRequestPart] = []
-    /// Whether parts of further requests are here.
+    /// Whether parts of further requests are held.
     var isHolding: Bool { !held.isEmpty }
     private var context: ChannelHandlerContext?
 
@@ -37,7 +37,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Lets through what was held, up to the end of the next request.
+    /// Passes what was held, up to the end of the next request.
     func readOn() {
         guard let context else { return }
         var parts = held[...]

@@ -2,9 +2,9 @@ import NIOPosix
 import TransferModel
 import TransferStore
 
-/// What one request holds of the ``SharedResources``.
+/// A request's part of the ``SharedResources``.
 final class RequestResources: Sendable {
-    /// That of the request which is being handled.
+    /// The resources of the request that is being handled.
     @TaskLocal static var current: RequestResources?
 
     let body: BudgetShare
@@ -14,14 +14,14 @@ final class RequestResources: Sendable {
     private let tenant: TenantID?
     private let shared: SharedResources
 
-    /// A body of no more bytes is not counted.
+    /// The maximum number of bytes of a body that is not counted.
     static let freeBodyBytesMax = 16 * 1024
-    /// A body of more bytes is decoded where it holds up nobody.
+    /// The number of bytes above which a body is decoded where it delays no other request.
     static let smallBodyBytesMax = 64 * 1024
-    /// Submissions of more bytes are stored one after the other too: of smaller ones the store makes
-    /// groups, and needs them at once.
+    /// The number of bytes above which submissions are also stored one after the other; the store
+    /// groups smaller ones, and needs them at once for that.
     static let largeBodyBytes = 1024 * 1024
-    /// Of a body whose length nobody knows, so many bytes are counted at a time.
+    /// The number of bytes counted at a time of a body of unknown length.
     private static let bodyStepBytes = 256 * 1024
 
     init(of shared: SharedResources, for tenant: TenantID?, bodyTimeout: Duration) {
@@ -39,7 +39,7 @@ final class RequestResources: Sendable {
         if count > Self.freeBodyBytesMax { try await body.take(count) }
     }
 
-    /// Counts the bytes of a body that have come.
+    /// Counts the bytes of a body that have arrived.
     ///
     /// - Throws: ``Problem`` when there is no room for them.
     func holdBody(ofBytes count: Int) throws(Problem) {
@@ -47,7 +47,7 @@ final class RequestResources: Sendable {
         try body.takeNow(max(count - body.held, Self.bodyStepBytes))
     }
 
-    /// Counts an answer that is made already.
+    /// Counts an answer that already exists.
     ///
     /// - Throws: ``Problem`` when there is no room for it and the request can be made again.
     func holdAnswer(ofBytes count: Int, isRepeatable: Bool) throws(Problem) {
@@ -56,8 +56,8 @@ final class RequestResources: Sendable {
         if isRepeatable { try answer.takeNow(more) } else { answer.overdraw(more) }
     }
 
-    /// Does `work`, which decodes a submission of so many bytes and stores it: one large one at a time
-    /// for each tenant, and no more of all tenants than fits.
+    /// Runs `work`, which decodes and stores a submission of so many bytes: one large submission at
+    /// a time for each tenant, and of all tenants no more than fit.
     static func submitting<Value: Sendable>(
         _ byteCount: Int,
         _ work: () async throws -> Value
@@ -69,7 +69,7 @@ final class RequestResources: Sendable {
         return try await work()
     }
 
-    /// Does `work`, which stores a submission of so many tasks: a few large ones at a time.
+    /// Runs `work`, which stores a submission of so many tasks: a few large submissions at a time.
     static func storing<Value: Sendable>(
         _ taskCount: Int,
         _ work: () async throws -> Value
@@ -83,8 +83,8 @@ final class RequestResources: Sendable {
         return try await work()
     }
 
-    /// Decodes a submission of so many bytes, beside the threads that all requests share where it is
-    /// not small.
+    /// Decodes a submission of so many bytes, off the threads that all requests share unless it is
+    /// small.
     static func decoding<Value: Sendable>(
         _ byteCount: Int,
         _ work: @escaping @Sendable () throws -> Value
@@ -96,7 +96,7 @@ final class RequestResources: Sendable {
         return try await beside(work)
     }
 
-    /// Makes a list: holds the bytes of a page from before it is read until its answer is sent.
+    /// Runs `work`, which makes a list, and holds the bytes of a page until the answer is sent.
     static func listing(_ work: () async throws -> Answer) async throws -> Answer {
         guard let current else { return try await work() }
         try await current.answer.take(PageBytes.max)
@@ -105,7 +105,7 @@ final class RequestResources: Sendable {
         return answer
     }
 
-    /// Does `work` that takes long beside the threads that all requests share.
+    /// Runs `work`, which takes long, off the threads that all requests share.
     static func beside<Value: Sendable>(
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

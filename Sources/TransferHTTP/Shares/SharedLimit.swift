@@ -1,27 +1,28 @@
 import TransferWire
 
-/// A bound that all clients of an instance share; its name is part of the API.
+/// A limit that all clients of an instance share; its name is part of the API.
 enum SharedLimit: String, CaseIterable, Sendable {
-    /// Connections of the instance.
+    /// The connections of the instance.
     case connections
-    /// Connections of one tenant.
+    /// The connections of one tenant.
     case tenantConnections = "tenant_connections"
-    /// Bytes of requests' bodies that are held at once.
+    /// The bytes of requests' bodies that are held at once.
     case bodyBytes = "body_bytes"
-    /// Bytes of submissions that are read and stored at once.
+    /// The bytes of submissions that are read and stored at once.
     case submissionBytes = "submission_bytes"
-    /// Submissions of many tasks that are stored at once.
+    /// The submissions of many tasks that are stored at once.
     case submissions
-    /// Bytes of answers that are held until they are read.
+    /// The bytes of answers that are held until they are read.
     case answerBytes = "answer_bytes"
-    /// Bytes on the disk that clients have brought for uploads.
+    /// The bytes on the disk that clients have sent for uploads.
     case stagedBytes = "staged_bytes"
-    /// Wrong API keys of one address.
+    /// The wrong API keys from one address.
     case wrongKeys = "wrong_keys"
 }
 
 extension SharedLimit {
-    /// 429 where the one who asks has its part, 503 where the instance has no more.
+    /// The code of the problem: 429 when the client has its part, 503 when the instance has no
+    /// more.
     var code: ProblemDetails.Code {
         switch self {
         case .connections, .bodyBytes: .unavailable

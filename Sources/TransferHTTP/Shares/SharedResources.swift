@@ -2,32 +2,34 @@ import Hummingbird
 import NIOCore
 import NIOPosix
 
-/// What the requests of an instance share, and how much of it one may have.
+/// The resources that the requests of an instance share, with the part that each may have.
 final class SharedResources: Sendable {
-    /// Bodies of requests, but for those of uploads, which go to the disk as they come.
+    /// Bodies of requests, except those of uploads, which go to the disk as they arrive.
     let bodies: FairBudget
     /// Large submissions between their first byte decoded and their commit.
     let submissions: FairBudget
     /// Submissions that are being decoded, one of a tenant.
     let decodings: FairBudget
-    /// Submissions of so many tasks that each has a transaction of its own, while they are stored:
-    /// they must not have all connections to the database.
+    /// Submissions of so many tasks that each has its own transaction, while they are stored: they
+    /// must not take all connections to the database.
     let storings: FairBudget
     /// Answers from the moment they are made until they are sent.
     let answers: FairBudget
-    /// Where long work on JSON is done, so that no other request waits behind it.
+    /// The threads for long work on JSON, so that no other request waits behind it.
     let threads: NIOThreadPool
 
     static let threadCount = 2
-    /// Half of the processors, as a database beside the service has as many: on two, a second one of
-    /// the same tenant takes from everybody what it gains.
+    /// Half of the processors, because a database on the same machine needs as many: on two
+    /// processors, a second submission of the same tenant costs the others what it gains.
     static let storingsPerTenantMax = min(2, max(1, System.coreCount / 2))
     static let storingsMax = storingsPerTenantMax + 1
-    /// The memory of all that is decoded at once is some times as much.
+    /// The bytes of all submissions decoded at once, which take several times as much memory.
     static let submissionBytesMax = Request.bodyBytesMax
     static let answerBytesMax = 24 * 1024 * 1024
     static let answerBytesPerTenantMax = 8 * 1024 * 1024
 
+    /// Creates the resources.
+    ///
     /// - Parameter bodyBytesMax: of all bodies that are held at once; a tenant has half of it.
     init(bodyBytesMax: Int) {
         bodies = FairBudget(.bodyBytes, max: bodyBytesMax, perTenantMax: bodyBytesMax / 2)

@@ -2,18 +2,19 @@ import Synchronization
 import TransferContainer
 import TransferModel
 
-/// How much of the disk the bodies may take that a tenant's clients have brought: three times what is
-/// free, so that whoever comes finds room, and all of it but a quarter for one who is alone.
+/// The limit on the disk space for bodies that a tenant's clients have sent: three times what is
+/// free, so that newcomers find room, and three quarters of the disk for a tenant that is alone.
 ///
-/// Nobody can have as much before the disk is three quarters full; only then it is counted what a
-/// tenant has. Every call blocks on the disk.
+/// No tenant can have as much before the disk is three quarters full; only then are a tenant's
+/// bytes counted. Every call blocks on the disk.
 final class StagedBytes: Sendable {
-    /// What is free of a disk, and all of it.
+    /// The free and total space of a disk.
     struct Space: Equatable {
         let free: Int64
         let total: Int64
 
-        /// Whether `more` may be added to what one has, `own`; nil counts everything as theirs.
+        /// Returns whether `more` may be added to the bytes `own` of a tenant; nil counts all bytes
+        /// as its own.
         func mayTake(_ more: Int64, own: Int64? = nil) -> Bool {
             let left = free - more
             return left >= 0 && ((own ?? (total - free)) + more) / 3 <= left
@@ -25,12 +26,12 @@ final class StagedBytes: Sendable {
         let until: ContinuousClock.Instant
     }
 
-    /// Bytes that are written between two questions.
+    /// The number of bytes written between two checks.
     static let step: Int64 = 4 << 20
-    /// For how long a count holds; longer when counting took long.
+    /// The time for which a count holds, longer when counting took long.
     private static let age: Duration = .seconds(2)
     private static let ageFactor = 20
-    /// Tenants whose count is kept.
+    /// The maximum number of tenants whose count is kept.
     private static let countsMax = 1000
 
     private let container: Container
@@ -38,7 +39,7 @@ final class StagedBytes: Sendable {
 
     init(in container: Container) { self.container = container }
 
-    /// Whether `more` bytes may be added to `body`.
+    /// Returns whether `more` bytes may be added to `body`.
     func mayAdd(_ more: Int64, to body: StagedBody, of tenant: TenantID) throws(StorageError)
         -> Bool
     {
@@ -47,7 +48,7 @@ final class StagedBytes: Sendable {
         return space.mayTake(more, own: try count(of: tenant))
     }
 
-    /// Takes note of what was written since the last question.
+    /// Adds the bytes written since the last check.
     func added(_ count: Int64, of tenant: TenantID) {
         counts.withLock { $0[tenant]?.bytes += count }
     }

@@ -5,13 +5,13 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// What became of webhooks: `/v1/deliveries/{id}`, and the calls beneath a subscription that test,
-/// list and recover.
+/// The routes for the outcome of webhooks: `/v1/deliveries/{id}`, and those of a subscription that
+/// test, list and recover.
 struct DeliveryRoutes: Sendable {
     let stores: APIStores
-    /// Sends a test message to a subscription's endpoint.
+    /// A function that sends a test message to a subscription's endpoint.
     let sendTest: @Sendable (SubscriptionID, Endpoint) async -> DeliveryAttempt
-    /// Tells that replays may have become due.
+    /// A function called when replays may have become due.
     let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {

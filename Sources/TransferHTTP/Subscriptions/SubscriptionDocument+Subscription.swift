@@ -2,7 +2,7 @@ import TransferModel
 import TransferWire
 
 extension SubscriptionDocument {
-    /// A subscription as clients see it; with its secret only when that is shown.
+    /// Describes a subscription as clients see it; `secret` is given only when it is to be shown.
     init(_ subscription: Subscription, secret: SigningSecret? = nil) {
         let settings = subscription.settings
         let names = settings.headers.map(\.name)

@@ -4,7 +4,7 @@ import TransferWebhooks
 import TransferWire
 
 extension SubscriptionRequest {
-    /// The subscription that this asks for.
+    /// Returns the subscription that this request asks for.
     func subscription(
         id: SubscriptionID,
         tenant: TenantID,
@@ -60,7 +60,7 @@ extension SubscriptionRequest {
 }
 
 extension SubscriptionPatchRequest {
-    /// The change that this asks for.
+    /// Returns the change that this request asks for.
     func change(egress: EgressPolicy) throws(Problem) -> SubscriptionChange {
         var errors: [FieldError] = []
         var change = SubscriptionChange()
@@ -92,7 +92,7 @@ extension SubscriptionPatchRequest {
 }
 
 extension RotateSecretRequest {
-    /// How long the secrets before the new one go on signing.
+    /// Returns the time for which the earlier secrets still sign.
     func overlap() throws(Problem) -> Duration {
         guard let overlapSeconds else { return SigningSecret.overlapDefault }
         let most = SigningSecret.overlapMax.components.seconds
@@ -109,7 +109,7 @@ extension RotateSecretRequest {
     }
 }
 
-/// Rules that creating and changing a subscription share; what is wrong goes to `errors`.
+/// Rules for creating and changing a subscription; what is wrong is added to `errors`.
 private enum SubscriptionRules {
     static func checkURL(
         _ text: String,

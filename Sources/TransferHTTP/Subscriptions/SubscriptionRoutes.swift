@@ -5,12 +5,12 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/subscriptions` and what lies beneath it.
+/// The routes of `/v1/subscriptions` and all paths beneath it.
 struct SubscriptionRoutes: Sendable {
     let stores: APIStores
-    /// Which addresses a subscription may name.
+    /// The policy for addresses that a subscription may name.
     let egress: EgressPolicy
-    /// Tells that deliveries may have become due.
+    /// A function called when deliveries may have become due.
     let wake: @Sendable () -> Void
 
     func add(to router: Router<APIContext>) {
@@ -181,7 +181,8 @@ struct SubscriptionRoutes: Sendable {
 }
 
 extension Date {
-    /// `date` without its finer part, which is rounded here and in the database each in its own way.
+    /// Returns `date` in whole milliseconds; the rest would be rounded differently here and in the
+    /// database.
     fileprivate static func wholeMilliseconds(of date: Date) -> Date {
         Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
     }

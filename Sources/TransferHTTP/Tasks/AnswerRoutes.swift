@@ -4,7 +4,8 @@ import TransferSecrets
 import TransferStore
 import TransferWire
 
-/// What a client answers when a task asks: `/v1/tasks/{id}/begin` and `…/credential`.
+/// The routes for a client's answers to the questions of a task: `/v1/tasks/{id}/begin` and
+/// `…/credential`.
 struct AnswerRoutes: Sendable {
     let stores: APIStores
     let secrets: SecretBox?
@@ -123,7 +124,7 @@ struct AnswerRoutes: Sendable {
 }
 
 extension BeginRequest {
-    /// The request that the task is to make instead of its own.
+    /// Returns the request that the task is to make instead of its own.
     fileprivate func replacement() throws(Problem) -> NewRequest? {
         guard disposition == .useNewRequest else {
             guard request == nil else {

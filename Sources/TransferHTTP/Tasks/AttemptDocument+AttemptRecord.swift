@@ -63,7 +63,7 @@ extension AttemptDocument.Metrics {
         requestEnd = metrics.requestEnd.secondsIfReached
         responseStart = metrics.firstByte.secondsIfReached
         responseEnd = metrics.total.secondsIfReached
-        // As in ALPN (RFC 7301) and in URLSession's networkProtocolName.
+        // The names of ALPN (RFC 7301) and of URLSession's networkProtocolName.
         networkProtocolName = metrics.httpVersion.map { $0 == "2" ? "h2" : "http/\($0)" }
         remoteAddress = metrics.remoteAddress
         remotePort = metrics.remotePort

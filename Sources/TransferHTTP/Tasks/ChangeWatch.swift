@@ -2,13 +2,14 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Lets requests wait for something to change, with one look at the database for all of them.
+/// A watch in which requests wait for changes, with one look at the database for all of them.
 ///
-/// As long as anybody waits, all that is waited for is read together, some ten times a second and
-/// after a signal: a thousand that wait ask no more often than one. The looks are the truth; a
-/// signal, which only this instance's own changes give, makes the next one come at once.
+/// While any request waits, the states of all subjects are read together, some ten times a second
+/// and after a signal: a thousand waiting requests ask no more often than one. The looks are
+/// authoritative; a signal, which only this instance's own changes give, makes the next look start
+/// at once.
 actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
-    /// Reads where subjects stand; those that are not there are left out.
+    /// A function that reads the states of subjects; subjects that do not exist are left out.
     typealias Look = @Sendable ([Subject]) async throws -> [Subject: State]
 
     private struct Waiter {
@@ -18,7 +19,7 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// The time between two looks, which a signal cuts short.
+    /// The pause between two looks, which a signal cuts short.
     private struct Pause {
         var isSignalled = false
         var sleep: Task<Void, Never>?
@@ -33,18 +34,19 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
     private var isLooking = false
     private let pause = Mutex(Pause())
 
-    /// `logger` is told when looks begin to fail, and when they work again.
+    /// Creates a watch; `logger` is told when looks begin to fail, and when they work again.
     init(logger: Logger, look: @escaping Look) {
         self.logger = logger
         self.look = look
     }
 
-    /// Waits until `isNews` of where the subject stands, or of nil once it is not there.
+    /// Waits until `isNews` is true of the subject's state, or of nil once the subject does not
+    /// exist.
     ///
-    /// How many wait is bounded by ``ReaderSlots``.
+    /// The number of waiting requests is bounded by ``ReaderSlots``.
     ///
-    /// - Returns: false when there was no news before `limit` was over, the request was cancelled or
-    ///   the service began to shut down.
+    /// - Returns: false when there was no news before `limit` was over, the request was cancelled
+    ///   or the service began to shut down.
     func news(
         of subject: Subject,
         within limit: Duration,
@@ -69,7 +71,7 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
         }
     }
 
-    /// Tells that something has changed; cheap, and many in a row are one.
+    /// Signals that something has changed; a signal is cheap, and several in a row count as one.
     nonisolated func signal() {
         pause.withLock { pause in
             pause.isSignalled = true
@@ -84,7 +86,8 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
     private func startLooking() {
         guard !isLooking else { return }
         isLooking = true
-        // It serves all that wait, and so belongs to none of them; ends with the last.
+        // The looks serve all waiting requests, so they belong to none of them and end with the
+        // last.
         Task { await lookOn() }
     }
 
@@ -95,7 +98,7 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
             let found = await lookOnce(at: Array(subjects))
             let now = ContinuousClock.now
             for (number, waiter) in waiters {
-                // One that came during the look is not in it.
+                // A waiter that came during the look is not covered by it.
                 let isNews =
                     found.map {
                         subjects.contains(waiter.subject) && waiter.isNews($0[waiter.subject])
@@ -108,7 +111,9 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
         isLooking = false
     }
 
-    /// Nil while the database is away: then everybody waits on, to the end of their time.
+    /// Reads the states of `subjects`, or returns nil while the database is unavailable.
+    ///
+    /// All requests then keep waiting, until their time is over.
     private func lookOnce(at subjects: [Subject]) async -> [Subject: State]? {
         do {
             let found = try await look(subjects)
@@ -127,8 +132,10 @@ actor ChangeWatch<Subject: Hashable & Sendable, State: Sendable> {
         }
     }
 
-    /// Waits for the next look: never for less than the shortest pause, so that signals cannot make
-    /// it a loop without one.
+    /// Waits for the next look.
+    ///
+    /// The wait is never less than the shortest pause, so that signals cannot make it a loop
+    /// without one.
     private func rest() async {
         try? await Task.sleep(for: ChangeWatchBounds.pauseMin)
         let sleep = pause.withLock { pause -> Task<Void, Never>? in

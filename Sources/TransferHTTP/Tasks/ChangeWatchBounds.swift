@@ -4,6 +4,6 @@ import ServiceLifecycle
 enum ChangeWatchBounds {
     static let pauseMin: Duration = .milliseconds(10)
 
-    /// The time between two looks, different each time so that instances do not look in step.
+    /// Returns the time between two looks, random so that instances do not look in step.
     static func pause() -> Duration { .milliseconds(Int.random(in: 70...110)) }
 }

@@ -4,23 +4,23 @@ import NIOCore
 import TransferModel
 import TransferWire
 
-/// `/livez`, `/readyz`, `/health` and `/openapi.yaml`: for machines that have no key.
+/// The routes of `/livez`, `/readyz`, `/health` and `/openapi.yaml`, for machines that have no key.
 struct OperationRoutes: Sendable {
-    /// Paths that are answered without a key; every other one needs it.
+    /// The paths that are answered without a key; every other path needs one.
     static let paths: Set<String> = ["/livez", "/readyz", "/health", "/openapi.yaml"]
 
-    /// Those that are answered also when there are too many connections.
+    /// The paths that are also answered when there are too many connections.
     static let probes: Set<String> = ["/livez", "/readyz", "/health"]
 
     let health: HealthSource
-    /// Nil on an instance without the API that it describes.
+    /// The OpenAPI document; nil on an instance without the API that it describes.
     let openAPIDocument: [UInt8]?
 
     func add(to router: Router<APIContext>) {
         router.get("/livez") { _, _ in try Answer.json(ProbeDocument(status: "pass")) }
         router.get("/readyz") { _, _ in try await readiness() }
         router.get("/health") { _, _ in try await report() }
-        // One for all answers.
+        // All answers share one buffer.
         let document = openAPIDocument.map { ByteBuffer(bytes: $0) }
         router.get("/openapi.yaml") { _, _ in
             guard let document else { throw Problem.withoutAPI }

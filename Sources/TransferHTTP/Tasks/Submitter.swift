@@ -3,20 +3,20 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// Submits tasks, in whatever form they came.
+/// A submitter of tasks, whatever form they arrived in.
 struct Submitter: Sendable {
     let stores: APIStores
     let wake: @Sendable () -> Void
 
-    /// What the same request was answered before.
+    /// Returns the earlier answer to the same request.
     func earlierAnswer(_ key: IdempotencyKey, tenant: TenantID) async throws -> Answer? {
         try await stores.idempotency.earlierAnswer(key, tenant: tenant)
     }
 
-    /// Stores `submissions` as a whole, with `answer` for a repetition of the request; gives back
-    /// that or an earlier one.
+    /// Stores all of `submissions` or none, with `answer` for a repetition of the request, and
+    /// returns it or an earlier answer.
     ///
-    /// `dataProblem` says what is wrong when the data tasks at these indices are for another session.
+    /// `dataProblem` returns the problem when the data tasks at these indices need another session.
     func submit(
         _ submissions: [TaskSubmission],
         answer: Answer,
@@ -67,7 +67,8 @@ struct Submitter: Sendable {
 }
 
 extension SessionAddress {
-    /// What is answered for each task, fixed before it is stored so that a repetition gets the same.
+    /// Returns the receipt of each task, made before the task is stored so that a repetition gets
+    /// the same.
     func receipts(of submissions: [TaskSubmission]) -> [TaskReceipt] {
         let now = Date()
         return submissions.map { submission in
@@ -82,7 +83,7 @@ extension SessionAddress {
 }
 
 extension TaskSubmission {
-    /// The state the task is created in.
+    /// Returns the state in which the task is created.
     fileprivate func initialState(at now: Date) -> TransferState {
         guard autostart, request.upload != .staged else { return .suspended }
         return earliestBeginAt.map { $0 > now } ?? false ? .scheduled : .queued

@@ -4,7 +4,7 @@ import TransferWebhooks
 import TransferWire
 
 extension TaskDocument {
-    /// A task as its client sees it.
+    /// Describes a task as its client sees it.
     init(_ task: TransferTask) {
         self.init(
             id: task.id.description,
@@ -34,7 +34,7 @@ extension TaskDocument {
         reason = task.reason
         until = task.waitsUntil.map(Timestamp.init)
         error = task.failure.map(Failure.init)
-        // Here only: events are to stay small.
+        // Only here, because events are to stay small.
         error?.responseBody = task.failure?.responseBody
             .map { Data($0).base64EncodedString() }
         expectedSize = task.options.expectedSize
@@ -64,7 +64,8 @@ extension TaskDocument {
 }
 
 extension TransferTask {
-    /// Seconds until all bytes are there, if they go on as until now; nil while nobody can know.
+    /// The seconds until all bytes have arrived at the current rate; nil while that cannot be
+    /// known.
     var estimatedTimeRemaining: Double? {
         guard let bytesPerSecond, bytesPerSecond > 0 else { return nil }
         let left =
@@ -76,7 +77,7 @@ extension TransferTask {
         return Double(left) / Double(bytesPerSecond)
     }
 
-    /// Why the task waits, for a person; nil when it runs or has ended.
+    /// The reason why the task waits, as text for people; nil when it runs or has ended.
     var reason: String? {
         let time = waitsUntil.map { Timestamp($0).rfc3339 }
         switch state {

@@ -3,32 +3,33 @@ import NIOCore
 import NIOHTTP1
 import TransferWire
 
-/// The lines of a request's body, read as they come and given out in parts.
+/// The lines of a request's body, read as they arrive and returned in parts.
 ///
-/// Where a part ends is told by the lines alone and not by how they arrive, so that a client that sends
-/// the same again sends the same parts. `@unchecked Sendable` holds because a request reads its body
-/// from one task, first in its handler and then in its answer.
+/// Only the lines decide where a part ends, not how they arrive, so that a client that sends the
+/// same lines again sends the same parts. `@unchecked Sendable` holds because a request reads its
+/// body from one task, first in its handler and then in its answer.
 final class TaskLines: @unchecked Sendable {
     /// A line without its end.
     struct Line: Sendable {
-        /// From 1, counting blank ones.
+        /// The number of the line from 1, counting blank lines.
         let number: Int
         let bytes: [UInt8]
     }
 
-    /// The longest line; any task fits, even with every byte of its strings escaped.
+    /// The maximum length of a line in bytes, which any task fits, even with every byte of its
+    /// strings escaped.
     static let lineBytesMax = 1024 * 1024
-    /// Lines of a part.
+    /// The maximum number of lines in a part.
     static let partLinesMax = 1000
-    /// A part of so many bytes ends with the line that reaches them.
+    /// The number of bytes at which a part ends, with the line that reaches it.
     static let partBytesMax = 4 * 1024 * 1024
-    /// Lines of a body.
+    /// The maximum number of lines in a body.
     static let linesMax = 1_000_000
 
     private var body: RequestBody.AsyncIterator
-    /// Of one part at a time.
+    /// The share of the budget for one part at a time.
     private let share: BudgetShare?
-    /// What came last, as far as it is not in a line yet.
+    /// The bytes received last that are not in a line yet.
     private var rest = ByteBuffer()
     private var line: [UInt8] = []
     private var lineNumber = 1
@@ -38,10 +39,11 @@ final class TaskLines: @unchecked Sendable {
         body = request.body.makeAsyncIterator()
     }
 
-    /// The next lines, without blank ones; nil behind the last.
+    /// Returns the next lines, without blank ones, or nil after the last.
     ///
-    /// - Throws: ``Problem`` for a line that is too long, for too many, for one too many at this time, and for a
-    ///   body that breaks off: its last part may not be what the client meant, so nothing of it is given out.
+    /// - Throws: ``Problem`` for a line that is too long, for too many lines, for a line beyond the
+    ///   budget of this time, and for a body that breaks off: its last part may not be what the
+    ///   client meant, so nothing of that part is returned.
     func nextPart() async throws -> [Line]? {
         share?.shrink(to: 0)
         var lines: [Line] = []
@@ -111,7 +113,7 @@ final class TaskLines: @unchecked Sendable {
 }
 
 extension TaskLines.Line {
-    /// Whether there is nothing but what JSON skips.
+    /// Whether there is only whitespace that JSON skips.
     fileprivate var isBlank: Bool {
         bytes.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D }
     }

@@ -3,7 +3,7 @@ import TransferModel
 import TransferWire
 
 extension TaskRequest {
-    /// What the task asks of its origin, with what is wrong in `errors`.
+    /// Returns what the task asks of its origin, and adds what is wrong to `errors`.
     func transferRequest(
         at pointer: String,
         into errors: inout [FieldError]
@@ -41,7 +41,7 @@ extension TaskRequest {
         return TransferRequest(kind: kind, method: method, upload: source)
     }
 
-    /// The fields that are for tasks of another kind.
+    /// Returns the fields that are for tasks of another kind.
     private func strays(
         for kind: TransferRequest.Kind
     ) -> [(field: String, owner: TransferRequest.Kind)] {
@@ -56,7 +56,7 @@ extension TaskRequest {
         return owned.filter { $0.isThere && $0.1 != kind }.map { ($0.0, $0.1) }
     }
 
-    /// RFC 9110 §9.1; CONNECT and TRACE are not for resources.
+    /// Whether a client may use `method` (RFC 9110 §9.1); CONNECT and TRACE are not for resources.
     private static func isAllowed(_ method: String) -> Bool {
         (1...TransferRequest.methodBytesMax).contains(method.utf8.count)
             && method.utf8.allSatisfy(HTTPHeader.isTokenByte)
@@ -65,7 +65,7 @@ extension TaskRequest {
 }
 
 extension UploadRequest {
-    /// The one source that is named; what is wrong is told to `refuse` with its place.
+    /// Returns the one source that is named, and passes what is wrong to `refuse` with its place.
     fileprivate func source(
         _ refuse: (_ place: String, _ detail: String) -> Void
     ) -> TransferRequest.UploadSource? {
@@ -93,7 +93,8 @@ extension UploadRequest {
 extension TransferRequest.UploadSource {
     fileprivate static let base64Rule = "Must be base64 of at most \(dataBytesMax) bytes."
 
-    /// The bytes that go with the task; nil when these are none, or too many.
+    /// Decodes the bytes that are stored with the task, or returns nil when they are invalid or too
+    /// many.
     fileprivate init?(base64: String) {
         guard let bytes = Data(base64Encoded: base64), bytes.count <= Self.dataBytesMax else {
             return nil

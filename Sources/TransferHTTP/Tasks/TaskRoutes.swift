@@ -5,11 +5,11 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/sessions/{identifier}/tasks` and `/v1/tasks/{id}`.
+/// The routes of `/v1/sessions/{identifier}/tasks` and `/v1/tasks/{id}`.
 struct TaskRoutes: Sendable {
     let stores: APIStores
     let watch: ChangeWatch<TaskID, TransferState>
-    /// Of requests that wait for a task.
+    /// The slots of requests that wait for a task.
     let slots: ReaderSlots
     let wake: @Sendable () -> Void
 
@@ -132,7 +132,7 @@ struct TaskRoutes: Sendable {
     ) async throws -> Answer {
         let task = try await stores.tasks.task(tenant: tenant, id: id)
         guard let task, let preference else { return try await document(of: task, id, tenant) }
-        // Who has no place is answered without waiting.
+        // A request without a slot is answered without waiting.
         if !task.state.isTerminal, let slot = try? slots.take(for: tenant) {
             defer { withExtendedLifetime(slot) {} }
             let known = task.state
@@ -144,7 +144,7 @@ struct TaskRoutes: Sendable {
         return answer
     }
 
-    /// The task alone: pages and events are to stay small.
+    /// Returns a task with its response body, which pages and events leave out to stay small.
     private func document(
         of task: TransferTask?,
         _ id: TaskID,
@@ -229,7 +229,8 @@ struct TaskRoutes: Sendable {
         return try .json(TaskDocument(task))
     }
 
-    /// The answer to a submission, fixed before it is stored so that a repetition gets the same.
+    /// Returns the answer to a submission, made before it is stored so that a repetition gets the
+    /// same.
     private static func receipt(
         of submissions: [TaskSubmission],
         isBatch: Bool,
@@ -251,7 +252,8 @@ struct TaskRoutes: Sendable {
 }
 
 extension TaskStore {
-    /// What a request is told whose task is not there: that it was, as long as that is known.
+    /// Returns the problem of a request whose task does not exist: that it expired, while that is
+    /// known.
     func noTask(_ id: TaskID, tenant: TenantID) async throws -> Problem {
         try await isExpired(tenant: tenant, id: id)
             ? Problem(.taskExpired, "It ended longer ago than its session's `result_retention`.")
@@ -260,7 +262,7 @@ extension TaskStore {
 }
 
 extension IdempotencyStore {
-    /// What the same request was answered before.
+    /// Returns the earlier answer to the same request.
     ///
     /// - Throws: ``Problem`` when the key belongs to another request.
     func earlierAnswer(_ key: IdempotencyKey, tenant: TenantID) async throws -> Answer? {

@@ -8,17 +8,17 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// Tasks that come as lines of JSON and are stored a part at a time, with an answer of lines too.
+/// A stream of tasks as lines of JSON, stored a part at a time and answered with lines too.
 ///
-/// Nothing is held while a client's bytes trickle in but the lines of one part: no connection, lock
+/// While a client's bytes arrive slowly, only the lines of one part are held: no connection, lock
 /// or transaction of the database.
 struct TaskStream: Sendable {
     static let mediaType = "application/x-ndjson"
-    /// How long a client may take nothing of its answer before its connection is closed.
+    /// The time in which a client may take nothing of its answer before its connection is closed.
     static let writeTimeout: Duration = .seconds(60)
 
-    /// Bytes of the answer that the kernel takes before the client does: many a client writes all of
-    /// its lines before it reads one.
+    /// The bytes of the answer that the kernel takes before the client does: many clients write all
+    /// of their lines before they read one.
     static let unsentBytesMax: SocketOptionValue = 4 * 1024 * 1024
 
     let submitter: Submitter
@@ -45,9 +45,10 @@ struct TaskStream: Sendable {
         lines = TaskLines(request, share: resources?.body)
     }
 
-    /// The answer, which begins when the first part is stored.
+    /// Returns the answer, which begins when the first part is stored.
     ///
-    /// - Throws: what keeps the first part from being stored; of later ones a line of the answer tells.
+    /// - Throws: the error that keeps the first part from being stored; an error of a later part is
+    ///   reported in a line of the answer.
     func response() async throws -> Response {
         guard let part = try await lines.nextPart() else {
             throw Problem([FieldError(pointer: "", .noItems, "A body needs at least one task.")])
@@ -76,7 +77,7 @@ struct TaskStream: Sendable {
         )
     }
 
-    /// The lines of the answer to the next part, or the one that tells why there are no more.
+    /// Returns the answer lines for the next part, or the line that says why there are no more.
     private func nextReceipts(_ number: Int) async throws -> (bytes: [UInt8], isLast: Bool)? {
         do {
             guard let part = try await lines.nextPart() else { return nil }
@@ -102,14 +103,15 @@ struct TaskStream: Sendable {
         }
     }
 
-    /// Stores a part as a whole.
+    /// Stores all of a part or none.
     private func store(_ part: [TaskLines.Line], number: Int) async throws -> Answer {
         let key = idempotency?.key(ofPart: number, lines: part)
         if let key, let answer = try await submitter.earlierAnswer(key, tenant: session.tenant) {
             return answer
         }
         let byteCount = part.reduce(0) { $0 + $1.bytes.count }
-        // The answer's body runs when the handler has returned, and needs to be told whose it is.
+        // The answer's body runs after the handler has returned, and needs to be given its
+        // resources.
         return try await RequestResources.$current.withValue(resources) {
             try await RequestResources.submitting(byteCount) {
                 let (submissions, receipts) = try await RequestResources.decoding(byteCount) {
@@ -164,7 +166,7 @@ struct TaskStream: Sendable {
     /// Returns when the client has room for more.
     private func send(_ bytes: [UInt8], to writer: inout any ResponseBodyWriter) async throws {
         let channel = context.channel
-        // The write of a client that has stopped reading would never return.
+        // A write to a client that has stopped reading would never return.
         let timer = channel.eventLoop.scheduleTask(in: TimeAmount(Self.writeTimeout)) {
             channel.close(promise: nil)
         }

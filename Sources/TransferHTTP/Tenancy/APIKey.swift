@@ -3,9 +3,9 @@ import Crypto
 /// A tenant's credential: `tdk_<id>_<secret>_<crc32>`.
 ///
 /// The identifier finds the row, the secret proves the right to it, and the checksum refuses
-/// mistyped keys without asking the database and lets scanners find leaked ones.
+/// mistyped keys without asking the database and lets scanners find leaked keys.
 package struct APIKey: Sendable, CustomStringConvertible {
-    /// The longest identifier.
+    /// The maximum length of the identifier.
     package static let idLengthMax = 16
     private static let idLength = 12
     private static let secretByteCount = 32
@@ -14,11 +14,11 @@ package struct APIKey: Sendable, CustomStringConvertible {
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8
     )
 
-    /// Public; names the key in the database and in logs.
+    /// The public identifier, which names the key in the database and in logs.
     package let id: String
     private let secret: String
 
-    /// Draws a new key from the system's random source.
+    /// Generates a new key from the system's random source.
     package static func generate() -> APIKey {
         var generator = SystemRandomNumberGenerator()
         let id = (0..<idLength).map { _ in
@@ -65,15 +65,15 @@ package struct APIKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The whole key; shown once, when it is made.
+    /// The whole key, which is shown once, when it is made.
     package var serialized: String { "\(unchecked)_\(checksum)" }
 
-    /// What the database keeps of the secret.
+    /// The SHA-256 of the secret, which is all that the database keeps of it.
     ///
     /// A secret of 256 random bits cannot be guessed, so a plain hash suffices.
     package var secretSHA256: [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 
-    /// Without the secret.
+    /// The key without its secret.
     package var description: String { "\(Self.prefix)_\(id)_***" }
 
     private var unchecked: String { "\(Self.prefix)_\(id)_\(secret)" }

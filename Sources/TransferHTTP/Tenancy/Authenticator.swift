@@ -4,14 +4,14 @@ import TransferModel
 import TransferWire
 import TransferStore
 
-/// Finds the tenant behind a request's `Authorization`.
+/// An authenticator that finds the tenant of a request's `Authorization`.
 final class Authenticator: Sendable {
-    /// How long a revoked key may still be taken for a good one, and a new one for an unknown one.
+    /// The time for which a revoked key may still be accepted, and a new key still be unknown.
     static let cacheLifetime: Duration = .seconds(5)
-    /// Keys remembered at once, of good ones and of unknown ones each.
+    /// The maximum number of keys remembered, of good ones and of unknown ones each.
     static let cacheMax = 1024
 
-    /// Reads what is stored of a key.
+    /// A function that reads the stored key with an identifier.
     typealias LookUp = @Sendable (String) async throws -> StoredAPIKey?
 
     private struct Entry {
@@ -23,10 +23,11 @@ final class Authenticator: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let throttle = WrongKeyThrottle()
     private let cache = Mutex<[String: Entry]>([:])
-    /// Identifiers that no key has, and until when that is believed; apart from the good ones, so that
-    /// guesses cannot push those out.
+    /// Identifiers that no key has, with the time until which that is believed; apart from the good
+    /// ones, so that guesses cannot push those out.
     private let unknown = Mutex<[String: ContinuousClock.Instant]>([:])
-    /// Look-ups under way: a client that begins with many requests at once has its key looked up once.
+    /// The look-ups under way: when a client starts with many requests at once, its key is looked
+    /// up once.
     private let lookUps = Mutex<[String: Task<StoredAPIKey?, any Error>]>([:])
 
     init(
@@ -37,10 +38,10 @@ final class Authenticator: Sendable {
         self.lookUp = lookUp
     }
 
-    /// The tenant of the key in `fields`, which came from `address`.
+    /// Returns the tenant of the key in `fields`, which came from `address`.
     ///
-    /// - Throws: ``Problem`` with one and the same answer for every key that is not good, and with
-    ///   another one for those that are not looked at because too many before were not.
+    /// - Throws: ``Problem``: the same answer for every key that is not good, and another for keys
+    ///   that are not looked up because too many earlier keys were wrong.
     func tenant(
         of fields: HTTPFields,
         from address: @autoclosure () -> PeerAddress? = nil
@@ -64,7 +65,7 @@ final class Authenticator: Sendable {
         let instant = now()
         let known = cache.withLock { $0[key.id] }
         if let known, known.expiresAt > instant { return known.key }
-        // One that was good a while ago is asked for again at once, whoever floods from its address.
+        // A key that was good recently is looked up at once, even during a flood from its address.
         let address = address()
         let isTrusted = known.map { Self.isEqual($0.key.secretSHA256, key.secretSHA256) } ?? false
         if !isTrusted {
@@ -86,8 +87,8 @@ final class Authenticator: Sendable {
         return stored
     }
 
-    /// The look-up of an identifier that is under way, or one that begins now, if it `mayBegin`; and
-    /// whether it is the caller's, who forgets it when it has ended.
+    /// Returns the look-up of an identifier that is under way, or a new one if it `mayBegin`; and
+    /// whether it belongs to the caller, which forgets it when it has ended.
     private func shared(
         _ id: String,
         mayBegin: () -> Bool
@@ -95,7 +96,8 @@ final class Authenticator: Sendable {
         let begun: (Task<StoredAPIKey?, any Error>, Bool)? = lookUps.withLock { lookUps in
             if let underWay = lookUps[id] { return (underWay, false) }
             guard mayBegin() else { return nil }
-            // Of nobody in particular: that one of those who wait gives up ends it for none.
+            // The look-up belongs to no waiting request, so one that gives up does not end it for
+            // the others.
             let begun = Task { [lookUp] in try await lookUp(id) }
             lookUps[id] = begun
             return (begun, true)
@@ -120,7 +122,7 @@ final class Authenticator: Sendable {
         }
     }
 
-    /// The token of the `Bearer` scheme, whose name is not case-sensitive (RFC 9110 §11.1).
+    /// Returns the token of the `Bearer` scheme, whose name is not case-sensitive (RFC 9110 §11.1).
     private static func bearerToken(_ header: String) -> String? {
         let parts = header.utf8.split(separator: UInt8(ascii: " "))
         guard parts.count == 2, String(Substring(parts[0])).lowercased() == "bearer" else {
@@ -129,7 +131,7 @@ final class Authenticator: Sendable {
         return String(Substring(parts[1]))
     }
 
-    /// Compares without telling by its duration where the first difference is.
+    /// Compares bytes in a time that does not reveal where the first difference is.
     static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return zip(left, right).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0

@@ -4,7 +4,8 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/tenant/certificate-authorities`: what the tenant's tasks trust besides the system's.
+/// The routes of `/v1/tenant/certificate-authorities`: those that the tenant's tasks trust besides
+/// the system's.
 struct AuthorityRoutes: Sendable {
     private static let path = "/v1/tenant/certificate-authorities"
     let stores: APIStores
@@ -47,7 +48,7 @@ struct AuthorityRoutes: Sendable {
 }
 
 extension CertificateAuthorities {
-    /// What a text must be, in words.
+    /// The rule for a text of certificates, in words.
     static let rule = "Must be certificates in PEM and nothing else, at most \(bytesMax) bytes."
 }
 

@@ -2,8 +2,8 @@ import TransferModel
 import TransferWire
 
 extension CredentialRequest {
-    /// The form and the secrets that this gives, found at `pointer` in the body; nil when something
-    /// is wrong with it, which is then in `errors`.
+    /// Returns the form and the secrets of this request, found at `pointer` in the body, or nil
+    /// after adding what is wrong to `errors`.
     func credential(
         at pointer: String,
         into errors: inout [FieldError]
@@ -47,7 +47,7 @@ extension CredentialRequest {
         return fields.errors.isEmpty ? (form, secrets) : nil
     }
 
-    /// The origins that the credential is for.
+    /// Returns the origins that the credential is for.
     func origins(into errors: inout [FieldError]) -> [Origin] {
         guard let origins else { return [] }
         guard (1...Credential.originsMax).contains(origins.count) else {
@@ -105,7 +105,7 @@ extension CredentialRequest {
     }
 }
 
-/// Checks the fields of a credential one by one and collects what is wrong.
+/// A check of the fields of a credential, one by one, which collects what is wrong.
 private struct CredentialFields {
     typealias Key = CredentialRequest.CodingKeys
 
@@ -125,7 +125,7 @@ private struct CredentialFields {
         }
     }
 
-    /// Text without control characters that goes into a header field.
+    /// Returns text without control characters, for a header field.
     mutating func text(
         _ text: String?,
         _ key: Key,
@@ -187,7 +187,7 @@ private struct CredentialFields {
         return pem
     }
 
-    /// Whether it belongs to the certificate is found when connecting.
+    /// Returns a private key; whether it belongs to the certificate is found out when connecting.
     mutating func privateKey(_ pem: String?) -> Secret {
         guard let pem else {
             refuse(.privateKey, .required, "Is required.")
@@ -209,7 +209,7 @@ private struct CredentialFields {
         return Secret(pem)
     }
 
-    /// Refresh tokens go over TLS (RFC 6749 §3.2), or to this very machine.
+    /// Returns a token endpoint, which must use TLS (RFC 6749 §3.2) or be on this machine.
     mutating func endpoint(_ text: String?) -> String {
         guard let text else {
             refuse(.tokenURL, .required, "Is required.")
@@ -226,7 +226,7 @@ private struct CredentialFields {
 extension WebURL {
     fileprivate var isLoopback: Bool { ["127.0.0.1", "::1", "localhost"].contains(host) }
 
-    /// The origin that `text` is, if it is nothing else.
+    /// Returns the origin in `text`, or nil when there is anything else in it.
     fileprivate static func origin(_ text: String) -> Origin? {
         guard let url = WebURL(text, allowsFragment: false) else { return nil }
         let rest = text.utf8.drop { $0 != UInt8(ascii: ":") }.dropFirst(3)

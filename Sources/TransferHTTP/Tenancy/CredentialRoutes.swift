@@ -4,7 +4,7 @@ import TransferSecrets
 import TransferStore
 import TransferWire
 
-/// `/v1/credentials` and `/v1/credentials/{name}`.
+/// The routes of `/v1/credentials` and `/v1/credentials/{name}`.
 struct CredentialRoutes: Sendable {
     let stores: APIStores
     let secrets: SecretBox?
@@ -87,6 +87,8 @@ struct CredentialRoutes: Sendable {
 }
 
 extension SecretBox? {
+    /// Seals the secrets of a credential.
+    ///
     /// - Throws: ``Problem`` when the service has no key to seal with.
     func seal(_ secrets: Credential.Secrets, of tenant: TenantID) throws -> [UInt8] {
         guard let self else {

@@ -1,12 +1,12 @@
 import TransferModel
 
-/// What names of credentials must be, in words.
+/// The rules for credentials, in words and in bytes.
 enum CredentialRules {
     static let name =
         "Must be the name of a credential: 1 to \(Credential.nameBytesMax) letters, digits, `.`, "
         + "`_` or `-`."
-    /// Bytes of a token, password or value.
+    /// The maximum number of bytes of a token, password or value.
     static let secretBytesMax = 7 * 1024
-    /// More than an RSA key of 16,384 bits needs.
+    /// The maximum number of bytes of a private key, more than an RSA key of 16,384 bits needs.
     static let privateKeyBytesMax = 16 * 1024
 }

@@ -3,7 +3,8 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/hosts` and `/v1/hosts/{host}`: what was decided of hosts that the tenant's tasks go to.
+/// The routes of `/v1/hosts` and `/v1/hosts/{host}`: the decisions about hosts that the tenant's
+/// tasks use.
 struct HostRoutes: Sendable {
     let stores: APIStores
 
@@ -49,7 +50,7 @@ extension HostDocument {
         self.init(
             host: host.name,
             state: host.isClosed ? "closed" : "open",
-            // An operator's bound counts at once, the next decision tells of it.
+            // An operator's limit applies at once; the next decision reports it.
             connections: host.isClosed
                 ? nil : host.connections.map { min($0, host.maxConnections ?? $0) },
             maxConnections: host.maxConnections,

@@ -3,7 +3,7 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// `/v1/tenant`: what the tenant of a key is allowed, and how its tasks stand.
+/// The routes of `/v1/tenant`: the limits of the key's tenant, and the state of its tasks.
 struct TenantRoutes: Sendable {
     let stores: APIStores
 
@@ -35,7 +35,7 @@ extension TenantDocument {
 }
 
 extension TaskCounts {
-    /// Of every state, also of those in which there is no task.
+    /// The counts of all states, including those without tasks.
     var byState: [String: Int64] {
         Dictionary(uniqueKeysWithValues: TransferState.allCases.map { ($0.rawValue, self[$0]) })
     }

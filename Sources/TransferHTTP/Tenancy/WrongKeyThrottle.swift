@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Bounds how often wrong keys are looked up in the database: of one address, and of all.
+/// A limit on how often wrong keys are looked up in the database, for one address and for all.
 ///
-/// A bucket of tokens each: a look-up that finds no good key takes one, and they come back at a steady
-/// rate.
+/// Each has a bucket of tokens: a look-up that finds no good key takes one, and they come back at a
+/// steady rate.
 final class WrongKeyThrottle: Sendable {
     static let addressesMax = 4096
-    /// Of one address: wrong keys in a row, and then each second.
+    /// The wrong keys of one address: so many in a row, and then so many each second.
     static let burst = 20
     static let perSecond = 2
-    /// The same of all addresses together.
+    /// The same for all addresses together.
     static let totalBurst = 200
     static let totalPerSecond = 20
 
@@ -31,7 +31,8 @@ final class WrongKeyThrottle: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether a key that nobody knows yet may be looked up for `address` now; takes the tokens.
+    /// Returns whether a key not known yet may be looked up for `address` now, and takes the
+    /// tokens.
     func takeLookUp(for address: PeerAddress?, at now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
             var total = state.total ?? Bucket(tokens: Double(Self.totalBurst), filledAt: now)
@@ -52,7 +53,7 @@ final class WrongKeyThrottle: Sendable {
         }
     }
 
-    /// Gives back the tokens of a look-up that has found a good key.
+    /// Returns the tokens of a look-up that has found a good key.
     func giveBack(for address: PeerAddress?) {
         state.withLock { state in
             state.total?.tokens += 1
@@ -60,8 +61,8 @@ final class WrongKeyThrottle: Sendable {
         }
     }
 
-    /// Forgets addresses whose buckets are full again, and all of them when that is not enough: the
-    /// bound of all addresses still holds.
+    /// Forgets addresses whose buckets are full again, and all addresses when that is not enough:
+    /// the limit on all addresses still holds.
     private func makeRoom(_ state: inout State, at now: ContinuousClock.Instant) {
         guard state.buckets.count >= Self.addressesMax else { return }
         let time = Duration.seconds(Self.burst / Self.perSecond)
