@@ -1,10 +1,10 @@
-/// The message that holds several events of a session, in the form of a message of one event.
+/// A message with several events of a session, in the form of a message with one event.
 package struct BatchMessage: Codable, Sendable {
-    /// Derived from the events; the `webhook-id` of the message.
+    /// The identifier derived from the events; the `webhook-id` of the message.
     package let id: String
-    /// `events.batch`.
+    /// The type, always `events.batch`.
     package let type: String
-    /// When the last of the events happened.
+    /// The time of the last event.
     package let timestamp: Timestamp
     package let version: Int
     package let data: Content
@@ -19,7 +19,8 @@ package struct BatchMessage: Codable, Sendable {
 
     /// The events in their order, each as its own message would be.
     package struct Content: Codable, Sendable {
-        /// Whose session it is; absent for what happened in no session, as its identifier.
+        /// The client of the session; absent, like the session's identifier, for what happened in
+        /// no session.
         package let client: String?
         package let sessionIdentifier: String?
         package let sessionID: String?

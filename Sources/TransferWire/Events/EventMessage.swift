@@ -3,15 +3,15 @@
 /// `type`, `timestamp` and `data` are the payload of Standard Webhooks 1.0. Encoded with
 /// ``WireEncoder``, a message is the same bytes in every delivery.
 package struct EventMessage: Codable, Sendable {
-    /// Unique for ever; the `webhook-id` of the message.
+    /// The identifier of the event, unique forever; the `webhook-id` of the message.
     package let id: String
     package let type: String
     package let timestamp: Timestamp
-    /// Of the form of `data`; another one is sent only to who asks for it.
+    /// The version of the form of `data`; another version is sent only to clients that ask for it.
     package let version: Int
     package let data: Content
 
-    /// The form that this release writes, to which fields may be added.
+    /// The version that this release writes, to which fields may be added.
     package static let version = 1
 
     package init(id: String, type: String, timestamp: Timestamp, data: Content) {
@@ -22,34 +22,37 @@ package struct EventMessage: Codable, Sendable {
         self.data = data
     }
 
-    /// What the event says; the fields behind `task` belong to `session.events_finished` alone.
+    /// The content of the event; the fields after `task` belong to `session.events_finished` alone.
     package struct Content: Codable, Sendable {
-        /// Whose session it is; absent for what happened in no session, as its identifier.
+        /// The client of the session; absent, like the session's identifier, for what happened in
+        /// no session.
         package let client: String?
         package let sessionIdentifier: String?
-        /// The session's own, absent like the identifier; a later session with that has another one.
+        /// The session's own identifier, absent like the one given by the client; a later session
+        /// of that name has another one.
         package let sessionID: String?
         package let sequence: Int64
         package let generation: Int64
         package let task: Task?
         package let subscription: DisabledSubscription?
-        /// Only of `subscription.events_expired`.
+        /// The expired events, only in `subscription.events_expired`.
         package let expiredEvents: ExpiredEvents?
-        /// This and the two below only of `session.events_pending`.
+        /// The number of tasks that wait to begin; this and the next two only in
+        /// `session.events_pending`.
         package let waitingToBegin: Int64?
         package let waitingForAuthentication: Int64?
-        /// The first that wait.
+        /// The first of the waiting tasks.
         package let pendingTaskIDs: [String]?
         package let completed: Int64?
         package let failed: Int64?
         package let cancelled: Int64?
-        /// The first that failed; all of them are behind ``failedTasksURL``.
+        /// The first failed tasks; all of them are at ``failedTasksURL``.
         package let failedTasks: [FailedTask]?
         package let failedTasksURL: String?
-        /// How many events of the generation the subscription was not delivered, as they were given
-        /// up; absent for none, and in pages.
+        /// The number of events of the generation that were given up and not delivered to the
+        /// subscription; absent for none, and in pages.
         package let deadLetters: Int64?
-        /// To be posted to `…/events/ack` by a subscriber that answers 202; absent in pages.
+        /// The token that a subscriber which answers 202 posts to `…/events/ack`; absent in pages.
         package let ackToken: String?
 
         package init(
@@ -100,7 +103,7 @@ package struct EventMessage: Codable, Sendable {
         }
     }
 
-    /// What `session.events_finished` says to one subscription; its fields lie flat in ``Content``.
+    /// The fields of `session.events_finished` for one subscription, which lie flat in ``Content``.
     package struct Closing: Sendable {
         package let deadLetters: Int64
         package let ackToken: String
@@ -111,7 +114,7 @@ package struct EventMessage: Codable, Sendable {
         }
     }
 
-    /// Which tasks wait for their client; its fields lie flat in ``Content``.
+    /// The tasks that wait for their client; its fields lie flat in ``Content``.
     package struct Pending: Sendable {
         package let waitingToBegin: Int64
         package let waitingForAuthentication: Int64
@@ -155,7 +158,8 @@ package struct EventMessage: Codable, Sendable {
         package let clientPersistedString: String?
         package let countOfBytesReceived: Int64
         package let error: TaskDocument.Failure?
-        /// This and those below only of `task.progress`; -1 while unknown.
+        /// The expected number of bytes, -1 while unknown; this and the next two only in
+        /// `task.progress`.
         package var countOfBytesExpectedToReceive: Int64?
         package var countOfBytesSent: Int64?
         package var countOfBytesExpectedToSend: Int64?
@@ -189,7 +193,7 @@ package struct EventMessage: Codable, Sendable {
     /// The subscription that `subscription.disabled` is about.
     package struct DisabledSubscription: Codable, Sendable {
         package let id: String
-        /// `gone` or `failing`.
+        /// The reason: `gone` or `failing`.
         package let reason: String
         package let failingSince: Timestamp
 
@@ -205,7 +209,7 @@ package struct EventMessage: Codable, Sendable {
         }
     }
 
-    /// Which events expired before they were delivered, and to whom.
+    /// The events that expired before they were delivered, and the subscription that misses them.
     package struct ExpiredEvents: Codable, Sendable {
         package let subscriptionID: String
         package let sessionID: String
@@ -240,7 +244,7 @@ package struct EventMessage: Codable, Sendable {
         }
     }
 
-    /// A task that failed, as the summary of its generation lists it.
+    /// A failed task, as the summary of its generation lists it.
     package struct FailedTask: Codable, Sendable {
         package let id: String
         package let clientPersistedString: String?

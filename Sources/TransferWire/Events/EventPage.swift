@@ -1,8 +1,8 @@
 /// A part of a session's events.
 package struct EventPage: Codable, Sendable {
     package let items: [EventMessage]
-    /// What to ask `after` next: `session_id:sequence` of the last event of this page, or of the one
-    /// asked for.
+    /// The next value of `after`: `session_id:sequence` of the last event of this page, or the one
+    /// that the request named.
     package let next: String
 
     package init(items: [EventMessage], next: String) {

@@ -1,4 +1,4 @@
-/// The message of `POST …/test`, which tells of no event.
+/// The message of `POST …/test`, which reports no event.
 package struct TestMessage: Codable, Sendable {
     package let id: String
     package let type: String
@@ -14,7 +14,7 @@ package struct TestMessage: Codable, Sendable {
         data = Content(subscriptionID: subscription)
     }
 
-    /// What the message says.
+    /// The content of the message.
     package struct Content: Codable, Sendable {
         package let subscriptionID: String
 

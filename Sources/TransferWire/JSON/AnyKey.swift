@@ -1,4 +1,4 @@
-/// A name in a JSON object, or an index in an array, whatever it is.
+/// Any name in a JSON object, or any index in an array.
 package struct AnyKey: CodingKey {
     package let stringValue: String
     package let intValue: Int?

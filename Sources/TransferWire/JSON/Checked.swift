@@ -1,4 +1,4 @@
-/// A part of a body that is decoded as far as it is valid, so that all faults can be told at once.
+/// A part of a body, decoded on its own so that all faults can be reported at once.
 package struct Checked<Value: Decodable & Sendable>: Decodable, Sendable {
     package let result: Result<Value, FieldError>
 
@@ -10,8 +10,8 @@ package struct Checked<Value: Decodable & Sendable>: Decodable, Sendable {
         } catch let error as DecodingError {
             result = .failure(FieldError(error))
         } catch {
-            // Foundation throws an error of its own for numbers and escapes without a value, and
-            // does not say where they are.
+            // Foundation throws its own error for numbers and escapes without a value, and does not
+            // say where they are.
             let pointer = JSONPointer.rendering(decoder.codingPath)
             result = .failure(
                 FieldError(pointer: pointer, .invalidValue, "Holds what cannot be represented.")
@@ -21,7 +21,7 @@ package struct Checked<Value: Decodable & Sendable>: Decodable, Sendable {
 
     private init(_ result: Result<Value, FieldError>) { self.result = result }
 
-    /// The same, found at `pointer` in a larger body.
+    /// Returns the same result, found at `pointer` in a larger body.
     func moved(to pointer: String) -> Self {
         Self(
             result.mapError { error in

@@ -1,13 +1,13 @@
-/// Renders places in a JSON text as RFC 6901 pointers.
+/// Rendering of places in a JSON text as RFC 6901 pointers.
 package enum JSONPointer {
-    /// The pointer to what `path` leads to.
+    /// Returns the pointer to the place at `path`.
     package static func rendering(_ path: [any CodingKey]) -> String {
         path.reduce(into: "") { pointer, key in
             pointer += "/" + (key.intValue.map(String.init) ?? escaped(key.stringValue))
         }
     }
 
-    /// One step of a pointer: `~` and `/` have escapes (RFC 6901 §3).
+    /// Returns one step of a pointer, with escapes for `~` and `/` (RFC 6901 §3).
     package static func escaped(_ step: String) -> String {
         var utf8: [UInt8] = []
         utf8.reserveCapacity(step.utf8.count)

@@ -1,23 +1,23 @@
-/// Checks a body's bytes before any decoder sees them.
+/// Checks of a body's bytes before any decoder sees them.
 package enum JSONText {
-    /// The deepest nesting of arrays and objects; the API itself needs four.
+    /// The maximum nesting of arrays and objects; the API itself needs four.
     package static let depthMax = 64
 
-    /// Why a body is refused unread.
+    /// The reason why a body is refused without decoding.
     package enum Fault: Error, Equatable, Sendable {
         case empty, notUTF8, byteOrderMark, tooDeep, controlByte, trailingComma, misplacedElement
     }
 
-    /// Refuses what a decoder may mistake for another encoding, may recurse over without bound or
-    /// takes although RFC 8259 does not have it.
+    /// Refuses input that a decoder may mistake for another encoding, may recurse over without
+    /// bound, or accepts although RFC 8259 forbids it.
     ///
-    /// The rest of the syntax is left to the decoder; this scan only has to be right about
-    /// strings and brackets.
+    /// The rest of the syntax is left to the decoder; this scan only has to be right about strings
+    /// and brackets.
     package static func check(_ bytes: [UInt8]) throws(Fault) {
         _ = try scan(bytes, keepsElements: false)
     }
 
-    /// Checks a body and finds the elements of the array that it is.
+    /// Checks a body that is an array and finds its elements.
     ///
     /// - Returns: nil when it is something else than an array.
     package static func elements(of bytes: [UInt8]) throws(Fault) -> [Range<Int>]? {
@@ -28,9 +28,9 @@ package enum JSONText {
         _ bytes: [UInt8],
         keepsElements: Bool
     ) throws(Fault) -> [Range<Int>]? {
-        // RFC 8259 §8.1: UTF-8 and nothing else, where decoders also guess UTF-16 and UTF-32.
+        // RFC 8259 §8.1: only UTF-8 is allowed, where decoders also guess UTF-16 and UTF-32.
         do { _ = try UTF8Span(validating: bytes.span) } catch { throw .notUTF8 }
-        // §8.1 again: no byte order mark, which Foundation skips.
+        // §8.1 again: a byte order mark, which Foundation skips, is not allowed.
         guard !bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { throw .byteOrderMark }
         var splitter = keepsElements ? ElementSplitter() : nil
         var depth = 0
@@ -59,7 +59,7 @@ package enum JSONText {
                 if depth > depthMax { throw .tooDeep }
             case UInt8(ascii: "]"), UInt8(ascii: "}"):
                 depth -= 1
-                // Foundation takes a comma before the end of an array or object.
+                // Foundation accepts a comma before the end of an array or object.
                 if previous == UInt8(ascii: ",") { throw .trailingComma }
             default: break
             }
@@ -71,7 +71,7 @@ package enum JSONText {
     }
 }
 
-/// Finds the elements of a text that is an array, from its brackets and commas outside of strings.
+/// A splitter that finds the elements of an array, from its brackets and commas outside strings.
 private struct ElementSplitter {
     private enum State {
         case before, inside, behind, notAnArray
@@ -81,7 +81,7 @@ private struct ElementSplitter {
     private var elements: [Range<Int>] = []
     private var start: Int?
 
-    /// Goes on by a byte that is no space; `depth` is that behind it.
+    /// Processes a byte that is not whitespace; `depth` is the nesting after it.
     mutating func next(_ byte: UInt8, at index: Int, depth: Int) throws(JSONText.Fault) {
         switch state {
         case .notAnArray: return
@@ -102,6 +102,8 @@ private struct ElementSplitter {
         }
     }
 
+    /// Returns the elements.
+    ///
     /// - Returns: nil when the text is no array.
     func finish() throws(JSONText.Fault) -> [Range<Int>]? {
         switch state {
@@ -111,7 +113,7 @@ private struct ElementSplitter {
         }
     }
 
-    /// What is within is left to the decoder.
+    /// Ends an element, whose content is left to the decoder.
     private mutating func end(_ element: Range<Int>) {
         elements.append(element)
         start = nil

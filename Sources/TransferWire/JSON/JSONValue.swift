@@ -40,7 +40,7 @@ package enum JSONValue: Codable, Equatable, Sendable {
         }
     }
 
-    /// This value as `patch` changes it: JSON Merge Patch (RFC 7396, section 2).
+    /// Returns this value as changed by `patch`: JSON Merge Patch (RFC 7396, section 2).
     package func merged(with patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [String: JSONValue] = [:]

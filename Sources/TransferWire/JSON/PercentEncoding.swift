@@ -1,10 +1,10 @@
 /// Percent-encoding of RFC 3986 §2.1, over bytes.
 package enum PercentEncoding {
-    /// `text` as one segment of a path: all but the unreserved characters escaped.
+    /// Returns `text` as one segment of a path: all but the unreserved characters are escaped.
     package static func encodeSegment(_ text: String) -> String { encode(text, allowing: []) }
 
-    /// The UTF-8 of `text` with escapes for all but the unreserved characters (RFC 3986 §2.3) and
-    /// `allowed`.
+    /// Returns the UTF-8 of `text` with escapes for all but the unreserved characters (RFC 3986
+    /// §2.3) and `allowed`.
     package static func encode(_ text: String, allowing allowed: Set<UInt8>) -> String {
         var encoded: [UInt8] = []
         encoded.reserveCapacity(text.utf8.count)

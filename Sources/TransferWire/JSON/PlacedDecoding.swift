@@ -1,6 +1,6 @@
-// Foundation throws an error of its own for a number or a text that has no value, such as 1.5 where a
-// whole number is asked for, and does not say where it is. These take the place of the methods of the
-// same names in this target, and say it.
+// Foundation throws its own error for a number or a text that has no value, such as 1.5 where a
+// whole number is expected, and does not say where it is. These methods replace those of the same
+// names within this target, and report the place.
 
 extension KeyedDecodingContainer {
     func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
@@ -56,7 +56,7 @@ extension KeyedDecodingContainer {
     }
 }
 
-// The original ones: by the protocol's names they are still to be had.
+// The original methods, which are still available through the protocol.
 extension KeyedDecodingContainerProtocol {
     fileprivate func read(_ type: Int.Type, _ key: Key) throws -> Int {
         try decode(type, forKey: key)

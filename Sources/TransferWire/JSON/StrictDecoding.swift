@@ -1,5 +1,6 @@
 extension Decoder {
-    /// A keyed container of an object that has no other names than those of `keys` and `others`.
+    /// Returns a keyed container of an object that has no other names than those of `keys` and
+    /// `others`.
     ///
     /// - Throws: ``FieldError`` for the first unknown name: a misspelt option that is silently
     ///   ignored is worse than a refused request.
@@ -22,7 +23,7 @@ extension Decoder {
 }
 
 extension FieldError {
-    /// The place and kind of what a decoder stumbled over.
+    /// Describes the place and kind of a decoding error.
     init(_ error: DecodingError) {
         switch error {
         case .keyNotFound(let key, let context):
@@ -54,7 +55,7 @@ extension FieldError {
         }
     }
 
-    /// The JSON type behind a Swift type.
+    /// Returns the name of the JSON type of a Swift type.
     static func name(of type: any Any.Type) -> String {
         switch type {
         case is String.Type: "a string"

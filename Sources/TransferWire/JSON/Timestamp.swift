@@ -1,6 +1,6 @@
 package import Foundation
 
-/// An instant as RFC 3339 text, in microseconds, which is what the database keeps.
+/// An instant as RFC 3339 text, in microseconds, the precision of the database.
 package struct Timestamp: Hashable, Codable, Sendable {
     package let date: Date
 
@@ -27,7 +27,7 @@ package struct Timestamp: Hashable, Codable, Sendable {
 extension Timestamp {
     private static let microsecondsPerDay: Int64 = 86_400_000_000
 
-    /// In UTC with six decimals: `2026-03-01T12:00:00.000000Z`.
+    /// The text in UTC with six decimals: `2026-03-01T12:00:00.000000Z`.
     package var rfc3339: String {
         let total = Int64((date.timeIntervalSince1970 * 1_000_000).rounded())
         let days = Self.floorDivide(total, Self.microsecondsPerDay)
@@ -54,7 +54,7 @@ extension Timestamp {
 
     /// Reads RFC 3339's `date-time`, with any offset and any number of decimals.
     ///
-    /// Decimals beyond microseconds round up, so that nothing begins earlier than was asked for.
+    /// Decimals beyond microseconds are rounded up, so that nothing begins earlier than requested.
     ///
     /// - Returns: nil for other text, impossible dates and years outside 1…9999.
     package init?(rfc3339 text: String) {
@@ -68,7 +68,8 @@ extension Timestamp {
             let fraction = scanner.fraction(),
             let offset = scanner.offset(), scanner.isAtEnd
         else { return nil }
-        // Second 60 is a leap second; it counts as the next minute's first, as in PostgreSQL.
+        // Second 60 is a leap second, which counts as the first second of the next minute, as in
+        // PostgreSQL.
         guard (1...9999).contains(year), (1...12).contains(month),
             (1...Self.days(inMonth: month, year: year)).contains(day),
             hour < 24, minute < 60, second <= 60
@@ -90,10 +91,10 @@ extension Timestamp {
         value >= 0 ? value / divisor : -((divisor - 1 - value) / divisor)
     }
 
-    /// Days since 1970-01-01 of a date of the proleptic Gregorian calendar.
+    /// Returns the days since 1970-01-01 of a date of the proleptic Gregorian calendar.
     ///
-    /// Years are counted from March, so that the leap day is the last of its year; 400 of them
-    /// have 146,097 days.
+    /// Years are counted from March, so that the leap day is the last of its year; 400 years have
+    /// 146,097 days.
     private static func days(fromYear year: Int64, month: Int64, day: Int64) -> Int64 {
         let shifted = month <= 2 ? year - 1 : year
         let era = floorDivide(shifted, 400)
@@ -103,7 +104,7 @@ extension Timestamp {
             - 719_468
     }
 
-    /// The reverse of `days(fromYear:month:day:)`.
+    /// Returns the date of a number of days, the reverse of `days(fromYear:month:day:)`.
     private static func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468
         let era = floorDivide(shifted, 146_097)
@@ -118,7 +119,7 @@ extension Timestamp {
     }
 }
 
-/// Walks over the bytes of a date.
+/// A scanner of the bytes of a date.
 private struct DigitScanner {
     private var rest: ArraySlice<UInt8>
 
@@ -126,14 +127,14 @@ private struct DigitScanner {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Passes over `character` when it is next.
+    /// Skips `character` when it is next, and returns whether it was.
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
         guard let next = rest.first, next == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
     }
 
-    /// Exactly `count` digits.
+    /// Reads exactly `count` digits.
     mutating func number(_ count: Int) -> Int64? {
         guard rest.count >= count else { return nil }
         var value: Int64 = 0
@@ -144,7 +145,7 @@ private struct DigitScanner {
         return value
     }
 
-    /// Microseconds, rounded up; 0 when there are no decimals.
+    /// Reads the decimals as microseconds, rounded up; 0 when there are none.
     mutating func fraction() -> Int64? {
         guard skip(".") else { return 0 }
         var value: Int64 = 0
@@ -159,7 +160,7 @@ private struct DigitScanner {
         return hasMore ? value + 1 : value
     }
 
-    /// Seconds east of UTC.
+    /// Reads the offset in seconds east of UTC.
     mutating func offset() -> Int64? {
         if skip("Z") || skip("z") { return 0 }
         let sign: Int64 = if skip("+") { 1 } else if skip("-") { -1 } else { 0 }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// Decodes request bodies.
+/// The decoder of request bodies.
 package enum WireDecoder {
-    /// Why a body has no value.
+    /// The reason why a body has no value.
     package enum Failure: Error, Equatable, Sendable {
-        /// No JSON text: answered with 400.
+        /// The body is no JSON text; answered with 400.
         case malformed(String)
-        /// JSON that is not what the operation takes: answered with 422.
+        /// The body is JSON that the operation does not accept; answered with 422.
         case invalid(FieldError)
     }
 
-    /// The value of a body.
+    /// Returns the value of a body.
     package static func decode<Value: Decodable>(
         _ type: Value.Type,
         from bytes: [UInt8]
@@ -23,7 +23,8 @@ package enum WireDecoder {
         return try decode(type, checked: bytes[...])
     }
 
-    /// Where the elements of a body are that is an array; nil when it is something else.
+    /// Returns the ranges of the elements of a body that is an array, or nil when it is something
+    /// else.
     static func elements(of bytes: [UInt8]) throws(Failure) -> [Range<Int>]? {
         do {
             return try JSONText.elements(of: bytes)
@@ -32,7 +33,7 @@ package enum WireDecoder {
         }
     }
 
-    /// The value of bytes that have been checked, or are a part of some that have.
+    /// Returns the value of bytes that have been checked, or are a part of checked bytes.
     static func decode<Value: Decodable>(
         _ type: Value.Type,
         checked bytes: ArraySlice<UInt8>

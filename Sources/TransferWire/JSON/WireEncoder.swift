@@ -1,8 +1,8 @@
 import Foundation
 
-/// Encodes answers and messages.
+/// The encoder of answers and messages.
 package enum WireEncoder {
-    /// The JSON of `value`, the same bytes whenever and wherever it is encoded.
+    /// Returns the JSON of `value`, with the same bytes whenever and wherever it is encoded.
     ///
     /// - Throws: never for the types of this target, whose numbers are all finite.
     package static func encode(_ value: some Encodable) throws -> [UInt8] {

@@ -1,15 +1,15 @@
-/// One thing that is wrong with a request: where, a stable code, and a sentence.
+/// One fault of a request: its place, a stable code, and a sentence.
 package struct FieldError: Error, Hashable, Codable, Sendable {
     /// A JSON pointer into the request's body (RFC 6901); the empty pointer is the whole body.
     package let pointer: String?
-    /// The name of the path or query parameter, where the fault is not in the body.
+    /// The name of the path or query parameter, when the fault is not in the body.
     package let parameter: String?
-    /// Stable; listed in `openapi.yaml`.
+    /// The stable code, listed in `openapi.yaml`.
     package let code: Code
-    /// A sentence for the developer of the client; never repeats what was sent.
+    /// A sentence for the developer of the client, which never repeats what was sent.
     package let detail: String
 
-    /// What is wrong with a field; part of the API, never renamed.
+    /// The kind of a fault; part of the API, never renamed.
     package enum Code: String, CaseIterable, Codable, Sendable {
         case required
         case unknownField = "unknown_field"
@@ -32,7 +32,7 @@ package struct FieldError: Error, Hashable, Codable, Sendable {
         case noItems = "no_items"
     }
 
-    /// A fault in the body.
+    /// Describes a fault in the body.
     package init(pointer: String, _ code: Code, _ detail: String) {
         self.pointer = pointer
         self.parameter = nil
@@ -40,7 +40,7 @@ package struct FieldError: Error, Hashable, Codable, Sendable {
         self.detail = detail
     }
 
-    /// A fault in the path or the query.
+    /// Describes a fault in the path or the query.
     package init(parameter: String, _ code: Code, _ detail: String) {
         self.pointer = nil
         self.parameter = parameter

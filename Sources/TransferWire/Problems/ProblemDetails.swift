@@ -1,20 +1,21 @@
 /// An error answer: `application/problem+json` (RFC 9457).
 package struct ProblemDetails: Equatable, Codable, Sendable {
-    /// ``typeBase`` and the code; compared by clients, not fetched.
+    /// The URI of the problem type: ``typeBase`` and the code; compared by clients, not fetched.
     package let type: String
     package let title: String
     package let status: Int
     package let detail: String?
     package let code: Code
-    /// What is wrong with the request, at most ``errorsMax`` of it.
+    /// The faults of the request, at most ``errorsMax`` of them.
     package let errors: [FieldError]?
-    /// Of ``Code/eventsExpired``: the oldest event that is kept, or the next one when none is.
+    /// The sequence of the oldest event that is kept, or of the next one when none is, for
+    /// ``Code/eventsExpired``.
     package let oldestSequence: Int64?
-    /// What is limited, of ``Code/quotaExceeded``, ``Code/tooManyRequests`` and ``Code/unavailable``;
-    /// and of the first to how much.
+    /// The name of what is limited, for ``Code/quotaExceeded``, ``Code/tooManyRequests`` and
+    /// ``Code/unavailable``; for the first, the next property has the limit itself.
     package let limit: String?
     package let maximum: Int64?
-    /// Of a body of lines: the number of the one that is wrong, from 1.
+    /// The number of the wrong line in a body of lines, from 1.
     package let line: Int?
     /// The value of the answer's `X-Request-Id`, to find the request in the log.
     package let requestID: String
@@ -55,9 +56,9 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
 extension ProblemDetails {
     /// The stable name of a problem; part of the API, never renamed.
     package enum Code: String, CaseIterable, Codable, Sendable {
-        /// The body is no JSON text (RFC 8259), or nested too deeply.
+        /// The body is no JSON text (RFC 8259), or is nested too deeply.
         case malformedJSON = "malformed_json"
-        /// The body broke off, or is not as long as was announced.
+        /// The body broke off, or does not have the announced length.
         case incompleteBody = "incomplete_body"
         /// The `Idempotency-Key` is neither a structured-field string nor a token.
         case invalidIdempotencyKey = "invalid_idempotency_key"
@@ -65,11 +66,11 @@ extension ProblemDetails {
         case unauthorized
         /// The path names nothing.
         case unknownRoute = "unknown_route"
-        /// The tenant has no client of that name; `PUT /v1/clients/{client}` makes it.
+        /// The tenant has no client of that name; `PUT /v1/clients/{client}` creates it.
         case unknownClient = "unknown_client"
         /// The client has no session of that identifier.
         case unknownSession = "unknown_session"
-        /// Nothing is held by that lease, or no longer.
+        /// The lease holds nothing, or no longer does.
         case unknownLease = "unknown_lease"
         /// The tenant has no task of that identifier.
         case unknownTask = "unknown_task"
@@ -79,66 +80,69 @@ extension ProblemDetails {
         case unknownCredential = "unknown_credential"
         /// The tenant has no logged delivery of that identifier.
         case unknownDelivery = "unknown_delivery"
-        /// Nothing was decided of that host while the tenant had tasks there.
+        /// No decision has been made about that host while the tenant had tasks there.
         case unknownHost = "unknown_host"
         /// The tenant has named no certificate authorities of its own.
         case noCertificateAuthorities = "no_certificate_authorities"
         /// The resource has no such method; `Allow` lists those it has.
         case methodNotAllowed = "method_not_allowed"
-        /// No cancelled task left that resume data, or it was used before.
+        /// No cancelled task left that resume data, or it has already been used.
         case unknownResumeData = "unknown_resume_data"
         /// The client has another kind, which never changes.
         case clientKindDiffers = "client_kind_differs"
-        /// The client was force-quit; its sessions take nothing new before its launch.
+        /// The client was force-quit; its sessions accept nothing new before its launch.
         case clientForceQuit = "client_force_quit"
         /// The session has another kind, which never changes.
         case sessionKindDiffers = "session_kind_differs"
-        /// The session ends with what is outstanding of it, and takes nothing new.
+        /// The session ends with what is outstanding, and accepts nothing new.
         case sessionFinishing = "session_finishing"
         /// The task waits for no bytes from its client.
         case bodyNotExpected = "body_not_expected"
-        /// Another request is just bringing the task's bytes.
+        /// Another request is currently sending the task's bytes.
         case bodyInUse = "body_in_use"
-        /// The bytes begin elsewhere than where the last ones ended; `Upload-Offset` says where.
+        /// The bytes do not begin where the last ones ended; `Upload-Offset` gives that position.
         case wrongOffset = "wrong_offset"
-        /// The task waits for no such answer of its client.
+        /// The task is not waiting for such an answer from its client.
         case taskNotAsked = "task_not_asked"
-        /// The task's request is running and must not be sent twice, so that it cannot be suspended.
+        /// The task's request is running and must not be sent twice, so the task cannot be
+        /// suspended.
         case requestInFlight = "request_in_flight"
-        /// The task has ended and cannot be changed any more.
+        /// The task has ended and can no longer be changed.
         case taskEnded = "task_ended"
         /// The task has no content yet, or never will.
         case taskNotCompleted = "task_not_completed"
-        /// As many secrets sign a subscription's messages already as may.
+        /// The maximum number of secrets already sign the subscription's messages.
         case tooManySecrets = "too_many_secrets"
-        /// No message waits for the token of acknowledgement, or no longer.
+        /// No message waits for that acknowledgement token, or no longer does.
         case staleAckToken = "stale_ack_token"
         /// The first request with this `Idempotency-Key` is still being handled; repeat it later.
         case idempotencyKeyInUse = "idempotency_key_in_use"
         /// The task's file is no longer in the container.
         case contentGone = "content_gone"
-        /// The task has ended so long ago that it is kept no longer.
+        /// The task ended so long ago that it is no longer kept.
         case taskExpired = "task_expired"
-        /// The events after the one that was named are not kept any more, or were never there;
-        /// ``oldestSequence`` is.
+        /// The events after the named one are no longer kept, or never existed; ``oldestSequence``
+        /// is the first that is.
         case eventsExpired = "events_expired"
         /// The body is longer than the service accepts.
         case bodyTooLarge = "body_too_large"
         /// The body is not declared as a type that the operation takes.
         case unsupportedMediaType = "unsupported_media_type"
-        /// The requested range begins behind the content's end.
+        /// The requested range begins after the end of the content.
         case rangeNotSatisfiable = "range_not_satisfiable"
-        /// The request was understood and is not valid; `errors` says where.
+        /// The request was understood but is not valid; `errors` says where.
         case validationFailed = "validation_failed"
-        /// The bytes are not those that the digest was made of.
+        /// The bytes do not match the digest.
         case digestMismatch = "digest_mismatch"
         /// The `Idempotency-Key` was used with another request.
         case idempotencyKeyReused = "idempotency_key_reused"
-        /// As many requests of the tenant, or of the instance, wait for events as may.
+        /// The maximum number of requests of the tenant, or of the instance, already wait for
+        /// events.
         case tooManyReaders = "too_many_readers"
-        /// The tenant, or the address, has its part of what all share; ``limit`` says of what.
+        /// The tenant, or the address, already has its part of a shared resource, which ``limit``
+        /// names.
         case tooManyRequests = "too_many_requests"
-        /// The tenant has as many as it may; ``limit`` says of what.
+        /// The tenant has reached a quota, which ``limit`` names.
         case quotaExceeded = "quota_exceeded"
         /// The service failed; the log has the cause under the request's identifier.
         case internalError = "internal_error"
@@ -148,9 +152,10 @@ extension ProblemDetails {
         case storageFull = "storage_full"
         /// The container as a whole cannot be written.
         case storageUnwritable = "storage_unwritable"
-        /// The container's file system answers with errors.
+        /// The container's file system returns errors.
         case storageFailure = "storage_failure"
-        /// Too many tasks wait already, of all tenants; repeat the request after `Retry-After`.
+        /// Too many tasks of all tenants are already waiting; repeat the request after
+        /// `Retry-After`.
         case queueFull = "queue_full"
         /// The service cannot answer now; repeat the request after `Retry-After`.
         case unavailable
@@ -184,7 +189,7 @@ extension ProblemDetails {
             }
         }
 
-        /// The same few words for every answer with this code.
+        /// The title, a few words that are the same for every answer with this code.
         package var title: String {
             switch self {
             case .malformedJSON: "The body is not valid JSON"

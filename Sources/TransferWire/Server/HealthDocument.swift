@@ -1,19 +1,20 @@
 /// The body of `/health`.
 package struct HealthDocument: Codable, Sendable {
-    /// `pass`; `warn` while tasks wait for what there is too little of, or for the database's clock;
-    /// or `fail`.
+    /// The status: `pass`; `warn` while tasks wait for a scarce resource, or for the database's
+    /// clock; or `fail`.
     package let status: String
     package let version: String
     package let libcurl: Library
-    /// What this instance does: `api`, `worker`, `webhooks`.
+    /// The roles of this instance: `api`, `worker`, `webhooks`.
     package let roles: [String]
     package let database: Component
-    /// Whether due times can be told by the database's clock: `fail` from when it was set ahead until
-    /// it was set back or has stayed so.
+    /// The state of the database's clock for due times: `fail` from when it was set ahead until it
+    /// was set back or has stayed so.
     package let databaseClock: Component
-    /// Whether other instances are heard at once: `pass`, `fail` or `off`.
+    /// The state of signals from other instances: `pass`, `fail` or `off`.
     package let signals: Component
-    /// What this instance is short of, so that it begins no task: codes of failures.
+    /// The codes of failures for the resources that this instance is short of, so that it begins no
+    /// task.
     package let shortages: [String]
     package let workers: Int?
     package let uptimeSeconds: Int
@@ -51,13 +52,13 @@ package struct HealthDocument: Codable, Sendable {
     /// The linked libcurl.
     package struct Library: Codable, Sendable {
         package let version: String
-        /// For example `OpenSSL/3.0.19`; nil without TLS.
+        /// The TLS library, such as `OpenSSL/3.0.19`; nil without TLS.
         package let tls: String?
-        /// As libcurl names them.
+        /// The features, as libcurl names them.
         package let features: [String]
-        /// Whether its HTTP/2 is relied on.
+        /// Whether this library's HTTP/2 is relied on.
         package let isHTTP2Sound: Bool
-        /// What HTTP/2 is offered for, where the origin has it: `message`, `small_file`.
+        /// The uses for which HTTP/2 is offered, where the origin has it: `message`, `small_file`.
         package let http2For: [String]
 
         package init(
@@ -81,11 +82,11 @@ package struct HealthDocument: Codable, Sendable {
         }
     }
 
-    /// One thing the service needs.
+    /// One component that the service needs.
     package struct Component: Codable, Sendable {
-        /// `pass`, `fail`, or `off` for what is not wanted.
+        /// The status: `pass`, `fail`, or `off` for a component that is not wanted.
         package let status: String
-        /// Why it fails, where that is known.
+        /// The reason why it fails, where that is known.
         package let reason: String?
 
         package init(status: String, reason: String? = nil) {

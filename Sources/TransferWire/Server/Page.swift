@@ -1,7 +1,7 @@
 /// A part of a list, with the cursor of the next part.
 package struct Page<Item: Codable & Sendable>: Codable, Sendable {
     package let items: [Item]
-    /// Opaque; absent on the last page.
+    /// The opaque cursor of the next page; absent on the last one.
     package let nextCursor: String?
 
     package init(items: [Item], nextCursor: String?) {

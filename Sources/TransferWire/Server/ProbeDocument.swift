@@ -1,8 +1,8 @@
 /// The body of `/livez` and `/readyz`.
 package struct ProbeDocument: Codable, Sendable {
-    /// `pass` or `fail`.
+    /// The status: `pass` or `fail`.
     package let status: String
-    /// Why it is not ready.
+    /// The reason why the service is not ready.
     package let reason: String?
 
     package init(status: String, reason: String? = nil) {

@@ -1,7 +1,7 @@
 /// A client as it sees itself.
 package struct ClientDocument: Codable, Sendable {
     package let identifier: String
-    /// `app` or `extension`.
+    /// The kind: `app` or `extension`.
     package let kind: String
     package let lifecycle: String
     package let lifecycleChangedAt: Timestamp

@@ -1,4 +1,4 @@
-/// The body of `PUT /v1/clients/{client}`, which may be left out.
+/// The body of `PUT /v1/clients/{client}`, which may be omitted.
 package struct ClientRequest: Decodable, Sendable {
     package let kind: String?
 

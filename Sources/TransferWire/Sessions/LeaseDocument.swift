@@ -1,9 +1,9 @@
-/// A lease that was renewed.
+/// A renewed lease.
 package struct LeaseDocument: Codable, Sendable {
     package let leaseToken: String
-    /// Absent for good.
+    /// The end of the lease; absent for a permanent one.
     package let leaseExpiresAt: Timestamp?
-    /// How many it still holds.
+    /// The number of tasks that the lease still holds.
     package let tasks: Int
 
     package init(leaseToken: String, leaseExpiresAt: Timestamp?, tasks: Int) {

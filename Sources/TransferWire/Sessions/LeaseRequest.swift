@@ -1,6 +1,6 @@
 /// The body of `PATCH /v1/leases/{id}`.
 package struct LeaseRequest: Decodable, Sendable {
-    /// Null: for good; absent: the default.
+    /// The seconds of the lease: null is permanent, absent is the default.
     package let leaseSeconds: Int64??
 
     package init(from decoder: any Decoder) throws {

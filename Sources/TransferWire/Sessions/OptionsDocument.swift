@@ -1,4 +1,4 @@
-/// The options in force, as clients see them; what has no value is absent.
+/// The options in force, as clients see them; an option without a value is absent.
 package struct OptionsDocument: Codable, Sendable {
     package var timeoutForRequest: Double?
     package var timeoutForResource: Double?

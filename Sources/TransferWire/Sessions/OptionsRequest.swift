@@ -1,9 +1,9 @@
-/// How tasks are to be transferred, among the fields of a session's configuration or of a task;
+/// The options for transfers of tasks, among the fields of a session's configuration or of a task;
 /// what is absent stays as it is.
 package struct OptionsRequest: Decodable, Sendable {
-    /// Seconds without a byte.
+    /// The maximum number of seconds without a byte.
     package let timeoutForRequest: Double?
-    /// Seconds for a task, over all its attempts.
+    /// The maximum number of seconds for a task, over all its attempts.
     package let timeoutForResource: Double?
     package let retry: RetryRequest?
     package let httpErrors: String?
@@ -14,10 +14,10 @@ package struct OptionsRequest: Decodable, Sendable {
     package let asksToBegin: Bool?
     package let credential: String?
     package let asksForCredential: Bool?
-    /// Seconds to the begin of an answer.
+    /// The maximum number of seconds to the first byte of an answer.
     package let timeoutForFirstByte: Double?
     package let bytesPerSecondMax: Int64?
-    /// Seconds between two events.
+    /// The seconds between two progress events.
     package let progressInterval: Double?
     package let tls: TLSRequest?
 

@@ -1,7 +1,7 @@
-/// The body of `POST …/reconnect`, which may be left out.
+/// The body of `POST …/reconnect`, which may be omitted.
 package struct ReconnectRequest: Decodable, Sendable {
     package let owner: String?
-    /// A nil within is null: for good.
+    /// The seconds of the lease; an inner nil is null and means permanent.
     package let leaseSeconds: Int64??
     package let limit: Int?
     package let cursor: String?
@@ -34,7 +34,7 @@ package struct ReconnectRequest: Decodable, Sendable {
         case creationInfo = "creation_info"
     }
 
-    /// What the client expects in its client strings.
+    /// The format that the client expects in its client strings.
     package struct Format: Decodable, Sendable {
         package let version: Int
         package let kinds: [String]
@@ -50,7 +50,7 @@ package struct ReconnectRequest: Decodable, Sendable {
         }
     }
 
-    /// Which extension's session is adopted, as it was created.
+    /// The extension whose session is adopted, and the container it was created with.
     package struct CreationInfo: Decodable, Sendable {
         package let client: String
         package let sharedContainerIdentifier: String

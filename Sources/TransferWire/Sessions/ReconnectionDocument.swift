@@ -1,11 +1,11 @@
-/// What a client has taken over.
+/// The tasks that a client has taken over.
 package struct ReconnectionDocument: Codable, Sendable {
     package let items: [Item]
-    /// Renews and releases the items; absent when there are none.
+    /// The token that renews and releases the items; absent when there are none.
     package let leaseToken: String?
-    /// Absent for good, and when there are no items.
+    /// The end of the lease; absent for a permanent one, and when there are no items.
     package let leaseExpiresAt: Timestamp?
-    /// Absent when there was nothing more.
+    /// The cursor of the next tasks; absent when there were no more.
     package let nextCursor: String?
 
     package init(
@@ -27,7 +27,7 @@ package struct ReconnectionDocument: Codable, Sendable {
         case nextCursor = "next_cursor"
     }
 
-    /// One task, or why there is none.
+    /// One task, or the reason why there is none.
     package struct Item: Codable, Sendable {
         package let ok: TaskDocument?
         package let error: Failure?
@@ -43,10 +43,10 @@ package struct ReconnectionDocument: Codable, Sendable {
         }
     }
 
-    /// A task that the client cannot go on with.
+    /// A task that the client cannot resume.
     package struct Failure: Codable, Sendable {
         package let taskID: String
-        /// Stable.
+        /// The stable kind of the failure.
         package let kind: String
         package let message: String
 

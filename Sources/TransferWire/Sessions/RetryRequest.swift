@@ -1,9 +1,9 @@
-/// When a failed attempt is followed by another.
+/// The rules for retrying a failed attempt.
 package struct RetryRequest: Decodable, Sendable {
     package let attemptsMax: Int?
-    /// Seconds.
+    /// The base of the delay in seconds.
     package let delayBase: Double?
-    /// Seconds.
+    /// The maximum delay in seconds.
     package let delayMax: Double?
 
     package init(from decoder: any Decoder) throws {

@@ -1,9 +1,9 @@
-/// The configuration a client asks for; what is absent gets its default.
+/// The configuration that a client asks for; what is absent gets its default.
 package struct SessionConfigurationRequest: Decodable, Sendable {
     package let additionalHeaders: [String: String]?
     package let totalBytesPerSecondMax: Int64?
     package let sharedContainerIdentifier: String?
-    /// In seconds.
+    /// The retention of results in seconds.
     package let resultRetention: Double?
     package let maxConnectionsPerHost: Int?
     package let isDiscretionary: Bool?

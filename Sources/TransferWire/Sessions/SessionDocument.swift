@@ -2,7 +2,7 @@
 package struct SessionDocument: Codable, Sendable {
     package let client: String
     package let identifier: String
-    /// The session's own; a later session with this identifier has another one.
+    /// The session's own identifier; a later session with the same identifier has another one.
     package let id: String
     package let kind: String
     package let configuration: Configuration
@@ -11,16 +11,16 @@ package struct SessionDocument: Codable, Sendable {
     package let completed: Int64
     package let failed: Int64
     package let cancelled: Int64
-    /// Of all its tasks that are kept, by state.
+    /// The numbers of all its tasks that are kept, by state.
     package let taskCounts: [String: Int64]
-    /// Of its ended tasks that are kept.
+    /// The bytes received by its ended tasks that are kept.
     package let bytesReceived: Int64
     package let bytesSent: Int64
     package let lastEventSequence: Int64
-    /// Whether it takes no further tasks and ends with its last one.
+    /// Whether the session accepts no further tasks and ends with its last one.
     package let isFinishing: Bool
     package let createdAt: Timestamp
-    /// What `?reconnect=true` has taken over.
+    /// The tasks that `?reconnect=true` has taken over.
     package var reconnection: ReconnectionDocument?
 
     package init(
@@ -75,9 +75,9 @@ package struct SessionDocument: Codable, Sendable {
         package let additionalHeaders: [String: String]
         package let totalBytesPerSecondMax: Int64?
         package let sharedContainerIdentifier: String?
-        /// In seconds; nil for as long as the service says.
+        /// The retention of results in seconds; nil for the default of the service.
         package let resultRetention: Double?
-        /// Nil for as many as the host may have.
+        /// The maximum number of connections to a host; nil for as many as the host may have.
         package let maxConnectionsPerHost: Int?
         package let isDiscretionary: Bool
         package let options: OptionsDocument

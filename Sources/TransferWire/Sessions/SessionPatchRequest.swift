@@ -2,7 +2,7 @@ import Foundation
 
 /// The body of `PATCH /v1/sessions/{identifier}`: a JSON Merge Patch (RFC 7396).
 package struct SessionPatchRequest: Decodable, Sendable {
-    /// The whole configuration as it is to be.
+    /// The whole new configuration.
     package let configuration: SessionConfigurationRequest?
 
     package init(from decoder: any Decoder) throws {
@@ -13,7 +13,7 @@ package struct SessionPatchRequest: Decodable, Sendable {
         )
     }
 
-    /// The request that changes `current` as `patch` does.
+    /// Creates the request that changes `current` as `patch` does.
     ///
     /// - Throws: ``WireDecoder/Failure`` when there would be something wrong with it.
     package init(changing current: SessionDocument.Configuration, by patch: JSONValue) throws {

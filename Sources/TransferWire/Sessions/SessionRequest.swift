@@ -1,4 +1,4 @@
-/// The body of `PUT /v1/sessions/{identifier}`; without one, the defaults hold.
+/// The body of `PUT /v1/sessions/{identifier}`; without a body, the defaults apply.
 package struct SessionRequest: Decodable, Sendable {
     package let kind: String?
     package let configuration: SessionConfigurationRequest?

@@ -1,7 +1,7 @@
-/// What is asked of TLS, besides the verification that is always on.
+/// The requirements on TLS, besides the verification that is always on.
 package struct TLSRequest: Decodable, Sendable {
     package let minimumVersion: String?
-    /// In PEM.
+    /// The authorities in PEM.
     package let certificateAuthorities: String?
 
     package init(from decoder: any Decoder) throws {

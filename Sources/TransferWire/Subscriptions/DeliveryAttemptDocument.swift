@@ -1,16 +1,16 @@
-/// One try to deliver a message; also the answer to `POST …/test`.
+/// One attempt to deliver a message; also the answer to `POST …/test`.
 package struct DeliveryAttemptDocument: Codable, Sendable {
     package let attemptedAt: Timestamp
     package let durationMS: Int64
     /// Whether the receiver answered with 2xx.
     package let delivered: Bool
-    /// Absent when there was no answer.
+    /// The status of the answer; absent when there was none.
     package let status: Int?
-    /// A stable word for why it was not delivered.
+    /// A stable word for the reason why it was not delivered.
     package let reason: String?
-    /// The begin of the answer's body.
+    /// The beginning of the answer's body.
     package let answer: String?
-    /// Whether it was asked for, rather than made by the schedule; absent in the answer to a test.
+    /// Whether the attempt was requested rather than scheduled; absent in the answer to a test.
     package let replay: Bool?
 
     package init(

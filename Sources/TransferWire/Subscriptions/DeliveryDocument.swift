@@ -1,25 +1,26 @@
-/// A message that was not taken at its first try, or was replayed, as clients see it; or events
-/// that expired before they were delivered.
+/// The log of a message that was replayed or not accepted at the first attempt, as clients see it;
+/// or of events that expired before they were delivered.
 package struct DeliveryDocument: Codable, Sendable {
     package let id: String
     package let subscriptionID: String
-    /// The `webhook-id` of its message; absent for what has expired, as the type.
+    /// The `webhook-id` of the message; absent, like the type, for expired events.
     package let eventID: String?
-    /// `events.batch` for a message of several events.
+    /// The type of the event, or `events.batch` for a message of several events.
     package let eventType: String?
-    /// Absent for what happened in no session, as the session's identifier.
+    /// The client of the session; absent, like the session's identifier, for what happened in no
+    /// session.
     package let client: String?
     package let sessionIdentifier: String?
     package let sequence: Int64
-    /// Of a batch, and of what has expired: its first event, and how many there are up to
+    /// The first event of a batch or of expired events; the next property counts them up to
     /// ``sequence``.
     package let firstSequence: Int64?
     package let eventCount: Int?
-    /// `waiting`, `delivered`, `dead` or `expired`.
+    /// The state: `waiting`, `delivered`, `dead` or `expired`.
     package let state: String
     package let diedAt: Timestamp?
     package let nextAttemptAt: Timestamp?
-    /// From the oldest.
+    /// The attempts, oldest first.
     package let attempts: [DeliveryAttemptDocument]
 
     package init(

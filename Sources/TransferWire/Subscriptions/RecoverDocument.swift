@@ -1,6 +1,6 @@
 /// The answer to `POST …/recover`.
 package struct RecoverDocument: Codable, Sendable {
-    /// How many messages will be sent once more.
+    /// The number of messages that will be sent again.
     package let replays: Int
 
     package init(replays: Int) { self.replays = replays }

@@ -1,4 +1,4 @@
-/// The body of `POST …/rotate-secret`, which may be left out.
+/// The body of `POST …/rotate-secret`, which may be omitted.
 package struct RotateSecretRequest: Decodable, Sendable {
     package let overlapSeconds: Int64?
 

@@ -1,8 +1,8 @@
 /// The answer to `POST …/rotate-secret`.
 package struct SigningSecretDocument: Codable, Sendable {
-    /// `whsec_…`; only here.
+    /// The secret, `whsec_…`, which is shown only here.
     package let secret: String
-    /// Until when the secrets before it sign too; absent when they are gone.
+    /// The time until which the earlier secrets also sign; absent when they are gone.
     package let previousSecretsExpireAt: Timestamp?
 
     package init(secret: String, previousSecretsExpireAt: Timestamp?) {

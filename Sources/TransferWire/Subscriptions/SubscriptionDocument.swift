@@ -2,25 +2,25 @@
 package struct SubscriptionDocument: Codable, Sendable {
     package let id: String
     package let url: String
-    /// Absent for the events of all clients.
+    /// The client whose events are wanted; absent for those of all clients.
     package let client: String?
-    /// Absent for the events of all sessions.
+    /// The session whose events are wanted; absent for those of all sessions.
     package let sessionIdentifier: String?
-    /// Absent for events of every type.
+    /// The types of events wanted; absent for every type.
     package let eventTypes: [String]?
     package let description: String?
     package let enabled: Bool
     package let disabled: Disablement?
-    /// The names of what is sent with each message; the values are never shown.
+    /// The names of the headers sent with each message, whose values are never shown.
     package let headerNames: [String]?
     package let concurrency: Int?
     package let rateLimit: Int?
     package let ackTimeoutSeconds: Int64
-    /// `single` or `batch`.
+    /// The form of deliveries: `single` or `batch`.
     package let deliveryForm: String
     package let wakeUpThrottling: Bool
     package let createdAt: Timestamp
-    /// `whsec_…`; only in the answer to its creation.
+    /// The secret, `whsec_…`, only in the answer to the creation.
     package let secret: String?
 
     package init(
@@ -70,9 +70,9 @@ package struct SubscriptionDocument: Codable, Sendable {
         case createdAt = "created_at"
     }
 
-    /// Why nothing is sent, and since when.
+    /// The reason why nothing is sent, and the time since when.
     package struct Disablement: Codable, Equatable, Sendable {
-        /// `client`, `gone` or `failing`.
+        /// The reason: `client`, `gone` or `failing`.
         package let reason: String
         package let since: Timestamp
 

@@ -1,4 +1,4 @@
-/// The body of `PATCH /v1/subscriptions/{id}`: what is absent stays, what is null is cleared.
+/// The body of `PATCH /v1/subscriptions/{id}`: an absent member stays as it is, null clears it.
 package struct SubscriptionPatchRequest: Decodable, Sendable {
     package let url: String?
     package let eventTypes: [String]??

@@ -1,4 +1,4 @@
-/// An attempt of a task that has ended, as clients see it; what has no value is absent.
+/// An ended attempt of a task, as clients see it; a member without a value is absent.
 package struct AttemptDocument: Codable, Sendable {
     package let number: Int
     package let outcome: String
@@ -45,7 +45,7 @@ package struct AttemptDocument: Codable, Sendable {
         case httpStatus = "http_status"
     }
 
-    /// What was measured of the attempt's last request: seconds from its start.
+    /// The measurements of the attempt's last request, in seconds from its start.
     package struct Metrics: Codable, Sendable {
         package var redirectCount: Int
         package var countOfConnections: Int

@@ -1,4 +1,4 @@
-/// What a batch answers: one receipt for each task, in the order of the request.
+/// The answer to a batch: one receipt for each task, in the order of the request.
 package struct BatchReceipt: Codable, Sendable {
     package let items: [TaskReceipt]
 

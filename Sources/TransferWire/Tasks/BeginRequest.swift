@@ -1,14 +1,14 @@
 /// The body of `POST …/begin`: the answer to `task.will_begin`.
 package struct BeginRequest: Decodable, Sendable {
     package let disposition: Disposition
-    /// With ``Disposition/useNewRequest`` only.
+    /// The request to make instead, with ``Disposition/useNewRequest`` only.
     package let request: Replacement?
 
-    /// `URLSession.DelayedRequestDisposition`.
+    /// The answers of `URLSession.DelayedRequestDisposition`.
     package enum Disposition: String, CaseIterable, Decodable, Sendable {
-        /// Begin as submitted.
+        /// Begins as submitted.
         case proceed = "continue"
-        /// Begin with another address or other headers.
+        /// Begins with another address or other headers.
         case useNewRequest = "use_new_request"
         case cancel
     }
@@ -23,7 +23,7 @@ package struct BeginRequest: Decodable, Sendable {
         case disposition, request
     }
 
-    /// What the task asks for instead.
+    /// The request that the task makes instead.
     package struct Replacement: Decodable, Sendable {
         package let target: TaskRequest.Target
         package let headers: [String: String]?

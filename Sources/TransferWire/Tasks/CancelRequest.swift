@@ -1,4 +1,4 @@
-/// The body of `POST …/cancel`, which may be left out.
+/// The body of `POST …/cancel`, which may be omitted.
 package struct CancelRequest: Decodable, Sendable {
     package let produceResumeData: Bool?
 

@@ -1,4 +1,4 @@
-/// Where a client wants a result.
+/// The place where a client wants a result.
 package struct DestinationRequest: Decodable, Sendable {
     package let path: String
     package let overwrite: Bool?

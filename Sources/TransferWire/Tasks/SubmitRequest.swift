@@ -1,15 +1,17 @@
 /// The body of `POST …/tasks`: one task or an array of them.
 package struct SubmitRequest: Sendable {
-    /// Tasks of one request.
+    /// The maximum number of tasks in one request.
     package static let tasksMax = 1000
 
-    /// Each on its own, in the order of the request.
+    /// The tasks, each decoded on its own, in the order of the request.
     package let tasks: [Checked<TaskRequest>]
-    /// Whether the body was an array, and the answer is one too.
+    /// Whether the body was an array, so that the answer is one too.
     package let isBatch: Bool
 
-    /// Reads a body task by task: what a decoder makes of JSON is some times as large, and so there is
-    /// never more of that than of one task.
+    /// Reads a body task by task.
+    ///
+    /// The values that a decoder makes of JSON are several times as large, so there are never more
+    /// of them than those of one task.
     package init(json bytes: [UInt8]) throws(WireDecoder.Failure) {
         guard let elements = try WireDecoder.elements(of: bytes) else {
             tasks = [try WireDecoder.decode(Checked<TaskRequest>.self, checked: bytes[...])]

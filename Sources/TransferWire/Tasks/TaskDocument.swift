@@ -1,4 +1,4 @@
-/// A task as clients see it; what has no value is absent.
+/// A task as clients see it; a member without a value is absent.
 package struct TaskDocument: Codable, Sendable {
     package var id: String
     package var client: String
@@ -13,35 +13,36 @@ package struct TaskDocument: Codable, Sendable {
     package var priority: Double
     package var destination: Destination?
     package var expectedSize: Int64?
-    /// Hexadecimal by algorithm.
+    /// The checksums in hexadecimal, by algorithm.
     package var checksums: [String: String]?
     package var attempt: Int
     package var countOfBytesReceived: Int64
-    /// -1 while unknown, as `NSURLSessionTransferSizeUnknown`.
+    /// The expected number of bytes, -1 while unknown, as `NSURLSessionTransferSizeUnknown`.
     package var countOfBytesExpectedToReceive: Int64
     package var countOfBytesSent: Int64
-    /// -1 while unknown.
+    /// The expected number of bytes, -1 while unknown.
     package var countOfBytesExpectedToSend: Int64
-    /// The task's own limit.
+    /// The task's own limit of bytes per second.
     package var bytesPerSecondMax: Int64?
-    /// Of the running attempt in the last seconds.
+    /// The rate of the running attempt in the last seconds.
     package var bytesPerSecond: Int64?
-    /// Seconds until all bytes are there, if they go on as until now.
+    /// The seconds until all bytes have arrived, at the current rate.
     package var estimatedTimeRemaining: Double?
-    /// Why the task does not run, for a person.
+    /// The reason why the task does not run, as text for people.
     package var reason: String?
     package var until: Timestamp?
     package var error: Failure?
     package var response: Response?
-    /// The path of the task's bytes, when it is completed.
+    /// The path of the bytes of a completed task.
     package var content: String?
-    /// When the completed task's bytes were found to be gone; there is no `content` then.
+    /// The time at which the completed task's bytes were found to be gone; there is no `content`
+    /// then.
     package var contentGoneAt: Timestamp?
-    /// What the cancelled task left for another one; told once.
+    /// The data that the cancelled task left for another task to resume, given once.
     package var resumeData: String?
     package var createdAt: Timestamp
     package var finishedAt: Timestamp?
-    /// Until when at least the ended task is kept.
+    /// The time until which the ended task is kept at least.
     package var expiresAt: Timestamp?
 
     package init(
@@ -102,7 +103,7 @@ package struct TaskDocument: Codable, Sendable {
         case expiresAt = "expires_at"
     }
 
-    /// Where the result goes in the tenant's container.
+    /// The destination of the result in the tenant's container.
     package struct Destination: Codable, Sendable {
         package let path: String
         package let overwrite: Bool
@@ -113,16 +114,17 @@ package struct TaskDocument: Codable, Sendable {
         }
     }
 
-    /// The newest failure: the last attempt's while the task waits, final once it has failed.
+    /// The newest failure: that of the last attempt while the task waits, final once the task has
+    /// failed.
     package struct Failure: Equatable, Codable, Sendable {
         package let domain: String
         package let code: String
         package let message: String
         package let httpStatus: Int?
         package let isRetryable: Bool
-        /// How the origin of a 401 lets itself be shown who asks.
+        /// The authentication methods that the origin of a 401 offers.
         package var challenges: [Challenge]?
-        /// The begin of the answer's body, in base64.
+        /// The beginning of the answer's body, in base64.
         package var responseBody: String?
 
         package struct Challenge: Equatable, Codable, Sendable {
@@ -157,16 +159,16 @@ package struct TaskDocument: Codable, Sendable {
         }
     }
 
-    /// What the origin answered.
+    /// The answer of the origin.
     package struct Response: Codable, Sendable {
         package let status: Int
         package let contentType: String?
         package let etag: String?
         package let isLengthVerified: Bool
         package let suggestedFilename: String?
-        /// How the text of the body is encoded, as the origin says; in lower case.
+        /// The encoding of text in the body according to the origin, in lower case.
         package let charset: String?
-        /// All of the answer to a data task, in base64 of the very bytes that came.
+        /// The whole answer to a data task, in base64 of exactly the bytes received.
         package var body: String?
 
         package init(

@@ -1,9 +1,9 @@
-/// What was measured of a task, after `URLSessionTaskMetrics`.
+/// The measurements of a task, after `URLSessionTaskMetrics`.
 package struct TaskMetricsDocument: Codable, Sendable {
     package let createdAt: Timestamp
     package let beganAt: Timestamp?
     package let finishedAt: Timestamp?
-    /// Seconds from the creation to the end.
+    /// The seconds from the creation to the end.
     package let taskInterval: Double?
     package let redirectCount: Int
     package let transactions: [Transaction]

@@ -1,4 +1,4 @@
-/// The body of `PATCH /v1/tasks/{id}`: what is absent stays, what is null is cleared.
+/// The body of `PATCH /v1/tasks/{id}`: an absent member stays as it is, null clears it.
 package struct TaskPatchRequest: Decodable, Sendable {
     package let clientPersistedString: String??
     package let earliestBeginAt: Timestamp??

@@ -1,8 +1,8 @@
-/// What a submit answers for one task: enough to find it again.
+/// The answer to a submission for one task: enough to find it again.
 package struct TaskReceipt: Codable, Sendable {
     package let id: String
     package let sessionIdentifier: String
-    /// The state the task was created in.
+    /// The state in which the task was created.
     package let state: String
     /// The path of the task.
     package let location: String

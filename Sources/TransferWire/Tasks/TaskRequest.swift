@@ -1,6 +1,6 @@
-/// One task as a client asks for it.
+/// One task, as a client asks for it.
 package struct TaskRequest: Decodable, Sendable {
-    /// What is fetched.
+    /// The address that the task requests.
     package let target: Target
     package let headers: [String: String]?
     package let clientPersistedString: String?
@@ -10,13 +10,13 @@ package struct TaskRequest: Decodable, Sendable {
     package let destination: DestinationRequest?
     package let resumeData: String?
     package let expectedSize: Int64?
-    /// Hexadecimal by algorithm.
+    /// The checksums in hexadecimal, by algorithm.
     package let checksums: [String: String]?
     package let options: OptionsRequest
     package let kind: String?
     package let method: String?
     package let upload: UploadRequest?
-    /// In base64.
+    /// The body in base64.
     package let body: String?
     package let idempotent: Bool?
 
@@ -51,12 +51,12 @@ package struct TaskRequest: Decodable, Sendable {
         idempotent = try container.decodeIfPresent(Bool.self, forKey: .idempotent)
     }
 
-    /// The two ways to write an address.
+    /// An address in one of two forms.
     package enum Target: Sendable {
         case url(String)
         case components(URLComponentsRequest)
 
-        /// Reads the one of the two that is there.
+        /// Reads the form that is present.
         init<Key: CodingKey>(
             in container: KeyedDecodingContainer<Key>,
             url: Key,
@@ -90,7 +90,7 @@ package struct TaskRequest: Decodable, Sendable {
 }
 
 extension KeyedDecodingContainer {
-    /// Nil when there is no such name; a nil within when its value is null.
+    /// Returns nil when there is no such name, and an inner nil when its value is null.
     func decodeIfNamed<Value: Decodable>(
         _ type: Value.Type,
         forKey key: Key

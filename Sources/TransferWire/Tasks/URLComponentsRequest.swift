@@ -1,4 +1,4 @@
-/// The parts of an absolute URL, not encoded, as `URLComponents` has them.
+/// The parts of an absolute URL, not encoded, as in `URLComponents`.
 package struct URLComponentsRequest: Decodable, Sendable {
     package let scheme: String
     package let host: String

@@ -1,4 +1,4 @@
-/// One name of a query with its value; without one, the name stands alone.
+/// One name of a query with its value; without a value, the name stands alone.
 package struct URLQueryItemRequest: Decodable, Sendable {
     package let name: String
     package let value: String?

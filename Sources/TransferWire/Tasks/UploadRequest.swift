@@ -1,7 +1,7 @@
-/// Where the bytes of an upload come from: one of the three.
+/// The source of the bytes of an upload: exactly one of the three.
 package struct UploadRequest: Decodable, Sendable {
     package let path: String?
-    /// In base64.
+    /// The bytes in base64.
     package let data: String?
     package let staged: Bool?
 

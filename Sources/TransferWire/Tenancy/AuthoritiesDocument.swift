@@ -1,8 +1,8 @@
-/// What a tenant trusts besides the system's authorities.
+/// The certificate authorities that a tenant trusts besides the system's.
 package struct AuthoritiesDocument: Codable, Sendable {
-    /// In PEM, as it was given.
+    /// The certificates in PEM, as they were given.
     package let certificateAuthorities: String
-    /// Certificates in it.
+    /// The number of certificates.
     package let count: Int
 
     package init(certificateAuthorities: String, count: Int) {

@@ -1,6 +1,6 @@
 /// The body of `PUT /v1/tenant/certificate-authorities`.
 package struct AuthoritiesRequest: Decodable, Sendable {
-    /// In PEM.
+    /// The certificates in PEM.
     package let certificateAuthorities: String
 
     package init(from decoder: any Decoder) throws {

@@ -1,20 +1,20 @@
 /// The body of `POST …/credential`: the answer to `task.authentication_required`.
 package struct ChallengeRequest: Decodable, Sendable {
     package let disposition: Disposition
-    /// With ``Disposition/use`` only.
+    /// The credential, with ``Disposition/use`` only.
     package let credential: Choice?
 
-    /// `URLSession.AuthChallengeDisposition`.
+    /// The answers of `URLSession.AuthChallengeDisposition`.
     package enum Disposition: String, CaseIterable, Decodable, Sendable {
         case use
-        /// Go on as if nobody had been asked: the task fails with what the origin answered.
+        /// Continues as if nobody had been asked: the task fails with the answer of the origin.
         case `default`
         case cancel
-        /// As ``default``: the credential is not for this origin.
+        /// Acts like ``default``, because the credential is not for this origin.
         case reject
     }
 
-    /// One that is stored, or one for this session and origin alone.
+    /// A stored credential, or one for this session and origin alone.
     package enum Choice: Sendable {
         case named(String)
         case given(CredentialRequest)

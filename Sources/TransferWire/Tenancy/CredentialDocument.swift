@@ -1,4 +1,4 @@
-/// A credential as clients see it: never with its secrets.
+/// A credential as clients see it, never with its secrets.
 package struct CredentialDocument: Codable, Sendable {
     package let name: String
     package let kind: String
@@ -7,13 +7,13 @@ package struct CredentialDocument: Codable, Sendable {
     package var tokenURL: String?
     package var clientID: String?
     package var scope: String?
-    /// Absent for anywhere.
+    /// The origins that it is for; absent for all.
     package var origins: [String]?
     package let createdAt: Timestamp
     package let updatedAt: Timestamp
-    /// When the access token ends that was obtained with it.
+    /// The time at which the access token obtained with it expires.
     package var accessTokenExpiresAt: Timestamp?
-    /// What the token endpoint last said against it.
+    /// The error that the token endpoint last returned.
     package var failure: String?
 
     package init(name: String, kind: String, createdAt: Timestamp, updatedAt: Timestamp) {

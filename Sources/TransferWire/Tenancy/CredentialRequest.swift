@@ -1,6 +1,6 @@
-/// A credential as a client gives it, by itself or in answer to a challenge.
+/// A credential as a client gives it, alone or in answer to a challenge.
 ///
-/// Which fields there are is up to `kind`.
+/// The `kind` decides which fields there are.
 package struct CredentialRequest: Decodable, Sendable {
     package let kind: String
     package let token: String?
@@ -14,9 +14,9 @@ package struct CredentialRequest: Decodable, Sendable {
     package let clientSecretInBody: Bool?
     package let refreshToken: String?
     package let scope: String?
-    /// In PEM, followed by the intermediate ones of its chain.
+    /// The certificate in PEM, followed by the intermediate certificates of its chain.
     package let certificate: String?
-    /// In PEM, without a passphrase.
+    /// The private key in PEM, without a passphrase.
     package let privateKey: String?
     package let origins: [String]?
 

@@ -1,15 +1,16 @@
-/// What was decided of a host.
+/// The decisions about a host.
 package struct HostDocument: Codable, Sendable {
-    /// Host and port.
+    /// The host and port.
     package let host: String
-    /// `open` or `closed`.
+    /// The state: `open` or `closed`.
     package let state: String
-    /// Given now; nil for all that it may have, and while it is closed.
+    /// The number of connections given now; nil for all that the host may have, and while it is
+    /// closed.
     package let connections: Int?
-    /// Set by an operator; nil for as many as any host may have.
+    /// The maximum set by an operator; nil for as many as any host may have.
     package let maxConnections: Int?
     package let changedAt: Timestamp
-    /// Newest first; nil in lists.
+    /// The decisions, newest first; nil in lists.
     package let decisions: [Decision]?
 
     package init(
@@ -34,7 +35,7 @@ package struct HostDocument: Codable, Sendable {
         case changedAt = "changed_at"
     }
 
-    /// A change, and why.
+    /// A change, with its reason.
     package struct Decision: Codable, Sendable {
         package let decidedAt: Timestamp
         package let connectionsBefore: Int

@@ -4,7 +4,7 @@ package struct TenantDocument: Codable, Sendable {
     package let outstandingTasksMax: Int64?
     package let runningTasksMax: Int?
     package let totalBytesPerSecondMax: Int64?
-    /// Tasks that have not ended.
+    /// The number of tasks that have not ended.
     package let outstanding: Int64
     package let taskCounts: [String: Int64]
     package let bytesReceived: Int64
