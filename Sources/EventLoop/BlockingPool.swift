@@ -1,20 +1,20 @@
 import Synchronization
 
-/// A few threads for calls that block, shared fairly by those who need them.
+/// A few threads for calls that block, shared fairly by their users.
 ///
-/// Whoever asks does so under a key. Keys take turns, and no key has all threads: what one of them
-/// asks for may hang as long as it likes, and the others still have a thread. The queues have no
-/// bound of their own: callers ask only for as much as they have slots.
+/// Every call belongs to a key. Keys take turns, and no key gets all threads: the calls of one key
+/// may hang as long as they like, and the others still have a thread. The queues have no limit of
+/// their own: callers add only as many calls as they have slots.
 package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
     private typealias Work = @Sendable () -> Void
 
     private struct State {
-        /// Threads without work.
+        /// The threads without work.
         var idle: [EventLoop]
         var threads: [EventLoop]
-        /// Threads that work for a key; none of the counts is zero.
+        /// The number of threads that work for each key; none of the counts is zero.
         var busy: [Key: Int] = [:]
-        /// What waits, the oldest first; none of the queues is empty.
+        /// The waiting work of each key, the oldest first; none of the queues is empty.
         var waiting: [Key: [Work]] = [:]
         /// The keys of `waiting`, in the order of their turns.
         var turns: [Key] = []
@@ -50,10 +50,10 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
         state = Mutex(State(idle: [first], threads: [first]))
     }
 
-    /// What waits is still done.
+    /// Stops the threads, which still do the waiting work.
     deinit { for thread in state.withLock({ $0.threads }) { thread.stop() } }
 
-    /// How many threads there are, how many of them work, and how much waits for one.
+    /// The numbers of threads, of threads that work, and of calls that wait for one.
     package var load: (threads: Int, busy: Int, waiting: Int) {
         state.withLock { state in
             (
@@ -63,7 +63,7 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Does `work` on a thread of the pool, once it is the turn of `key`; callable from any thread.
+    /// Runs `work` on a thread of the pool when it is the turn of `key`; callable from any thread.
     package func run(for key: Key, _ work: @escaping @Sendable () -> Void) {
         let start: (thread: EventLoop, turn: Turn)? = state.withLock { state in
             if state.waiting[key] == nil { state.turns.append(key) }
@@ -94,10 +94,10 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
         state.turns.contains { state.busy[$0, default: 0] < perKeyMax }
     }
 
-    /// A thread that does nothing, which may be a new one.
+    /// Returns a thread that does nothing, which may be a new one.
     private func idleThread(_ state: inout State) -> EventLoop? {
         if let thread = state.idle.popLast() { return thread }
-        // Without another thread the work waits for one of those that are there.
+        // Without another thread, the work waits for one of the existing ones.
         guard state.threads.count < threadsMax, let thread = try? EventLoop(name: name) else {
             return nil
         }
@@ -105,7 +105,7 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
         return thread
     }
 
-    /// The oldest work of the key whose turn it is.
+    /// Returns the oldest work of the key whose turn it is.
     private func nextTurn(_ state: inout State) -> Turn? {
         let index = state.turns.firstIndex { state.busy[$0, default: 0] < perKeyMax }
         guard let index else { return nil }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread of its own for work that blocks and cannot be hurried.
+/// A separate thread for work that blocks and cannot be hurried.
 package enum BlockingThread {
     /// Runs `body` on a new thread, which ends with it.
     ///
@@ -23,7 +23,7 @@ package enum BlockingThread {
     }
 }
 
-/// What a new thread is to do; lives until the thread has begun.
+/// The work of a new thread; lives until the thread has started.
 private final class BlockingWork: Sendable {
     let name: String
     let body: @Sendable () -> Void

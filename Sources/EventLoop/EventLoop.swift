@@ -9,7 +9,7 @@ import Synchronization
 /// executor this is. Everything marked *on the loop* must be called from the loop's own thread,
 /// which is checked. A callback may block (file operations do); it then delays only this loop.
 package final class EventLoop: SerialExecutor {
-    /// What a registered descriptor is ready for, or should be watched for.
+    /// The operations that a descriptor is ready for, or should be watched for.
     package struct Readiness: OptionSet, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
@@ -18,11 +18,11 @@ package final class EventLoop: SerialExecutor {
         package static let readable = Readiness(rawValue: EPOLLIN.rawValue)
         /// Writing will not block.
         package static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
-        /// The descriptor is in error or was hung up; never asked for, only told.
+        /// The descriptor has an error or was hung up; always reported, never requested.
         package static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)
     }
 
-    /// Names one scheduled timer.
+    /// The identity of a scheduled timer.
     package struct Timer: Hashable, Sendable {
         fileprivate let number: UInt64
     }
@@ -41,9 +41,9 @@ package final class EventLoop: SerialExecutor {
     private let mailbox = Mutex(Mailbox())
     private let epoll: Int32
     private let wakeup: Int32
-    /// Written by the new thread before `init` returns, then only read.
+    /// The loop's thread, which writes it before `init` returns; afterwards it is only read.
     nonisolated(unsafe) private var thread = pthread_self()
-    /// Touched only by the loop's thread, which every access checks.
+    /// The state used only by the loop's thread, which every access checks.
     nonisolated(unsafe) private var confined = Confined()
 
     /// Starts the thread.
@@ -59,7 +59,7 @@ package final class EventLoop: SerialExecutor {
             close(epoll)
             throw EventLoopError(operation: "eventfd", errno: code)
         }
-        // From here on the object is whole, so that `deinit` closes both when a step fails.
+        // From here on the object is complete, so that `deinit` closes both when a step fails.
         self.epoll = epoll
         self.wakeup = wakeup
         var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data_t(u64: 0))
@@ -69,8 +69,10 @@ package final class EventLoop: SerialExecutor {
         try start(name: name)
     }
 
-    /// Runs after the thread has ended, for it holds the loop: a late ``stop()`` never writes to
-    /// a number that has been given to somebody else.
+    /// Closes the descriptors, after the thread has ended.
+    ///
+    /// The thread holds the loop until then, so a late ``stop()`` never writes to a number that has
+    /// been given to another user.
     deinit {
         close(epoll)
         close(wakeup)
@@ -97,7 +99,7 @@ package final class EventLoop: SerialExecutor {
 
     /// Ends the thread after the work posted before this call; later work is dropped.
     ///
-    /// Descriptors that are still registered stay open: they belong to who registered them.
+    /// Descriptors that are still registered stay open: they belong to their owners.
     package func stop() {
         mailbox.withLock { $0.isStopping = true }
         wake()
@@ -105,7 +107,7 @@ package final class EventLoop: SerialExecutor {
 
     // MARK: On the loop
 
-    /// Watches `descriptor`; a second call for the same one changes what is watched.
+    /// Watches `descriptor`; a second call for the same one changes its interest and handler.
     ///
     /// - Parameters:
     ///   - descriptor: an open descriptor that the caller keeps owning.
@@ -119,8 +121,8 @@ package final class EventLoop: SerialExecutor {
     ) throws(EventLoopError) {
         checkIsolated()
         let isNew = confined.watched[descriptor] == nil
-        // The generation keeps an event of a closed descriptor from reaching its successor. Busy
-        // loops wrap it within hours; zero is the mailbox's.
+        // The generation keeps an event of a closed descriptor from reaching its successor. A busy
+        // loop wraps it around within hours; zero is the mailbox's.
         confined.generation = confined.generation == .max ? 1 : confined.generation + 1
         let watch = Watch(generation: confined.generation, handler: handler)
         confined.watched[descriptor] = watch
@@ -136,7 +138,7 @@ package final class EventLoop: SerialExecutor {
     package func deregister(_ descriptor: Int32) {
         checkIsolated()
         guard confined.watched.removeValue(forKey: descriptor) != nil else { return }
-        // A descriptor that was closed first has left the set by itself: EBADF or ENOENT.
+        // A descriptor that was closed first has already left the set: EBADF or ENOENT.
         epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, nil)
     }
 
@@ -153,18 +155,18 @@ package final class EventLoop: SerialExecutor {
         return timer
     }
 
-    /// Forgets `timer`, which may already have fired.
+    /// Cancels `timer`, which may already have fired.
     package func cancel(_ timer: Timer) {
         checkIsolated()
         guard confined.timerBodies.removeValue(forKey: timer) != nil else { return }
-        // Far deadlines of cancelled timers would else pile up until their time comes.
+        // Otherwise distant deadlines of cancelled timers would pile up until their time comes.
         let live = confined.timerBodies.count
         guard confined.deadlines.count > 2 * live + Self.deadlinesSlack else { return }
         let bodies = confined.timerBodies
         confined.deadlines.removeAll { bodies[$0.timer] == nil }
     }
 
-    /// How many forgotten deadlines may stay before they are swept.
+    /// The number of cancelled deadlines that may stay before they are removed.
     private static let deadlinesSlack = 64
 }
 
@@ -220,16 +222,18 @@ extension EventLoop {
         }
     }
 
-    /// Rounds of events before timers have their turn.
+    /// The maximum number of rounds of events before timers have their turn.
     private static let roundsMax = 16
 
-    /// Tells what is ready, all of it before any timer: after a time in which nothing ran, such as a
-    /// stop of the process, what has come must be seen before it is said to be missing.
+    /// Reports everything that is ready, before any timer fires.
+    ///
+    /// After a time in which nothing ran, such as a stop of the process, data that has arrived must
+    /// be seen before a timer reports it missing.
     private func dispatchReady(_ events: inout [epoll_event]) {
         var timeout = waitMilliseconds()
         for _ in 0..<Self.roundsMax {
             let count = epoll_wait(epoll, &events, Int32(events.count), timeout)
-            // A stop that ends interrupts the wait (signal(7)), and nothing was looked at.
+            // The end of a stop interrupts the wait (signal(7)), and nothing was checked.
             let isInterrupted = count < 0 && errno == EINTR
             for index in 0..<max(0, Int(count)) { dispatch(events[index]) }
             guard isInterrupted || Int(count) == events.count else { return }
@@ -266,7 +270,7 @@ extension EventLoop {
         }
     }
 
-    /// How long epoll may wait: 0 with work at hand, -1 (for ever) with nothing to wait for.
+    /// Returns the timeout for epoll: 0 with work at hand, -1 (unlimited) with nothing to wait for.
     private func waitMilliseconds() -> Int32 {
         let hasWork = mailbox.withLock { mailbox in
             mailbox.isAwake = !mailbox.work.isEmpty || mailbox.isStopping
@@ -308,7 +312,7 @@ extension EventLoop {
         let data = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
         var event = epoll_event(events: interest.rawValue, data: epoll_data_t(u64: data))
         guard epoll_ctl(epoll, operation, descriptor, &event) != 0 else { return }
-        // The number was closed and given out again without our being told: add it anew.
+        // The number was closed and reused without our being told: add it again.
         if operation == EPOLL_CTL_MOD, errno == ENOENT,
             epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0
         {
@@ -324,7 +328,7 @@ extension EventLoop {
         Self.prepareThread(name: name)
     }
 
-    /// Names the calling thread and keeps signals from it.
+    /// Names the calling thread and blocks signals on it.
     static func prepareThread(name: String) {
         clinux_name_thread(String(decoding: name.utf8.prefix(15), as: UTF8.self))
         // Signals belong to the threads that wait for them.
@@ -334,7 +338,7 @@ extension EventLoop {
     }
 }
 
-/// What a new thread needs to know; lives until the thread has begun.
+/// The data that a new thread needs; lives until the thread has started.
 private final class ThreadStart: Sendable {
     let loop: EventLoop
     let name: String

@@ -2,11 +2,11 @@ import CLinux
 import Dispatch
 import Glibc
 
-/// A system call that an event loop cannot do without has failed.
+/// The failure of a system call that an event loop cannot do without.
 package struct EventLoopError: Error, CustomStringConvertible {
-    /// The system call.
+    /// The name of the system call.
     package let operation: String
-    /// Its `errno`.
+    /// The `errno` of the call.
     package let errno: Int32
 
     package var description: String { "\(operation): \(String(cString: strerror(errno)))" }

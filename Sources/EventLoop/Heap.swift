@@ -23,7 +23,7 @@ struct Heap<Element: Comparable> {
         siftDown(from: 0)
     }
 
-    /// Removes what `isUnwanted` in O(n).
+    /// Removes the elements that satisfy `isUnwanted`, in O(n).
     mutating func removeAll(where isUnwanted: (Element) -> Bool) {
         elements.removeAll(where: isUnwanted)
         for parent in (0..<elements.count / 2).reversed() { siftDown(from: parent) }
