@@ -40,6 +40,6 @@ extension PostgresError {
     /// Creates the error for a value above this layer that has no storable form.
     package init(encoding summary: String) { self.init(.encoding, summary) }
 
-    /// Creates the error for a query not handed to the pool, for a reason that the pool has as well.
+    /// Creates the error for a query not handed to the pool, for a reason the pool has as well.
     package init(unsent code: Code, _ summary: String) { self.init(code, summary) }
 }

@@ -7,13 +7,13 @@ struct Announcement: Encodable {
     let port: Int
     var pid = ProcessInfo.processInfo.processIdentifier
 
-    /// Written at once, also into a pipe.
+    /// Writes the line at once, even into a pipe.
     func print() {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         guard var line = try? encoder.encode(self) else { return }
         line.append(UInt8(ascii: "\n"))
-        // The service works also where nobody reads the line.
+        // The service works even if nobody reads the line.
         try? FileHandle.standardOutput.write(contentsOf: line)
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Logging
 
-/// What the commands beside `serve` share.
+/// Code shared by all commands except `serve`.
 enum Command {
-    /// Warnings and errors only: their output is the result.
+    /// Returns a logger for warnings and errors only: the commands' output is the result.
     static func logger() -> Logger {
         var logger = Logger(label: "transferd") { JSONLogHandler(label: $0, level: .warning) }
         logger.logLevel = .warning

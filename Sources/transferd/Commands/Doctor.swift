@@ -6,7 +6,7 @@ import Postgres
 import TransferEngine
 import TransferStore
 
-/// `transferd doctor`: says what is missing before `serve` would fail on it.
+/// `transferd doctor`: reports what is missing before `serve` would fail because of it.
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check what the service needs, and say what to do."
@@ -49,7 +49,7 @@ struct Doctor: AsyncParsableCommand {
                 try checkContainers(database.location)
             }
         } catch {
-            // With PostgreSQL's own words.
+            // In PostgreSQL's own words.
             print("fails \(String(reflecting: error))")
             throw ExitCode.failure
         }
@@ -66,7 +66,7 @@ struct Doctor: AsyncParsableCommand {
         print("ok    \(location.containers) is writable")
     }
 
-    /// Where files are to be, none can.
+    /// The error for a directory in which no files can be created.
     private struct NotWritable: Error, CustomStringConvertible {
         let path: String
 

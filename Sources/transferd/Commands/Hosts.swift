@@ -4,14 +4,14 @@ import Postgres
 import TransferModel
 import TransferStore
 
-/// `transferd hosts`: what an operator decides about the hosts that tasks go to.
+/// `transferd hosts`: an operator's decisions about the hosts that tasks go to.
 struct Hosts: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage the hosts that tasks go to.",
         subcommands: [Limit.self]
     )
 
-    /// `transferd hosts limit`.
+    /// `transferd hosts limit`: the limits of a host.
     struct Limit: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract:

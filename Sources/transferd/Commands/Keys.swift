@@ -4,7 +4,7 @@ import Postgres
 import TransferHTTP
 import TransferStore
 
-/// `transferd keys`: makes API keys.
+/// `transferd keys`: creates API keys.
 struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage API keys.",
@@ -14,7 +14,7 @@ struct Keys: AsyncParsableCommand {
     /// The tenant of a service that has only one.
     static let tenantDefault = "default"
 
-    /// `transferd keys create`.
+    /// `transferd keys create`: creates one API key.
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make a key and print it; only a hash of it is kept."

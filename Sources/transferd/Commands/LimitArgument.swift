@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// A limit as an operator writes it: a number, or `none`.
 struct LimitArgument<Number: FixedWidthInteger & Sendable>: ExpressibleByArgument {
-    /// Nil for no limit.
+    /// The number, or nil for no limit.
     let number: Number?
 
     init?(argument: String) {

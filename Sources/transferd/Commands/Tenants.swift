@@ -3,14 +3,14 @@ import Postgres
 import TransferModel
 import TransferStore
 
-/// `transferd tenants`: what an operator decides about tenants, and they cannot change.
+/// `transferd tenants`: an operator's decisions about tenants, which tenants cannot change.
 struct Tenants: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage tenants.",
         subcommands: [Limit.self]
     )
 
-    /// `transferd tenants limit`.
+    /// `transferd tenants limit`: the limits of a tenant.
     struct Limit: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Limit what all tasks of a tenant together transfer, and how many they are.",

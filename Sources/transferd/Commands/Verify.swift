@@ -6,7 +6,7 @@ import TransferContainer
 import TransferEngine
 import TransferStore
 
-/// `transferd verify`: says what was lost or left behind beneath the service, and mends it.
+/// `transferd verify`: finds and repairs what was lost or left behind beneath the service.
 struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compare what the database says with what there is.",
@@ -29,9 +29,9 @@ struct Verify: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseOptions
 
-    /// Nothing that was looked at in vain is taken for well.
+    /// The exit status when something could not be checked, so that it never counts as correct.
     private static let couldNotLook = ExitCode(2)
-    /// A session of a million tasks is counted by one statement.
+    /// The statement timeout: one statement counts a session of a million tasks.
     private static let statementTimeout: Duration = .seconds(3600)
 
     func run() async throws {

@@ -3,7 +3,7 @@ import TransferEngine
 import TransferModel
 import TransferStore
 
-/// A line that `transferd verify` prints: a finding, or the summary behind the last.
+/// A line that `transferd verify` prints: a finding, or the summary after the last one.
 struct VerifyLine: Encodable {
     private let kind: String
     private var tenant: String?
@@ -43,7 +43,7 @@ struct VerifyLine: Encodable {
         mended = summary.mended
     }
 
-    /// Without fields that have no value.
+    /// The line as JSON, without fields that have no value.
     var json: Data {
         get throws {
             let encoder = JSONEncoder()
@@ -52,7 +52,7 @@ struct VerifyLine: Encodable {
         }
     }
 
-    /// For a person.
+    /// The line as text for a person.
     var text: String {
         let place = [tenant, client, session, path].compactMap { $0 }.joined(separator: " ")
         return switch kind {

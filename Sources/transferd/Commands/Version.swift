@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What this program is called to others.
+/// The version that this program tells others.
 enum Version {
     static let current = "0.1.0"
 }

@@ -5,7 +5,7 @@ import Logging
 import Postgres
 import TransferStore
 
-/// The database of a command, ready to be used: running, reachable and migrated.
+/// The database of a command, ready for use: running, reachable and migrated.
 struct DatabaseServer: Sendable {
     let location: DatabaseLocation
     /// The private cluster, if it is one.
@@ -13,14 +13,14 @@ struct DatabaseServer: Sendable {
     private(set) var configuration: ConnectionConfiguration
     let loop: EventLoop
 
-    /// Starts the private cluster where no other database is named.
+    /// Opens the database, starting the private cluster if no other database is named.
     static func open(_ location: DatabaseLocation, logger: Logger) async throws -> DatabaseServer {
         if let url = location.url {
             let loop = try EventLoop(name: "libpq")
             return DatabaseServer(location: location, cluster: nil, url: url, loop: loop)
         }
         // Others may pass through, as the account of the private cluster must; the files that
-        // matter close themselves.
+        // matter have closed permissions of their own.
         try FileManager.default.createDirectory(
             atPath: location.dataDirectory,
             withIntermediateDirectories: true
@@ -50,26 +50,27 @@ struct DatabaseServer: Sendable {
     /// Whether it is the private cluster in the data directory.
     var isPrivate: Bool { cluster != nil }
 
-    /// How the connection is opened on which instances tell each other what they did.
+    /// Returns the configuration of the connection on which instances signal what they did.
     ///
-    /// - Parameter url: leads past a pooler that the other connections go through; nil to go as they do.
+    /// - Parameter url: leads past a pooler that the other connections use; nil to go as they do.
     /// - Returns: settings for a connection that is mostly idle.
     func signalConfiguration(_ url: String?) -> ConnectionConfiguration {
         var configuration = configuration
         if let url { configuration = ConnectionConfiguration(url: url) }
         configuration.applicationName = "transferd signals"
-        // A `NOTIFY` has a transaction that is flushed to the disk otherwise, for nothing.
+        // Otherwise each `NOTIFY` has a transaction that is flushed to the disk, for nothing.
         configuration.serverSettings = ["synchronous_commit": "off"]
         configuration.statementTimeout = .seconds(5)
         configuration.queryDeadline = .seconds(10)
         return configuration
     }
 
-    /// Stops the private cluster, unless another process uses it too.
+    /// Stops the private cluster, unless another process still uses it.
     func close() async { await cluster?.stop() }
 
-    /// Runs `body` with a connection of its own, which goes as all others do or, with `url`, past a
-    /// pooler.
+    /// Runs `body` with a connection of its own.
+    ///
+    /// It is made like all others or, with `url`, past a pooler.
     func withConnection<Result>(
         past url: String? = nil,
         _ body: (Connection) async throws -> Result
@@ -86,8 +87,10 @@ struct DatabaseServer: Sendable {
         }
     }
 
-    /// Applies the migrations that are missing: past a pooler with `url`, for through it can only be
-    /// looked whether some are.
+    /// Applies the missing migrations.
+    ///
+    /// With `url` it goes past a pooler, because through one it can only check whether any are
+    /// missing.
     ///
     /// - Returns: the newest migration that this program knows.
     @discardableResult
@@ -104,7 +107,7 @@ struct DatabaseServer: Sendable {
         return migrator.version
     }
 
-    /// Starts the private cluster again if it was killed; whoever runs does nothing.
+    /// Starts the private cluster again if it was killed; does nothing if it runs.
     func revive(logger: Logger) async throws {
         guard cluster != nil else { return }
         _ = try await EmbeddedCluster.start(in: location.dataDirectory, logger: logger)

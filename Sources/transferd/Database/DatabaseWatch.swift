@@ -3,22 +3,22 @@ import ServiceLifecycle
 import TransferEngine
 import TransferStore
 
-/// Asks the database all the time whether it is there, and tells the monitor and the log.
+/// Checks the database continuously, and tells the monitor and the log whether it answers.
 struct DatabaseWatch: Service {
-    /// Between two questions.
+    /// The pause between two checks.
     private static let interval: Duration = .milliseconds(400)
-    /// Between two tries to start a private cluster that was killed.
+    /// The pause between two attempts to start a private cluster that was killed.
     private static let reviveInterval: Duration = .seconds(5)
 
-    /// Its connections are apart from those of the load, so that none waits behind it.
+    /// The store, whose connections are separate from the load's, so that no check waits behind it.
     let workers: WorkerStore
     /// The newest migration that this program knows.
     let version: Int
     let monitor: HealthMonitor
     let logger: Logger
-    /// Starts the database again if that is ours to do.
+    /// Starts the database again if it is ours to start.
     let revive: @Sendable () async throws -> Void
-    /// Called, perhaps again and again, when the schema is not this program's any more.
+    /// Called, perhaps repeatedly, when the schema no longer fits this program.
     let onOutdated: @Sendable (SchemaMovedOn) -> Void
 
     func run() async throws {

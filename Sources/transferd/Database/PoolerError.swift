@@ -1,8 +1,8 @@
-/// What cannot be done through a pooler, and was not done otherwise.
+/// An operation that cannot be done through a pooler, and was not done otherwise.
 enum PoolerError: Error, CustomStringConvertible {
-    /// The schema is not this version's.
+    /// The schema does not have this program's version.
     case migrationsMissing(count: Int)
-    /// A lock has to be held over many transactions.
+    /// A lock would have to be held over many transactions.
     case migrationRefused
 
     var description: String {

@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// The schema was changed in a way that this program cannot run beside.
+/// The schema was changed in a way that this program cannot work with.
 struct SchemaMovedOn: Error, CustomStringConvertible {
     /// The newest migration that this program knows.
     let version: Int

@@ -3,9 +3,9 @@ import Logging
 import Postgres
 import TransferStore
 
-/// Waits at the start for a database that is away, and says why.
+/// Waits at the start for an unreachable database, and reports why.
 ///
-/// An instance that ended instead would be started anew after longer and longer pauses, and come
+/// An instance that ended instead would be restarted after longer and longer pauses, and come up
 /// minutes after its database.
 struct StartPatience: Sendable {
     private static let pauseMin: Duration = .milliseconds(100)
@@ -14,9 +14,9 @@ struct StartPatience: Sendable {
     let monitor: HealthMonitor
     let logger: Logger
 
-    /// Does `body` again until it succeeds.
+    /// Repeats `body` until it succeeds.
     ///
-    /// - Throws: what cannot mend itself, or `CancellationError`.
+    /// - Throws: an error that does not resolve itself, or `CancellationError`.
     func outwait<Result>(_ body: () async throws -> Result) async throws -> Result {
         var pause = Self.pauseMin
         var told: String?
@@ -49,24 +49,26 @@ struct StartPatience: Sendable {
         }
     }
 
-    /// Whether the same may succeed later although nobody changes anything of this instance.
+    /// Returns whether a repetition may succeed although nobody changes anything of this instance.
     ///
-    /// What the server says of roles, passwords and databases is among it: they are made, granted
-    /// and changed there, often by somebody who starts at the same time.
+    /// This includes the server's errors about roles, passwords and databases: these are created,
+    /// granted and changed there, often by somebody who starts at the same time.
     static func mendsItself(_ error: any Error) -> Bool {
         switch error {
         case let error as PostgresError:
             error.isUnavailable || isGrantedLater(error.sqlState ?? "")
         case StoreError.unavailable: true
         case StoreError.defect(let error): isGrantedLater(error.sqlState ?? "")
-        // They end sooner or later: by then its orchestrator has stopped them.
+        // Those workers end sooner or later: by then the orchestrator has stopped them.
         case MigratorError.workersLive: true
         case EmbeddedPostgresError.locked, EmbeddedPostgresError.programFailed: true
         default: false
         }
     }
 
-    /// Invalid authorization, a database that does not exist, a privilege that is missing.
+    /// Returns whether the state is one that the server's operator may still resolve.
+    ///
+    /// These are invalid authorization, a database that does not exist, and a missing privilege.
     private static func isGrantedLater(_ sqlState: String) -> Bool {
         sqlState.hasPrefix("28") || sqlState == "3D000" || sqlState == "42501"
     }

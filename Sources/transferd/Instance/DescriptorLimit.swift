@@ -1,15 +1,15 @@
 import Glibc
 
-/// How many sockets and files the process may have open at once.
+/// The number of sockets and files that the process may have open at once.
 struct DescriptorLimit {
     let count: Int
 
-    /// A transfer needs a socket and a file.
+    /// The number of descriptors for a transfer, which needs a socket and a file.
     private static let perTransfer = 2
-    /// For requests, webhooks, the database and the program itself.
+    /// The number reserved for requests, webhooks, the database and the program itself.
     private static let reserve = 1024
 
-    /// Raises the limit as far as the system allows: the usual soft one of 1,024 is for other times.
+    /// Raises the limit as far as the system allows; the usual soft limit of 1,024 is outdated.
     static func raised() -> DescriptorLimit {
         let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         var limit = rlimit()
@@ -20,6 +20,6 @@ struct DescriptorLimit {
         return DescriptorLimit(count: Int(clamping: inForce))
     }
 
-    /// Transfers at once that it is enough for.
+    /// The number of simultaneous transfers that the limit allows.
     var transfersMax: Int { max(0, (count - Self.reserve) / Self.perTransfer) }
 }

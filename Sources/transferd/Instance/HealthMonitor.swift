@@ -4,39 +4,40 @@ import TransferHTTP
 import TransferModel
 import TransferWire
 
-/// What is known of how the instance is: health questions are answered from here, at once and at a
-/// constant cost, whatever is broken.
+/// The known state of the instance, from which health questions are answered.
+///
+/// The answer comes at once and at a constant cost, whatever is broken.
 final class HealthMonitor: Sendable {
-    /// A database that says nothing for as long is away.
+    /// The silence after which the database counts as away.
     ///
-    /// Far above what load makes of an answer: an instance whose database is busy can do more than
-    /// none.
+    /// It is far longer than an answer takes under load: an instance with a busy database can do
+    /// more than one without a database.
     static let silenceMax: Duration = .seconds(5)
 
     private enum Phase {
-        /// Not all parts run; ends by ``started()``.
+        /// Some parts do not run yet; ends by ``started()``.
         case starting
         case running
-        /// Nothing more is taken; for good.
+        /// Nothing new is accepted; this phase never ends.
         case draining
     }
 
     private struct State {
         var phase = Phase.starting
         var lastAnswer: ContinuousClock.Instant?
-        /// Why the last question was not answered.
+        /// The reason why the last check was not answered.
         var failure: String?
-        /// What the start waits for while the database answers.
+        /// The obstacle that the start waits for while the database answers.
         var obstacle: String?
         var workers: Int?
-        /// Nil where no tasks are run.
+        /// The engine; nil on an instance that runs no tasks.
         var engine: TransferEngine?
 
         var isDatabaseUp: Bool {
             failure == nil && (lastAnswer.map { .now - $0 < HealthMonitor.silenceMax } ?? false)
         }
 
-        /// Nil for a database that answers, or that was not asked yet.
+        /// The reason why the database is away; nil if it answers or was not asked yet.
         var databaseReason: String? {
             if let failure { return failure }
             return lastAnswer == nil || isDatabaseUp ? nil : "no answer"
@@ -59,20 +60,20 @@ final class HealthMonitor: Sendable {
         }
     }
 
-    /// All parts run.
+    /// Records that all parts run.
     func started() {
         state.withLock { state in
             if case .starting = state.phase { state.phase = .running }
         }
     }
 
-    /// From now on it is asked what it is short of, and what it thinks of the database's clock.
+    /// Sets the engine, which is from now on asked about shortages and the database's clock.
     func tell(of engine: TransferEngine) { state.withLock { $0.engine = engine } }
 
-    /// From now on the instance says that it is not ready.
+    /// Makes the instance report from now on that it is not ready.
     func drain() { state.withLock { $0.phase = .draining } }
 
-    /// The database has answered, with the number of workers.
+    /// Records an answer of the database, with the number of workers.
     func answered(workers: Int) {
         state.withLock { state in
             state.lastAnswer = .now
@@ -81,10 +82,10 @@ final class HealthMonitor: Sendable {
         }
     }
 
-    /// The database has not answered, for a reason that operators may be told; nil when that is over.
+    /// Records that the database did not answer, with a reason fit for operators; nil ends it.
     func failed(_ reason: String?) { state.withLock { $0.failure = reason } }
 
-    /// The start waits for what is not the database's; nil when that is over.
+    /// Records an obstacle to the start that is not the database's; nil ends it.
     func waits(for obstacle: String?) {
         state.withLock { state in
             state.failure = nil

@@ -9,21 +9,22 @@ import TransferSecrets
 import TransferStore
 import TransferWebhooks
 
-/// The parts that run tasks and tell of them, as far as the roles of this instance ask for them.
+/// The parts that run tasks and report on them, as far as this instance's roles ask for them.
 struct Instance: Sendable {
-    /// In the order in which they are to be started, and stopped the other way round.
+    /// The services in the order in which they must be started; they are stopped in reverse.
     let services: [any Service]
-    /// Keeps the registration, if there is one, until all of them have stopped.
+    /// The keeper of the registration, if there is one, until all services have stopped.
     let leaseKeeper: LeaseKeeper?
-    /// Sends messages that tell of no event; origins and subscribers never share connections.
+    /// The sender of messages about no event; origins and subscribers never share connections.
     let sender: WebhookSender
-    /// What runs tasks; nil on an instance that does not.
+    /// The engine that runs tasks; nil on an instance that runs none.
     let engine: TransferEngine?
 
-    /// Puts the parts together, and registers the instance if it is to hold tasks or deliveries.
+    /// Assembles the parts, and registers the instance if it is to hold tasks or deliveries.
     ///
-    /// `lifeline` is the same database by connections of its own; `container` and `pruner` are used by
-    /// workers only; `signals` is told what the parts have committed, and tells them what others have.
+    /// `lifeline` is the same database through connections of its own; only workers use `container`
+    /// and `pruner`; `signals` is told what the parts have committed, and tells them what others
+    /// have.
     init(
         _ configuration: ServerConfiguration,
         database: Database,
@@ -95,7 +96,7 @@ struct Instance: Sendable {
     }
 }
 
-/// Delivers, and tells the others when what was left over has been given back.
+/// Runs the dispatcher, and tells the others when remaining deliveries have been given back.
 private struct DispatchService: Service {
     private let dispatcher: WebhookDispatcher
     private let signals: InstanceSignals

@@ -3,8 +3,9 @@ import Synchronization
 import TransferModel
 import TransferStore
 
-/// Where the parts of this instance tell each other, and those of other instances, that a commit
-/// has left something to look at.
+/// The hub where this instance's parts tell each other and other instances about commits.
+///
+/// A signal means that a commit has left something to look at.
 final class InstanceSignals: Sendable {
     typealias Listener = @Sendable (Set<Signal>) -> Void
 
@@ -15,22 +16,22 @@ final class InstanceSignals: Sendable {
 
     private let state = Mutex(State())
 
-    /// Has `listener` told everything from now on; it must not block.
+    /// Adds a listener that is told everything from now on; it must not block.
     func add(_ listener: @escaping Listener) { state.withLock { $0.listeners.append(listener) } }
 
-    /// Has other instances told too, by a relay that leads what it hears to ``hear(_:)``.
+    /// Adds a relay, which tells other instances too and passes what it hears to ``hear(_:)``.
     func add(_ relay: SignalRelay) { state.withLock { $0.relay = relay } }
 
-    /// Whether other instances are heard now.
+    /// Whether the signals of other instances arrive now.
     var isHeard: Bool { state.withLock { $0.relay }?.isConnected ?? false }
 
-    /// Tells this instance and the others of its own commit.
+    /// Tells this instance and the others about a commit of its own.
     func tell(_ signals: Set<Signal>) {
         hear(signals)
         state.withLock { $0.relay }?.send(signals)
     }
 
-    /// Tells this instance what another one has said.
+    /// Passes on to this instance what another one has said.
     func hear(_ signals: Set<Signal>) {
         for listener in state.withLock({ $0.listeners }) { listener(signals) }
     }

@@ -1,9 +1,9 @@
 import Foundation
 import Logging
 
-/// One JSON object a line on standard error, so that no value can pass for a second line.
+/// Writes one JSON object per line to standard error, so that no value can fake a second line.
 struct JSONLogHandler: LogHandler {
-    /// A longer value is cut: the log is for reading.
+    /// The length above which a value is cut: the log is meant for reading.
     private static let valueBytesMax = 2048
 
     var logLevel: Logger.Level
@@ -33,7 +33,7 @@ struct JSONLogHandler: LogHandler {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         guard var line = try? encoder.encode(fields) else { return }
         line.append(UInt8(ascii: "\n"))
-        // A reader that went away, or a full disk, is no reason to stop the service.
+        // A reader that has gone away, or a full disk, is no reason to stop the service.
         try? FileHandle.standardError.write(contentsOf: line)
     }
 

@@ -2,13 +2,13 @@ import EventLoop
 import Postgres
 import TransferStore
 
-/// Connections apart from those of the load, on a loop of their own, for what says that the
-/// instance lives: its heartbeat, the question of readiness, and the rescue of others.
+/// Connections for the signs of life of the instance, separate from the load's.
 ///
-/// Behind the load of a busy instance each of them would come late, and a living instance would
-/// count as dead.
+/// They have a loop of their own and carry its heartbeat, the readiness check, and the rescue of
+/// others. Behind the load of a busy instance each of them would come late, and a living instance
+/// would count as dead.
 struct Lifeline: Sendable {
-    /// One for what may take its time, as a rescue, and one beside it.
+    /// The number of connections: one for what may take long, such as a rescue, and another one.
     private static let connectionsMax = 2
 
     let pool: ConnectionPool

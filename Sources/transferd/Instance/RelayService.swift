@@ -1,7 +1,7 @@
 import ServiceLifecycle
 import TransferStore
 
-/// Keeps this instance connected to the others until all who tell them something have stopped.
+/// Keeps this instance connected to the others until all parts that tell them have stopped.
 struct RelayService: Service {
     let relay: SignalRelay
 

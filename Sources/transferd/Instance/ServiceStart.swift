@@ -11,15 +11,15 @@ import TransferSecrets
 import TransferStore
 import TransferWebhooks
 
-/// Puts together and starts everything that stands on the database, once that is there.
+/// Assembles and starts everything that needs the database, once it is there.
 final class ServiceStart: Sendable {
-    /// What runs then.
+    /// The parts that run once the start is complete.
     struct Parts: Sendable {
-        /// Nil on an instance that does not answer clients.
+        /// The API; nil on an instance that does not answer clients.
         let api: TransferAPI?
-        /// Transfers, deliveries and what they need.
+        /// The transfers, deliveries and what they need.
         let work: Part
-        /// What says that the instance lives, to the end of the work.
+        /// The services that show the instance to be alive, up to the end of the work.
         let base: Part
     }
 
@@ -38,7 +38,7 @@ final class ServiceStart: Sendable {
     private let logger: Logger
     private let onEnd: @Sendable ((any Error)?) -> Void
 
-    /// `onEnd` is called when a part ends, with what one of its services threw.
+    /// Creates a start that calls `onEnd` when a part ends, with what one of its services threw.
     init(
         _ configuration: ServerConfiguration,
         monitor: HealthMonitor,
@@ -58,15 +58,15 @@ final class ServiceStart: Sendable {
         patience = StartPatience(monitor: monitor, logger: logger)
     }
 
-    /// The database, as soon as it has to be closed again.
+    /// The database, from the time when it has to be closed again.
     var server: DatabaseServer? { state.withLock { $0.server } }
 
-    /// What runs, as soon as it has to be stopped again.
+    /// The running parts, from the time when they have to be stopped again.
     var parts: Parts? { state.withLock { $0.parts } }
 
-    /// Waits for the database as long as it takes.
+    /// Waits for the database as long as it takes, then starts the parts.
     ///
-    /// - Throws: what cannot mend itself.
+    /// - Throws: an error that does not resolve itself.
     func run() async throws -> Parts {
         let location = configuration.database
         let server = try await patience.outwait { [logger] in
@@ -181,13 +181,13 @@ final class ServiceStart: Sendable {
         do {
             try await pruner.makePartitions()
         } catch {
-            // It is tried again while the service runs, which can do without them.
+            // The attempt is repeated while the service runs, which can do without them.
             logger.warning("no partitions made", metadata: ["error": "\(error)"])
         }
         return pruner
     }
 
-    /// Tells the others what the parts of this instance tell each other, and the other way round.
+    /// Returns the relay that passes signals between this instance's parts and other instances.
     private func relay(_ server: DatabaseServer) -> SignalRelay {
         let connection = server.signalConfiguration(configuration.signals.databaseURL)
         let relay = SignalRelay(
@@ -201,7 +201,7 @@ final class ServiceStart: Sendable {
         return relay
     }
 
-    /// Makes a key at the first start of a private cluster, where nobody could have made one.
+    /// Creates a key at the first start of a private cluster, where nobody could have made one.
     private func writeFirstKey(_ location: DatabaseLocation, _ tenants: TenantStore) async throws {
         guard location.url == nil,
             !FileManager.default.fileExists(atPath: location.apiKeyFile)
@@ -215,7 +215,7 @@ final class ServiceStart: Sendable {
                 name: "first start"
             )
         }
-        // Where another process starts too, its key may be the one that is kept.
+        // If another process starts too, its key may be the one that is kept.
         try SecretFile(path: location.apiKeyFile).create("\(key.serialized)\n")
     }
 }

@@ -2,19 +2,19 @@
 import Glibc
 import Synchronization
 
-/// The end of the process: who asks for it, and when it has to be over.
+/// The end of the process: the request for it, and the time when it has to be over.
 ///
-/// SIGTERM and SIGINT are heard from the first moment on. The first one begins the grace, which is
-/// one deadline for everything that stops; the second ends the process at once. Signals and the
-/// deadline have a queue of their own, so that both work where all else hangs.
+/// SIGTERM and SIGINT are handled from the first moment on. The first one starts the grace, which
+/// is one deadline for everything that stops; the second ends the process at once. Signals and the
+/// deadline have a queue of their own, so that both work even if everything else hangs.
 final class Shutdown: Sendable {
-    /// What is stopped one after the other, each by its share of the grace.
+    /// The stages, which stop one after the other, each within its share of the grace.
     enum Stage: Double {
-        /// Answers to clients.
+        /// Answers to clients end.
         case requests = 0.4
-        /// Transfers and deliveries give back what they have.
+        /// Transfers and deliveries give back what they hold.
         case work = 0.75
-        /// The instance says that it is gone; reserved, for others wait out a lease without it.
+        /// The instance signs off; time is reserved, as others wait out a lease if it does not.
         case registration = 0.9
         /// The private cluster is stopped.
         case database = 0.98
@@ -32,7 +32,7 @@ final class Shutdown: Sendable {
     private let sources: [any DispatchSourceSignal]
     private let state = Mutex(State())
 
-    /// Hears signals from now on.
+    /// Handles signals from now on.
     ///
     /// - Parameters:
     ///   - grace: from the first signal to the end of the process, whatever hangs.
@@ -49,7 +49,7 @@ final class Shutdown: Sendable {
         }
     }
 
-    /// Begins the grace, if no signal has.
+    /// Starts the grace, unless a signal already has.
     ///
     /// - Parameter status: of the process, if it has to be ended at the deadline.
     func begin(status: Int32) {
@@ -61,11 +61,11 @@ final class Shutdown: Sendable {
         guard isFirst else { return }
         let (seconds, attoseconds) = grace.components
         let milliseconds = Int(seconds * 1000 + attoseconds / 1_000_000_000_000_000)
-        // Nothing is logged then: whoever reads the log may be what hangs.
+        // Nothing is logged then: the reader of the log may be what hangs.
         queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { _exit(status) }
     }
 
-    /// When a stage has to be over; nothing is due before the grace has begun.
+    /// Returns when a stage has to be over; nothing is due before the grace has started.
     func deadline(of stage: Stage) -> ContinuousClock.Instant {
         (state.withLock { $0.begunAt } ?? .now) + grace * stage.rawValue
     }
@@ -75,7 +75,7 @@ final class Shutdown: Sendable {
             defer { state.onRequest = nil }
             return state.onRequest
         }
-        // As a shell tells of a process that a signal has ended.
+        // As a shell reports a process that was ended by a signal.
         guard let onRequest else { _exit(128 + signal) }
         begin(status: 0)
         onRequest()

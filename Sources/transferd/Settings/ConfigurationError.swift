@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is wrong with the settings, all of it.
+/// All problems with the settings.
 struct ConfigurationError: Error, CustomStringConvertible {
     let problems: [String]
 

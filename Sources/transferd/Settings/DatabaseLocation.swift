@@ -2,24 +2,24 @@ import Foundation
 import Glibc
 import Postgres
 
-/// Where the database and the files are.
+/// The location of the database and the files.
 struct DatabaseLocation: Sendable {
-    /// Nil for the private cluster in the data directory; may hold a password and is never logged.
+    /// The URL, never logged as it may hold a password; nil for the data directory's own cluster.
     let url: String?
     let pooler: Pooler
     let dataDirectory: String
     let migrations: String
     let openAPIDocument: String
 
-    /// The one file that says where the service keeps the key it made at its first start.
+    /// The file in which the service keeps the API key that it made at its first start.
     var apiKeyFile: String { "\(dataDirectory)/api-key" }
-    /// Where the key is that seals secrets, unless said otherwise.
+    /// The file of the key that seals secrets, unless another one is set.
     var secretsKeyFile: String { "\(dataDirectory)/secrets-key" }
     var containers: String { "\(dataDirectory)/containers" }
 
     init(_ options: DatabaseOptions, _ reader: inout SettingsReader) {
         url = reader.text(options.databaseURL, "DATABASE_URL")
-        // Not quoted: what is wrong with it may stand beside a password.
+        // Not quoted: the faulty part may stand beside a password.
         if let url, !ConnectionConfiguration(url: url).isReadable {
             reader.refuse(
                 "DATABASE_URL: is neither a postgres:// URL nor keywords as libpq has them"
@@ -45,8 +45,9 @@ struct DatabaseLocation: Sendable {
         return (environment["XDG_STATE_HOME"] ?? "\(home)/.local/state") + "/transferd"
     }
 
-    /// Beside the installed program, else in the working directory: an installed one is run from
-    /// anywhere, also from where another program has its migrations.
+    /// Returns the folder beside the installed program, or else the working directory.
+    ///
+    /// An installed program is run from anywhere, even from where another program keeps migrations.
     private static func resourcesDefault(_ reader: inout SettingsReader) -> String {
         let program = Bundle.main.executableURL?.deletingLastPathComponent()
         let installed = program?.appendingPathComponent("../share/transferd").standardizedFileURL

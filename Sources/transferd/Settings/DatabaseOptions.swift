@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Options of every command that uses the database.
+/// The options of every command that uses the database.
 struct DatabaseOptions: ParsableArguments {
     @Option(
         help: """

@@ -1,8 +1,8 @@
 import Glibc
 
-/// How an instance learns what others did.
+/// The way in which an instance learns what others did.
 enum ListenMode: String, CaseIterable {
     case on
-    /// By its polls alone.
+    /// Through its polls alone.
     case off
 }

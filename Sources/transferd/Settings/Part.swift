@@ -1,20 +1,20 @@
 import Logging
 import ServiceLifecycle
 
-/// Services that are started, and stopped, together: the last one first.
+/// Services that are started and stopped together; the last one stops first.
 final class Part: Sendable {
     private let name: String
     private let group: ServiceGroup
     private let run: Task<Void, any Error>
     private let logger: Logger
 
-    /// How long a part that was cancelled may take to notice.
+    /// The longest time that a cancelled part gets to notice it.
     private static let noticeMax: Duration = .milliseconds(250)
 
     /// Starts the services.
     ///
-    /// `name` says in the log what was not stopped in time; `onEnd` is called once all have ended,
-    /// with the error that one of them threw.
+    /// `name` names in the log what was not stopped in time; `onEnd` is called once all services
+    /// have ended, with the error that one of them threw.
     init(
         _ name: String,
         _ services: [any Service],
@@ -25,7 +25,7 @@ final class Part: Sendable {
         self.logger = logger
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                // By default each is named in the log by all that is in it, settings and all.
+                // By default the log would name each service by all that is in it, even settings.
                 services: services.map {
                     ServiceGroupConfiguration.ServiceConfiguration(
                         service: $0,
@@ -36,7 +36,7 @@ final class Part: Sendable {
             )
         )
         self.group = group
-        // Not structured: where it hangs beyond its time the process ends without it.
+        // Not structured: if it hangs beyond its time, the process ends without it.
         run = Task {
             do {
                 try await group.run()
@@ -48,8 +48,9 @@ final class Part: Sendable {
         }
     }
 
-    /// Asks the services to end; cancels those that have not by `deadline`, and leaves those behind
-    /// that do not even heed that.
+    /// Asks the services to end, and cancels those that have not ended by `deadline`.
+    ///
+    /// Services that ignore even that are abandoned.
     ///
     /// - Returns: whether all have ended.
     func stop(by deadline: ContinuousClock.Instant) async -> Bool {
@@ -62,13 +63,13 @@ final class Part: Sendable {
     }
 }
 
-/// Whether `body` ends by `deadline`; what does not is left behind, with the process that ends.
+/// Returns whether `body` ends by `deadline`; if not, it is abandoned with the ending process.
 func happens(
     by deadline: ContinuousClock.Instant,
     _ body: @escaping @Sendable () async -> Void
 ) async -> Bool {
     let (answers, answer) = AsyncStream<Bool>.makeStream()
-    // Not structured: that would wait for `body`.
+    // Not structured: a structured task would wait for `body`.
     let work = Task {
         await body()
         answer.yield(true)

@@ -5,13 +5,14 @@ import Glibc
 struct SecretFile {
     let path: String
 
-    /// Creates the file whole, unless it is there: under its name it is never empty, and of several
-    /// processes that want it one makes it.
+    /// Creates the file as a whole, unless it exists.
     ///
-    /// - Returns: whether this call has made it.
+    /// Under its name it is never empty, and of several processes that want it, one creates it.
+    ///
+    /// - Returns: whether this call has created it.
     @discardableResult
     func create(_ text: String) throws -> Bool {
-        // Process identifiers are no names: in containers that share a directory all may be 1.
+        // Process identifiers are not unique: all containers that share a directory may have 1.
         let temporary = "\(path).\(UUID().uuidString.lowercased())"
         let descriptor = open(
             temporary,
@@ -23,7 +24,7 @@ struct SecretFile {
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try file.write(contentsOf: Data(text.utf8))
         try file.synchronize()
-        // Unlike rename(2) it replaces nothing.
+        // Unlike rename(2), this replaces nothing.
         guard link(temporary, path) == 0 else {
             if errno == EEXIST { return false }
             throw failure("link")

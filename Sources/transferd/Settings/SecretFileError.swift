@@ -1,6 +1,6 @@
 import Glibc
 
-/// A secret could not be stored.
+/// The error when a secret could not be stored.
 struct SecretFileError: Error, CustomStringConvertible {
     let path: String
     let reason: String

@@ -2,10 +2,10 @@ import Foundation
 import Logging
 import TransferSecrets
 
-/// Where the key is that seals secrets.
+/// The location of the key that seals secrets.
 struct SecretsKeyFile {
     private let path: String
-    /// Whether it has to be there.
+    /// Whether the file was named and therefore has to exist.
     private let isNamed: Bool
     private let isMadeWhenMissing: Bool
 
@@ -15,7 +15,7 @@ struct SecretsKeyFile {
         isMadeWhenMissing = !isNamed && configuration.database.url == nil
     }
 
-    /// What seals and opens secrets; nil when there is no key, and credentials are refused.
+    /// Returns the box for secrets; nil when there is no key, and credentials are refused.
     func box(logger: Logger) throws -> SecretBox? {
         if !FileManager.default.fileExists(atPath: path) {
             guard isMadeWhenMissing else {
@@ -23,7 +23,7 @@ struct SecretsKeyFile {
                 logger.notice("no key for secrets: credentials are refused")
                 return nil
             }
-            // What another process has just made is as good, and used by both.
+            // A key that another process has just made is as good, and both use it.
             try SecretFile(path: path).create("\(SecretsKey.random())\n")
         }
         let text = try String(contentsOfFile: path, encoding: .utf8)

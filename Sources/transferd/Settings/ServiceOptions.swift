@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// Options of `transferd serve` beyond the database's.
+/// The options of `transferd serve` beyond the database's.
 struct ServiceOptions: ParsableArguments {
     @Option(
         help: """

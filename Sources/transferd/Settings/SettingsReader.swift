@@ -2,18 +2,19 @@ import Foundation
 import Glibc
 import TransferModel
 
-/// Reads settings from options or, where those are absent, from the environment, and collects what
-/// is wrong with them.
+/// Reads settings from options or, where those are absent, from the environment.
+///
+/// It collects all problems with them.
 struct SettingsReader {
     let environment: [String: String]
     private(set) var problems: [String] = []
 
     init(environment: [String: String]) { self.environment = environment }
 
-    /// Notes what is wrong with settings that do not fit each other.
+    /// Records a problem with settings that do not fit each other.
     mutating func refuse(_ problem: String) { problems.append(problem) }
 
-    /// An empty variable counts as absent.
+    /// Reads a text; an empty variable counts as absent.
     func text(_ option: String?, _ variable: String) -> String? {
         option ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -54,7 +55,7 @@ struct SettingsReader {
         return value
     }
 
-    /// Several words, separated by commas.
+    /// Reads several words, separated by commas.
     mutating func words<Value: RawRepresentable<String> & CaseIterable & Hashable>(
         _ option: String?,
         _ variable: String,
@@ -73,7 +74,7 @@ struct SettingsReader {
         )
     }
 
-    /// Hours of the week; none where nothing is said.
+    /// Reads hours of the week; none if the setting is absent.
     mutating func hours(_ option: String?, _ variable: String) -> WeeklyHours {
         guard let text = text(option, variable) else { return WeeklyHours() }
         guard let hours = WeeklyHours(text) else {
@@ -85,7 +86,7 @@ struct SettingsReader {
         return hours
     }
 
-    /// An http or https address that paths are appended to; without a slash at its end.
+    /// Reads an http or https address that paths are appended to, without a slash at its end.
     mutating func baseURL(_ option: String?, _ variable: String) -> String? {
         guard let text = text(option, variable) else { return nil }
         let url = URLComponents(string: text)
