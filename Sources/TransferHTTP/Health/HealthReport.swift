@@ -13,7 +13,7 @@ package struct HealthReport: Sendable {
     package let isDatabaseUp: Bool
     /// The reason why the database is down, in a few words without secrets.
     package let databaseReason: String?
-    /// Whether other instances are heard at once.
+    /// Whether changes made by other instances are learnt of at once.
     package let signals: SignalStatus
     /// The number of seconds by which the database's clock was set ahead; nil when it was not, when
     /// the clock is followed, or when it does not matter here.

@@ -235,7 +235,7 @@ extension ConnectionGate {
     }
 }
 
-// Called by the gate behind the parser.
+// Called by the gate after the parser.
 extension ConnectionGate {
     var holdsInput: Bool { machine.holdsInput }
 

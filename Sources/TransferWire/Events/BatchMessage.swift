@@ -6,7 +6,9 @@ package struct BatchMessage: Codable, Sendable {
     package let type: String
     /// The time of the last event.
     package let timestamp: Timestamp
+    /// The version of the form of `data`.
     package let version: Int
+    /// The events and their session.
     package let data: Content
 
     package init(id: String, type: String, timestamp: Timestamp, data: Content) {
@@ -22,10 +24,15 @@ package struct BatchMessage: Codable, Sendable {
         /// The client of the session; absent, like the session's identifier, for what happened in
         /// no session.
         package let client: String?
+        /// The identifier that the client gave the session.
         package let sessionIdentifier: String?
+        /// The session's own identifier; absent for what happened in no session.
         package let sessionID: String?
+        /// The sequence of the first event.
         package let firstSequence: Int64
+        /// The sequence of the last event.
         package let lastSequence: Int64
+        /// The events in their order.
         package let events: [EventMessage]
 
         package init(events: [EventMessage]) {

@@ -5,10 +5,13 @@
 package struct EventMessage: Codable, Sendable {
     /// The identifier of the event, unique forever; the `webhook-id` of the message.
     package let id: String
+    /// The type of the event.
     package let type: String
+    /// The time of the event.
     package let timestamp: Timestamp
     /// The version of the form of `data`; another version is sent only to clients that ask for it.
     package let version: Int
+    /// The content of the event.
     package let data: Content
 
     /// The version that this release writes, to which fields may be added.
@@ -22,32 +25,43 @@ package struct EventMessage: Codable, Sendable {
         self.data = data
     }
 
-    /// The content of the event; the fields after `task` belong to `session.events_finished` alone.
+    /// The content of the event; the fields from `completed` on belong to `session.events_finished`
+    /// alone.
     package struct Content: Codable, Sendable {
         /// The client of the session; absent, like the session's identifier, for what happened in
         /// no session.
         package let client: String?
+        /// The identifier that the client gave the session.
         package let sessionIdentifier: String?
         /// The session's own identifier, absent like the one given by the client; a later session
-        /// of that name has another one.
+        /// with the same identifier has another one.
         package let sessionID: String?
+        /// The number of the event in its session or tenant, from 1 without gaps.
         package let sequence: Int64
+        /// The generation of the session.
         package let generation: Int64
+        /// The task that the event is about.
         package let task: Task?
+        /// The disabled subscription, only in `subscription.disabled`.
         package let subscription: DisabledSubscription?
         /// The expired events, only in `subscription.events_expired`.
         package let expiredEvents: ExpiredEvents?
         /// The number of tasks that wait to begin; this and the next two only in
         /// `session.events_pending`.
         package let waitingToBegin: Int64?
+        /// The number of tasks that wait for a credential.
         package let waitingForAuthentication: Int64?
         /// The first of the waiting tasks.
         package let pendingTaskIDs: [String]?
+        /// The number of completed tasks of the generation.
         package let completed: Int64?
+        /// The number of failed tasks of the generation.
         package let failed: Int64?
+        /// The number of cancelled tasks of the generation.
         package let cancelled: Int64?
         /// The first failed tasks; all of them are at ``failedTasksURL``.
         package let failedTasks: [FailedTask]?
+        /// The link to the list of all failed tasks.
         package let failedTasksURL: String?
         /// The number of events of the generation that were given up and not delivered to the
         /// subscription; absent for none, and in pages.
@@ -116,8 +130,11 @@ package struct EventMessage: Codable, Sendable {
 
     /// The tasks that wait for their client; its fields lie flat in ``Content``.
     package struct Pending: Sendable {
+        /// The number of tasks that wait to begin.
         package let waitingToBegin: Int64
+        /// The number of tasks that wait for a credential.
         package let waitingForAuthentication: Int64
+        /// The identifiers of the first waiting tasks.
         package let taskIDs: [String]
 
         package init(waitingToBegin: Int64, waitingForAuthentication: Int64, taskIDs: [String]) {
@@ -129,10 +146,15 @@ package struct EventMessage: Codable, Sendable {
 
     /// The outcome of a generation; its fields lie flat in ``Content``.
     package struct Summary: Sendable {
+        /// The number of completed tasks.
         package let completed: Int64
+        /// The number of failed tasks.
         package let failed: Int64
+        /// The number of cancelled tasks.
         package let cancelled: Int64
+        /// The first failed tasks.
         package let failedTasks: [FailedTask]
+        /// The link to the list of all failed tasks.
         package let failedTasksURL: String
 
         package init(
@@ -152,11 +174,17 @@ package struct EventMessage: Codable, Sendable {
 
     /// The task as it was when the event happened.
     package struct Task: Codable, Sendable {
+        /// The identifier of the task.
         package let id: String
+        /// The state of the task.
         package let state: String
+        /// The number of attempts begun so far.
         package let attempt: Int
+        /// The string that the client gave the task.
         package let clientPersistedString: String?
+        /// The number of bytes received so far.
         package let countOfBytesReceived: Int64
+        /// The newest failure of the task.
         package let error: TaskDocument.Failure?
         /// The expected number of bytes, -1 while unknown; this and the next two only in
         /// `task.progress`.
@@ -192,6 +220,7 @@ package struct EventMessage: Codable, Sendable {
 
     /// The subscription that `subscription.disabled` is about.
     package struct DisabledSubscription: Codable, Sendable {
+        /// The identifier of the subscription.
         package let id: String
         /// The reason: `gone` or `failing`.
         package let reason: String
@@ -211,11 +240,17 @@ package struct EventMessage: Codable, Sendable {
 
     /// The events that expired before they were delivered, and the subscription that misses them.
     package struct ExpiredEvents: Codable, Sendable {
+        /// The identifier of the subscription that misses the events.
         package let subscriptionID: String
+        /// The session's own identifier.
         package let sessionID: String
+        /// The client of the session.
         package let client: String
+        /// The identifier that the client gave the session.
         package let sessionIdentifier: String
+        /// The sequence of the first expired event.
         package let firstSequence: Int64
+        /// The sequence of the last expired event.
         package let lastSequence: Int64
 
         package init(
@@ -246,8 +281,11 @@ package struct EventMessage: Codable, Sendable {
 
     /// A failed task, as the summary of its generation lists it.
     package struct FailedTask: Codable, Sendable {
+        /// The identifier of the task.
         package let id: String
+        /// The string that the client gave the task.
         package let clientPersistedString: String?
+        /// The code of the failure.
         package let code: String
 
         package init(id: String, clientPersistedString: String?, code: String) {

@@ -1,5 +1,6 @@
 /// A part of a body, decoded on its own so that all faults can be reported at once.
 package struct Checked<Value: Decodable & Sendable>: Decodable, Sendable {
+    /// The decoded value, or the fault that kept it from being decoded.
     package let result: Result<Value, FieldError>
 
     package init(from decoder: any Decoder) throws {

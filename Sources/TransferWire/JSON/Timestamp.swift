@@ -2,6 +2,7 @@ package import Foundation
 
 /// An instant as RFC 3339 text, in microseconds, the precision of the database.
 package struct Timestamp: Hashable, Codable, Sendable {
+    /// The instant as Foundation's `Date`.
     package let date: Date
 
     package init(_ date: Date) { self.date = date }

@@ -2,9 +2,13 @@
 package struct ProblemDetails: Equatable, Codable, Sendable {
     /// The URI of the problem type: ``typeBase`` and the code; compared by clients, not fetched.
     package let type: String
+    /// The title of the code.
     package let title: String
+    /// The status of the answer.
     package let status: Int
+    /// A sentence about this request.
     package let detail: String?
+    /// The stable code of the problem.
     package let code: Code
     /// The faults of the request, at most ``errorsMax`` of them.
     package let errors: [FieldError]?
@@ -14,13 +18,16 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
     /// The name of what is limited, for ``Code/quotaExceeded``, ``Code/tooManyRequests`` and
     /// ``Code/unavailable``; for the first, the next property has the limit itself.
     package let limit: String?
+    /// The limit, for ``Code/quotaExceeded``.
     package let maximum: Int64?
     /// The number of the wrong line in a body of lines, from 1.
     package let line: Int?
     /// The value of the answer's `X-Request-Id`, to find the request in the log.
     package let requestID: String
 
+    /// The common prefix of all problem types.
     package static let typeBase = "https://transferd.dev/problems/"
+    /// The maximum number of faults that are listed.
     package static let errorsMax = 100
 
     package init(

@@ -3,10 +3,13 @@ package struct HealthDocument: Codable, Sendable {
     /// The status: `pass`; `warn` while tasks wait for a scarce resource, or for the database's
     /// clock; or `fail`.
     package let status: String
+    /// The version of the program.
     package let version: String
+    /// The linked libcurl.
     package let libcurl: Library
     /// The roles of this instance: `api`, `worker`, `webhooks`.
     package let roles: [String]
+    /// The state of the database.
     package let database: Component
     /// The state of the database's clock for due times: `fail` from when it was set ahead until it
     /// was set back or has stayed so.
@@ -16,7 +19,9 @@ package struct HealthDocument: Codable, Sendable {
     /// The codes of failures for the resources that this instance is short of, so that it begins no
     /// task.
     package let shortages: [String]
+    /// The number of workers that are registered and alive; nil while the database does not tell.
     package let workers: Int?
+    /// The seconds since the instance started.
     package let uptimeSeconds: Int
 
     package init(
@@ -51,6 +56,7 @@ package struct HealthDocument: Codable, Sendable {
 
     /// The linked libcurl.
     package struct Library: Codable, Sendable {
+        /// The version of libcurl.
         package let version: String
         /// The TLS library, such as `OpenSSL/3.0.19`; nil without TLS.
         package let tls: String?

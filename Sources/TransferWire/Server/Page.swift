@@ -1,5 +1,6 @@
 /// A part of a list, with the cursor of the next part.
 package struct Page<Item: Codable & Sendable>: Codable, Sendable {
+    /// The items of this page.
     package let items: [Item]
     /// The opaque cursor of the next page; absent on the last one.
     package let nextCursor: String?

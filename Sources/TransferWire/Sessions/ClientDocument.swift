@@ -1,10 +1,13 @@
 /// A client as it sees itself.
 package struct ClientDocument: Codable, Sendable {
+    /// The name of the client.
     package let identifier: String
     /// The kind: `app` or `extension`.
     package let kind: String
     package let lifecycle: String
+    /// The time of the last change of ``lifecycle``.
     package let lifecycleChangedAt: Timestamp
+    /// The time at which the client was created.
     package let createdAt: Timestamp
 
     package init(

@@ -1,5 +1,6 @@
 /// The body of `PUT /v1/clients/{client}`, which may be omitted.
 package struct ClientRequest: Decodable, Sendable {
+    /// The kind: `app` or `extension`.
     package let kind: String?
 
     package init(from decoder: any Decoder) throws {

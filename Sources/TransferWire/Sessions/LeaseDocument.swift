@@ -1,5 +1,6 @@
 /// A renewed lease.
 package struct LeaseDocument: Codable, Sendable {
+    /// The token of the lease.
     package let leaseToken: String
     /// The end of the lease; absent for a permanent one.
     package let leaseExpiresAt: Timestamp?

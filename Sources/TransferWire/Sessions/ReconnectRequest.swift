@@ -3,9 +3,13 @@ package struct ReconnectRequest: Decodable, Sendable {
     package let owner: String?
     /// The seconds of the lease; an inner nil is null and means permanent.
     package let leaseSeconds: Int64??
+    /// The maximum number of tasks to take over at once.
     package let limit: Int?
+    /// The cursor of an earlier answer.
     package let cursor: String?
+    /// The format that the client expects in its client strings.
     package let persistedFormat: Format?
+    /// The extension's session to adopt.
     package let creationInfo: CreationInfo?
 
     package init() {
@@ -52,7 +56,9 @@ package struct ReconnectRequest: Decodable, Sendable {
 
     /// The extension whose session is adopted, and the container it was created with.
     package struct CreationInfo: Decodable, Sendable {
+        /// The extension whose session is adopted.
         package let client: String
+        /// The container that the session was created with.
         package let sharedContainerIdentifier: String
 
         package init(from decoder: any Decoder) throws {

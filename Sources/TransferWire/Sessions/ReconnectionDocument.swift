@@ -1,5 +1,6 @@
 /// The tasks that a client has taken over.
 package struct ReconnectionDocument: Codable, Sendable {
+    /// The tasks taken over, or the reasons why they were not.
     package let items: [Item]
     /// The token that renews and releases the items; absent when there are none.
     package let leaseToken: String?
@@ -29,7 +30,9 @@ package struct ReconnectionDocument: Codable, Sendable {
 
     /// One task, or the reason why there is none.
     package struct Item: Codable, Sendable {
+        /// The task; absent when the client cannot resume it.
         package let ok: TaskDocument?
+        /// The reason why the client cannot resume the task.
         package let error: Failure?
 
         package init(_ task: TaskDocument) {
@@ -45,9 +48,11 @@ package struct ReconnectionDocument: Codable, Sendable {
 
     /// A task that the client cannot resume.
     package struct Failure: Codable, Sendable {
+        /// The identifier of the task.
         package let taskID: String
         /// The stable kind of the failure.
         package let kind: String
+        /// The reason as text for people.
         package let message: String
 
         package init(taskID: String, kind: String, message: String) {

@@ -1,5 +1,6 @@
 /// The rules for retrying a failed attempt.
 package struct RetryRequest: Decodable, Sendable {
+    /// The maximum number of attempts, including the first.
     package let attemptsMax: Int?
     /// The base of the delay in seconds.
     package let delayBase: Double?

@@ -1,24 +1,36 @@
 /// A session as clients see it.
 package struct SessionDocument: Codable, Sendable {
+    /// The client that owns the session.
     package let client: String
+    /// The identifier that the client gave the session.
     package let identifier: String
     /// The session's own identifier; a later session with the same identifier has another one.
     package let id: String
+    /// The kind: `background` or `ephemeral`.
     package let kind: String
+    /// The configuration in force.
     package let configuration: Configuration
+    /// The number of the generation; 0 before the first.
     package let generation: Int64
+    /// The number of tasks of the generation that have not ended.
     package let outstanding: Int64
+    /// The number of completed tasks of the generation.
     package let completed: Int64
+    /// The number of failed tasks of the generation.
     package let failed: Int64
+    /// The number of cancelled tasks of the generation.
     package let cancelled: Int64
     /// The numbers of all its tasks that are kept, by state.
     package let taskCounts: [String: Int64]
     /// The bytes received by its ended tasks that are kept.
     package let bytesReceived: Int64
+    /// The bytes sent by its ended tasks that are kept.
     package let bytesSent: Int64
+    /// The sequence of the newest event; 0 before the first.
     package let lastEventSequence: Int64
     /// Whether the session accepts no further tasks and ends with its last one.
     package let isFinishing: Bool
+    /// The time at which the session was created.
     package let createdAt: Timestamp
     /// The tasks that `?reconnect=true` has taken over.
     package var reconnection: ReconnectionDocument?
@@ -72,14 +84,19 @@ package struct SessionDocument: Codable, Sendable {
 
     /// The configuration in force.
     package struct Configuration: Codable, Sendable {
+        /// The headers sent with every task.
         package let additionalHeaders: [String: String]
+        /// The maximum rate of all running tasks together in bytes per second.
         package let totalBytesPerSecondMax: Int64?
+        /// The container that an extension shares with the app that adopts its sessions.
         package let sharedContainerIdentifier: String?
         /// The retention of results in seconds; nil for the default of the service.
         package let resultRetention: Double?
         /// The maximum number of connections to a host; nil for as many as the host may have.
         package let maxConnectionsPerHost: Int?
+        /// Whether the session's tasks wait until there is nothing else to do.
         package let isDiscretionary: Bool
+        /// The options for transfers of its tasks.
         package let options: OptionsDocument
 
         package init(

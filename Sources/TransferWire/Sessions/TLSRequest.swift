@@ -1,5 +1,6 @@
 /// The requirements on TLS, besides the verification that is always on.
 package struct TLSRequest: Decodable, Sendable {
+    /// The minimum version of TLS: `1.2` or `1.3`.
     package let minimumVersion: String?
     /// The authorities in PEM.
     package let certificateAuthorities: String?

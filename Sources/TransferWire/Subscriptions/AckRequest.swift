@@ -1,5 +1,6 @@
 /// The body of `POST …/events/ack`.
 package struct AckRequest: Decodable, Sendable {
+    /// The token of the message that is acknowledged.
     package let ackToken: String
 
     package init(from decoder: any Decoder) throws {

@@ -1,6 +1,8 @@
 /// One attempt to deliver a message; also the answer to `POST …/test`.
 package struct DeliveryAttemptDocument: Codable, Sendable {
+    /// The time at which the attempt was made.
     package let attemptedAt: Timestamp
+    /// The duration in milliseconds.
     package let durationMS: Int64
     /// Whether the receiver answered with 2xx.
     package let delivered: Bool

@@ -1,7 +1,9 @@
 /// The log of a message that was replayed or not accepted at the first attempt, as clients see it;
 /// or of events that expired before they were delivered.
 package struct DeliveryDocument: Codable, Sendable {
+    /// The identifier of the delivery.
     package let id: String
+    /// The identifier of the subscription.
     package let subscriptionID: String
     /// The `webhook-id` of the message; absent, like the type, for expired events.
     package let eventID: String?
@@ -10,15 +12,20 @@ package struct DeliveryDocument: Codable, Sendable {
     /// The client of the session; absent, like the session's identifier, for what happened in no
     /// session.
     package let client: String?
+    /// The identifier that the client gave the session.
     package let sessionIdentifier: String?
+    /// The sequence of the last event of the message, or of the last expired event.
     package let sequence: Int64
     /// The first event of a batch or of expired events; the next property counts them up to
     /// ``sequence``.
     package let firstSequence: Int64?
+    /// The number of events in a batch, or of expired events.
     package let eventCount: Int?
     /// The state: `waiting`, `delivered`, `dead` or `expired`.
     package let state: String
+    /// The time at which the message was given up, or its events were found to have expired.
     package let diedAt: Timestamp?
+    /// The time of the next attempt.
     package let nextAttemptAt: Timestamp?
     /// The attempts, oldest first.
     package let attempts: [DeliveryAttemptDocument]

@@ -1,6 +1,8 @@
 /// The body of `POST …/recover`.
 package struct RecoverRequest: Decodable, Sendable {
+    /// The earliest time at which a message to recover was given up.
     package let since: Timestamp
+    /// The time before which it was given up; absent for no such limit.
     package let until: Timestamp?
 
     package init(from decoder: any Decoder) throws {

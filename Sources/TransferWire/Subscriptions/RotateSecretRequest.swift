@@ -1,5 +1,6 @@
 /// The body of `POST …/rotate-secret`, which may be omitted.
 package struct RotateSecretRequest: Decodable, Sendable {
+    /// The seconds for which the earlier secrets still sign.
     package let overlapSeconds: Int64?
 
     package init() { overlapSeconds = nil }

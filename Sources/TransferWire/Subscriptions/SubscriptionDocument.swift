@@ -1,6 +1,8 @@
 /// A subscription as clients see it.
 package struct SubscriptionDocument: Codable, Sendable {
+    /// The identifier of the subscription.
     package let id: String
+    /// The URL of the receiver.
     package let url: String
     /// The client whose events are wanted; absent for those of all clients.
     package let client: String?
@@ -8,8 +10,11 @@ package struct SubscriptionDocument: Codable, Sendable {
     package let sessionIdentifier: String?
     /// The types of events wanted; absent for every type.
     package let eventTypes: [String]?
+    /// The description that the client gave the subscription.
     package let description: String?
+    /// Whether messages are sent.
     package let enabled: Bool
+    /// The reason why nothing is sent; absent when messages are sent.
     package let disabled: Disablement?
     /// The names of the headers sent with each message, whose values are never shown.
     package let headerNames: [String]?
@@ -19,6 +24,7 @@ package struct SubscriptionDocument: Codable, Sendable {
     /// The form of deliveries: `single` or `batch`.
     package let deliveryForm: String
     package let wakeUpThrottling: Bool
+    /// The time at which the subscription was created.
     package let createdAt: Timestamp
     /// The secret, `whsec_…`, only in the answer to the creation.
     package let secret: String?
@@ -74,6 +80,7 @@ package struct SubscriptionDocument: Codable, Sendable {
     package struct Disablement: Codable, Equatable, Sendable {
         /// The reason: `client`, `gone` or `failing`.
         package let reason: String
+        /// The time since when nothing is sent.
         package let since: Timestamp
 
         package init(reason: String, since: Timestamp) {

@@ -1,13 +1,19 @@
 /// The body of `PATCH /v1/subscriptions/{id}`: an absent member stays as it is, null clears it.
 package struct SubscriptionPatchRequest: Decodable, Sendable {
+    /// The URL of the receiver.
     package let url: String?
+    /// The types of events wanted; null for every type.
     package let eventTypes: [String]??
+    /// The description of the subscription.
     package let description: String??
+    /// Whether messages are sent.
     package let enabled: Bool?
+    /// The headers sent with each message.
     package let headers: [String: String]??
     package let concurrency: Int??
     package let rateLimit: Int??
     package let ackTimeoutSeconds: Int?
+    /// The form of deliveries: `single` or `batch`.
     package let deliveryForm: String?
     package let wakeUpThrottling: Bool?
 

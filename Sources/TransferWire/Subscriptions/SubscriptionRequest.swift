@@ -1,15 +1,23 @@
 /// The body of `POST /v1/subscriptions`.
 package struct SubscriptionRequest: Decodable, Sendable {
+    /// The URL of the receiver.
     package let url: String
+    /// The client whose events are wanted; absent for those of all clients.
     package let client: String?
+    /// The session whose events are wanted; absent for those of all sessions.
     package let sessionIdentifier: String?
+    /// The types of events wanted; absent for every type.
     package let eventTypes: [String]?
+    /// The description of the subscription.
     package let description: String?
+    /// Whether messages are sent.
     package let enabled: Bool?
+    /// The headers sent with each message.
     package let headers: [String: String]?
     package let concurrency: Int?
     package let rateLimit: Int?
     package let ackTimeoutSeconds: Int?
+    /// The form of deliveries: `single` or `batch`.
     package let deliveryForm: String?
     package let wakeUpThrottling: Bool?
 

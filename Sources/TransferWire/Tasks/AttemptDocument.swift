@@ -1,14 +1,24 @@
 /// An ended attempt of a task, as clients see it; a member without a value is absent.
 package struct AttemptDocument: Codable, Sendable {
+    /// The number of the attempt, from 1; an attempt that does not count shares it with the next.
     package let number: Int
+    /// The outcome, such as `completed`, `failed` or `retried`.
     package let outcome: String
+    /// The time at which the attempt started.
     package let startedAt: Timestamp
+    /// The time at which the attempt ended.
     package let endedAt: Timestamp
+    /// The number of bytes that this attempt received.
     package let countOfBytesReceived: Int64
+    /// The number of bytes that this attempt sent.
     package let countOfBytesSent: Int64
+    /// The number of bytes already present when the origin sent only the remaining ones.
     package let resumedAtOffset: Int64?
+    /// The status of the origin's response.
     package let httpStatus: Int?
+    /// The failure of the attempt.
     package let error: TaskDocument.Failure?
+    /// The measurements of the attempt's last request.
     package let metrics: Metrics?
 
     package init(
@@ -47,24 +57,40 @@ package struct AttemptDocument: Codable, Sendable {
 
     /// The measurements of the attempt's last request, in seconds from its start.
     package struct Metrics: Codable, Sendable {
+        /// The number of redirects before this request.
         package var redirectCount: Int
+        /// The maximum number of connections that fetched the file at once.
         package var countOfConnections: Int
+        /// The seconds until the host name was resolved.
         package var domainLookupEnd: Double?
+        /// The seconds until the connection was established.
         package var connectEnd: Double?
+        /// The seconds until the TLS handshake was completed.
         package var secureConnectionEnd: Double?
+        /// The seconds until the request began.
         package var requestStart: Double?
+        /// The seconds until the request was sent.
         package var requestEnd: Double?
+        /// The seconds until the response began.
         package var responseStart: Double?
+        /// The seconds until the response ended.
         package var responseEnd: Double?
+        /// Whether the request used an existing connection.
         package var isReusedConnection: Bool
+        /// The protocol as in ALPN, for example `http/1.1`.
         package var networkProtocolName: String?
+        /// The IP address of the origin.
         package var remoteAddress: String?
         package var remotePort: Int?
         package var localAddress: String?
         package var localPort: Int?
+        /// The bytes of the request's head, 0 if the linked libcurl does not count them.
         package var countOfRequestHeaderBytesSent: Int64 = 0
+        /// The bytes of the request's body.
         package var countOfRequestBodyBytesSent: Int64 = 0
+        /// The bytes of all response heads and trailers, including informational ones.
         package var countOfResponseHeaderBytesReceived: Int64 = 0
+        /// The bytes of the response's body.
         package var countOfResponseBodyBytesReceived: Int64 = 0
 
         package init(redirectCount: Int, countOfConnections: Int, isReusedConnection: Bool) {

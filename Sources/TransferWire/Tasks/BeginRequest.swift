@@ -1,5 +1,6 @@
 /// The body of `POST …/begin`: the answer to `task.will_begin`.
 package struct BeginRequest: Decodable, Sendable {
+    /// The client's decision.
     package let disposition: Disposition
     /// The request to make instead, with ``Disposition/useNewRequest`` only.
     package let request: Replacement?
@@ -25,7 +26,9 @@ package struct BeginRequest: Decodable, Sendable {
 
     /// The request that the task makes instead.
     package struct Replacement: Decodable, Sendable {
+        /// The address that the task requests instead.
         package let target: TaskRequest.Target
+        /// The headers that the task sends instead.
         package let headers: [String: String]?
 
         package init(from decoder: any Decoder) throws {

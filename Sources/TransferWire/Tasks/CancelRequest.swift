@@ -1,5 +1,6 @@
 /// The body of `POST …/cancel`, which may be omitted.
 package struct CancelRequest: Decodable, Sendable {
+    /// Whether the task leaves data from which another task can resume.
     package let produceResumeData: Bool?
 
     package init(from decoder: any Decoder) throws {

@@ -1,6 +1,8 @@
 /// The place where a client wants a result.
 package struct DestinationRequest: Decodable, Sendable {
+    /// The relative path in the tenant's container.
     package let path: String
+    /// Whether an existing file is replaced; otherwise the task fails.
     package let overwrite: Bool?
 
     package init(from decoder: any Decoder) throws {

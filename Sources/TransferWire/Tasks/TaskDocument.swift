@@ -1,24 +1,40 @@
 /// A task as clients see it; a member without a value is absent.
 package struct TaskDocument: Codable, Sendable {
+    /// The identifier of the task.
     package var id: String
+    /// The client that owns the session.
     package var client: String
+    /// The identifier that the client gave the session.
     package var sessionIdentifier: String
+    /// The kind: `download`, `upload` or `data`.
     package var kind: String
+    /// The method of the request.
     package var method: String
+    /// The state of the task.
     package var state: String
+    /// The closest state of `URLSessionTask`: `suspended`, `running` or `completed`.
     package var urlSessionState: String
+    /// The URL of the request.
     package var url: String
+    /// The string that the client gave the task.
     package var clientPersistedString: String?
+    /// The time before which the task does not begin.
     package var earliestBeginAt: Timestamp?
+    /// The priority from 0 to 1 among tasks for the same host.
     package var priority: Double
+    /// The destination of the result.
     package var destination: Destination?
+    /// The exact size of the file in bytes that the client expects.
     package var expectedSize: Int64?
     /// The checksums in hexadecimal, by algorithm.
     package var checksums: [String: String]?
+    /// The number of attempts begun so far.
     package var attempt: Int
+    /// The number of bytes received so far.
     package var countOfBytesReceived: Int64
     /// The expected number of bytes, -1 while unknown, as `NSURLSessionTransferSizeUnknown`.
     package var countOfBytesExpectedToReceive: Int64
+    /// The number of bytes sent so far.
     package var countOfBytesSent: Int64
     /// The expected number of bytes, -1 while unknown.
     package var countOfBytesExpectedToSend: Int64
@@ -30,8 +46,11 @@ package struct TaskDocument: Codable, Sendable {
     package var estimatedTimeRemaining: Double?
     /// The reason why the task does not run, as text for people.
     package var reason: String?
+    /// The time until which the task waits.
     package var until: Timestamp?
+    /// The newest failure.
     package var error: Failure?
+    /// The origin's response to a completed task.
     package var response: Response?
     /// The path of the bytes of a completed task.
     package var content: String?
@@ -40,7 +59,9 @@ package struct TaskDocument: Codable, Sendable {
     package var contentGoneAt: Timestamp?
     /// The data that the cancelled task left for another task to resume, given once.
     package var resumeData: String?
+    /// The time at which the task was created.
     package var createdAt: Timestamp
+    /// The time at which the task ended.
     package var finishedAt: Timestamp?
     /// The time until which the ended task is kept at least.
     package var expiresAt: Timestamp?
@@ -105,7 +126,9 @@ package struct TaskDocument: Codable, Sendable {
 
     /// The destination of the result in the tenant's container.
     package struct Destination: Codable, Sendable {
+        /// The relative path in the container.
         package let path: String
+        /// Whether an existing file is replaced.
         package let overwrite: Bool
 
         package init(path: String, overwrite: Bool) {
@@ -117,18 +140,26 @@ package struct TaskDocument: Codable, Sendable {
     /// The newest failure: that of the last attempt while the task waits, final once the task has
     /// failed.
     package struct Failure: Equatable, Codable, Sendable {
+        /// The domain: `network`, `http`, `storage` or `service`.
         package let domain: String
+        /// The stable code of the failure.
         package let code: String
+        /// The failure as text for people.
         package let message: String
+        /// The status of the origin's response.
         package let httpStatus: Int?
+        /// Whether the task may succeed in another attempt.
         package let isRetryable: Bool
         /// The authentication methods that the origin of a 401 offers.
         package var challenges: [Challenge]?
         /// The beginning of the answer's body, in base64.
         package var responseBody: String?
 
+        /// An authentication challenge of an origin.
         package struct Challenge: Equatable, Codable, Sendable {
+            /// The authentication scheme.
             package let scheme: String
+            /// The realm that the origin named.
             package let realm: String?
 
             package init(scheme: String, realm: String?) {
@@ -161,10 +192,15 @@ package struct TaskDocument: Codable, Sendable {
 
     /// The answer of the origin.
     package struct Response: Codable, Sendable {
+        /// The status of the response.
         package let status: Int
+        /// The media type of the content.
         package let contentType: String?
+        /// The entity tag of the content.
         package let etag: String?
+        /// Whether the length was checked against one announced by the origin.
         package let isLengthVerified: Bool
+        /// The file name suggested by the response or its URL, made safe.
         package let suggestedFilename: String?
         /// The encoding of text in the body according to the origin, in lower case.
         package let charset: String?

@@ -1,11 +1,16 @@
 /// The measurements of a task, after `URLSessionTaskMetrics`.
 package struct TaskMetricsDocument: Codable, Sendable {
+    /// The time at which the task was created.
     package let createdAt: Timestamp
+    /// The time at which the first attempt began; absent before that.
     package let beganAt: Timestamp?
+    /// The time at which the task ended; absent until then.
     package let finishedAt: Timestamp?
     /// The seconds from the creation to the end.
     package let taskInterval: Double?
+    /// The number of redirects followed by the listed attempts.
     package let redirectCount: Int
+    /// The last requests of the attempts, in the order in which these began.
     package let transactions: [Transaction]
 
     package init(
@@ -35,9 +40,13 @@ package struct TaskMetricsDocument: Codable, Sendable {
 
     /// The last request of an attempt.
     package struct Transaction: Codable, Sendable {
+        /// The number of the attempt.
         package let attempt: Int
+        /// The time at which the request began.
         package let fetchStartAt: Timestamp
+        /// The status of the response.
         package let httpStatus: Int?
+        /// The measurements of the request.
         package let metrics: AttemptDocument.Metrics
 
         package init(

@@ -1,9 +1,14 @@
 /// The body of `PATCH /v1/tasks/{id}`: an absent member stays as it is, null clears it.
 package struct TaskPatchRequest: Decodable, Sendable {
+    /// The string that the client gives the task.
     package let clientPersistedString: String??
+    /// The time before which the task does not begin.
     package let earliestBeginAt: Timestamp??
+    /// The priority from 0 to 1 among tasks for the same host.
     package let priority: Double?
+    /// The name of the credential for the task's own origin.
     package let credential: String??
+    /// The task's own limit of bytes per second.
     package let bytesPerSecondMax: Int64??
 
     package init(from decoder: any Decoder) throws {

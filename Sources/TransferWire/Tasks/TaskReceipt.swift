@@ -1,6 +1,8 @@
 /// The answer to a submission for one task: enough to find it again.
 package struct TaskReceipt: Codable, Sendable {
+    /// The identifier of the task.
     package let id: String
+    /// The identifier that the client gave the session.
     package let sessionIdentifier: String
     /// The state in which the task was created.
     package let state: String

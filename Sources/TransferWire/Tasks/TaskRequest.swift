@@ -2,22 +2,35 @@
 package struct TaskRequest: Decodable, Sendable {
     /// The address that the task requests.
     package let target: Target
+    /// The headers of the request.
     package let headers: [String: String]?
+    /// The string that the client gives the task, returned with it and its events.
     package let clientPersistedString: String?
+    /// The time before which the task does not begin.
     package let earliestBeginAt: Timestamp?
+    /// Whether the task starts without `resume`.
     package let autostart: Bool?
+    /// The priority from 0 to 1 among tasks for the same host.
     package let priority: Double?
+    /// The destination of the result in the tenant's container.
     package let destination: DestinationRequest?
+    /// The data left by a cancelled task, from which this one resumes.
     package let resumeData: String?
+    /// The exact size of the file in bytes; any other size fails the task.
     package let expectedSize: Int64?
     /// The checksums in hexadecimal, by algorithm.
     package let checksums: [String: String]?
+    /// The options for the transfer.
     package let options: OptionsRequest
+    /// The kind: `download`, `upload` or `data`.
     package let kind: String?
+    /// The method of the request.
     package let method: String?
+    /// The source of the bytes of an upload.
     package let upload: UploadRequest?
     /// The body in base64.
     package let body: String?
+    /// Whether the origin may receive the request twice.
     package let idempotent: Bool?
 
     package init(from decoder: any Decoder) throws {

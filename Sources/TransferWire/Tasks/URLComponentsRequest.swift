@@ -1,9 +1,13 @@
 /// The parts of an absolute URL, not encoded, as in `URLComponents`.
 package struct URLComponentsRequest: Decodable, Sendable {
+    /// The scheme: `http` or `https`.
     package let scheme: String
+    /// An ASCII name or an IP address.
     package let host: String
     package let port: Int?
+    /// The path, which is empty or begins with a slash.
     package let path: String?
+    /// The items of the query.
     package let queryItems: [URLQueryItemRequest]?
 
     package init(from decoder: any Decoder) throws {

@@ -1,6 +1,8 @@
 /// One name of a query with its value; without a value, the name stands alone.
 package struct URLQueryItemRequest: Decodable, Sendable {
+    /// The name of the item.
     package let name: String
+    /// The value; absent when the name stands alone.
     package let value: String?
 
     package init(from decoder: any Decoder) throws {

@@ -1,8 +1,10 @@
 /// The source of the bytes of an upload: exactly one of the three.
 package struct UploadRequest: Decodable, Sendable {
+    /// The relative path of a file in the tenant's container.
     package let path: String?
     /// The bytes in base64.
     package let data: String?
+    /// Whether the client sends the bytes with `PUT …/body`.
     package let staged: Bool?
 
     package init(from decoder: any Decoder) throws {

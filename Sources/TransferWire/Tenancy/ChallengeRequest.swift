@@ -1,5 +1,6 @@
 /// The body of `POST …/credential`: the answer to `task.authentication_required`.
 package struct ChallengeRequest: Decodable, Sendable {
+    /// The client's decision.
     package let disposition: Disposition
     /// The credential, with ``Disposition/use`` only.
     package let credential: Choice?

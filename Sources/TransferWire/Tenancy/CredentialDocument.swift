@@ -1,15 +1,21 @@
 /// A credential as clients see it, never with its secrets.
 package struct CredentialDocument: Codable, Sendable {
+    /// The name of the credential.
     package let name: String
+    /// The kind, such as `bearer` or `basic`.
     package let kind: String
     package var username: String?
+    /// The name of the header that carries the value.
     package var headerName: String?
+    /// The address of the token endpoint.
     package var tokenURL: String?
     package var clientID: String?
     package var scope: String?
     /// The origins that it is for; absent for all.
     package var origins: [String]?
+    /// The time at which the credential was created.
     package let createdAt: Timestamp
+    /// The time of the last change.
     package let updatedAt: Timestamp
     /// The time at which the access token obtained with it expires.
     package var accessTokenExpiresAt: Timestamp?

@@ -9,6 +9,7 @@ package struct HostDocument: Codable, Sendable {
     package let connections: Int?
     /// The maximum set by an operator; nil for as many as any host may have.
     package let maxConnections: Int?
+    /// The time of the last change.
     package let changedAt: Timestamp
     /// The decisions, newest first; nil in lists.
     package let decisions: [Decision]?
@@ -37,9 +38,13 @@ package struct HostDocument: Codable, Sendable {
 
     /// A change, with its reason.
     package struct Decision: Codable, Sendable {
+        /// The time of the decision.
         package let decidedAt: Timestamp
+        /// The number of connections before the decision.
         package let connectionsBefore: Int
+        /// The number of connections after the decision; 0 if the host was closed.
         package let connectionsAfter: Int
+        /// The reason as a sentence for people.
         package let reason: String
 
         package init(

@@ -1,14 +1,22 @@
 /// A tenant as its clients see it.
 package struct TenantDocument: Codable, Sendable {
+    /// The name of the tenant.
     package let name: String
+    /// The maximum number of tasks that have not ended.
     package let outstandingTasksMax: Int64?
+    /// The maximum number of tasks running at once, across all workers.
     package let runningTasksMax: Int?
+    /// The maximum rate of all running tasks together in bytes per second.
     package let totalBytesPerSecondMax: Int64?
     /// The number of tasks that have not ended.
     package let outstanding: Int64
+    /// The number of tasks that are kept, by state.
     package let taskCounts: [String: Int64]
+    /// The bytes received by the ended tasks that are kept.
     package let bytesReceived: Int64
+    /// The bytes sent by the ended tasks that are kept.
     package let bytesSent: Int64
+    /// The time at which the tenant was created.
     package let createdAt: Timestamp
 
     package init(
