@@ -152,7 +152,7 @@ struct EventStream: Sendable {
         try await send(ByteBuffer(string: text), to: &writer, on: channel)
     }
 
-    /// Returns when the client has room for more.
+    /// Sends `bytes`, and returns when the client has room for more.
     private func send(
         _ bytes: ByteBuffer,
         to writer: inout any ResponseBodyWriter,

@@ -9,7 +9,7 @@ import TransferStore
 /// The field is a structured-field string by draft-ietf-httpapi-idempotency-key-header; a bare
 /// token is accepted too, because that is what most clients send.
 struct IdempotencyKey: Sendable {
-    /// The longest key, in bytes.
+    /// The maximum length of a key in bytes.
     static let bytesMax = 255
 
     let key: [UInt8]

@@ -18,7 +18,7 @@ package final class ConnectionRegistry: Sendable {
     private struct Entry {
         let address: PeerAddress?
         var admission: Admission
-        /// Closes the connection unless a request has come on it.
+        /// A function that closes the connection unless a request has arrived on it.
         let closeIfWaiting: @Sendable () -> Void
         /// The time since which it waits for a request; nil while one is answered.
         var waitsSince: ContinuousClock.Instant?

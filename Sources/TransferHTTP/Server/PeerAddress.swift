@@ -7,7 +7,7 @@ struct PeerAddress: Hashable, Sendable {
 
     /// Reads the address of a socket.
     ///
-    /// - Returns: nil for what is no address of the Internet.
+    /// - Returns: nil for a socket address that is not an Internet address.
     init?(_ address: SocketAddress?) {
         guard let address else { return nil }
         let all = address.withSockAddr { Array(UnsafeRawBufferPointer(start: $0, count: $1)) }

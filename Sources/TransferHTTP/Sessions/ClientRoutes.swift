@@ -96,7 +96,7 @@ struct ClientRoutes: Sendable {
 
     func forceQuit(_ id: ClientID, tenant: TenantID) async throws -> Answer {
         let answer = try Self.answer(await stores.clients.forceQuit(tenant: tenant, id: id))
-        // Workers have to stop.
+        // Workers have to stop the client's tasks.
         wake()
         return answer
     }

@@ -12,7 +12,7 @@ final class ReaderSlots: Sendable {
     ///
     /// - Parameters:
     ///   - perTenantMax: requests of one tenant.
-    ///   - max: requests of all, of which a tenant has what ``SlotShares`` gives it.
+    ///   - max: requests of all tenants, of which one tenant gets what ``SlotShares`` gives it.
     init(perTenantMax: Int, max: Int) {
         self.perTenantMax = perTenantMax
         self.max = max

@@ -163,7 +163,7 @@ struct TaskStream: Sendable {
         }
     }
 
-    /// Returns when the client has room for more.
+    /// Sends `bytes`, and returns when the client has room for more.
     private func send(_ bytes: [UInt8], to writer: inout any ResponseBodyWriter) async throws {
         let channel = context.channel
         // A write to a client that has stopped reading would never return.
