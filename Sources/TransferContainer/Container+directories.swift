@@ -1,13 +1,14 @@
 import Glibc
 import Synchronization
 
-/// The directories that files are put into.
+/// The directories that files are placed in.
 extension Container {
-    /// Paths that are remembered as durable; beyond, all are looked at anew.
+    /// The number of paths remembered as durable; beyond it, all are checked again.
     static let durableDirectoriesMax = 16_384
 
-    /// Whether the directory of a file was there and durable when it was needed last; costs no
-    /// system call.
+    /// Returns whether the directory of a file existed and was durable when it was last needed.
+    ///
+    /// This costs no system call.
     package func hasDirectory(of place: Place) -> Bool {
         durableDirectories.withLock { $0.contains(place.directory) }
     }
@@ -25,7 +26,7 @@ extension Container {
         }
     }
 
-    /// Takes note that the directory of a file is gone.
+    /// Records that the directory of a file is gone.
     func forgetDirectory(of place: Place) {
         durableDirectories.withLock { _ = $0.remove(place.directory) }
     }

@@ -2,18 +2,18 @@ import CLinux
 import Glibc
 package import TransferModel
 
-/// Whether the container as a whole is in order.
+/// Checks of the container as a whole.
 extension Container {
-    /// A file that is written and removed again; whoever was killed in between leaves one of it.
+    /// The name of a file that is written and removed again; a killed process may leave one behind.
     private static let probeName = ".probe"
     private static let probeBytes = 64 << 10
-    /// Descriptors that there have to be at once, so that a few transfers are worth beginning.
+    /// The number of descriptors that must be free at once, so that starting transfers is worth it.
     private static let descriptorsMin = 32
 
-    /// What an error means for a task; `isChosen` says whether its client has chosen the place.
+    /// Returns what an error means for a task.
     ///
-    /// Missing rights at a place that a client has chosen are that task's affair, unless the whole
-    /// container is without them.
+    /// `isChosen` says whether the task's client has chosen the place. Missing rights at such a
+    /// place concern that task alone, unless the whole container lacks them.
     package func failure(of error: StorageError, isChosen: Bool) -> TransferFailure {
         guard [EACCES, EPERM, EROFS].contains(error.errno), !isChosen || !isWritable else {
             return error.failure
@@ -24,15 +24,15 @@ extension Container {
         )
     }
 
-    // By faccessat(2): whether rights and mount allow to write to the directory of all tenants.
+    // By faccessat(2): whether rights and mount allow writing to the directory of all tenants.
     private var isWritable: Bool { faccessat(root, ".", W_OK | X_OK, AT_EACCESS) == 0 }
 
-    /// Whether there is enough again of what there was too little of.
+    /// Returns whether a shortage is over.
     package func isOver(_ shortage: Shortage) -> Bool {
         switch shortage {
         case .storageFull, .storageUnwritable, .storageFailure: takesBytes
         case .descriptorsExhausted: hasDescriptors
-        // Nothing tells but an attempt.
+        // Only an attempt can tell.
         case .memoryExhausted: true
         }
     }

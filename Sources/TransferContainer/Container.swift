@@ -5,8 +5,8 @@ package import TransferModel
 
 /// The directory that holds the results of all tenants, opened once.
 ///
-/// Every path is resolved beneath it by the kernel, without symbolic links, so that no name and no
-/// planted link leads outside. All calls block and belong on a thread that may.
+/// The kernel resolves every path beneath it, without symbolic links, so that no name and no
+/// planted link leads outside. All calls block and belong on a thread that may block.
 package final class Container: Sendable {
     let root: Int32
     let durableDirectories = Mutex<Set<String>>([])
@@ -24,7 +24,7 @@ package final class Container: Sendable {
 
     deinit { close(root) }
 
-    /// Where the file of a task lies: a directory beneath the root, and a name in it.
+    /// The location of a task's file: a directory beneath the root, and a name in it.
     package struct Place: Sendable {
         package let path: String
 
@@ -38,15 +38,15 @@ package final class Container: Sendable {
             String(decoding: path.utf8[lastSlash...].dropFirst(), as: UTF8.self)
         }
 
-        // Among bytes, as the kernel does: a mark that combines with a slash would hide it.
+        // Searches bytes, as the kernel does: a mark that combines with a slash would hide it.
         private var lastSlash: String.Index {
             path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex
         }
     }
 
-    /// Creates an empty part file in a directory that ``prepareDirectory(of:)`` has seen to.
+    /// Creates an empty part file in a directory that ``prepareDirectory(of:)`` has prepared.
     ///
-    /// Without that directory it fails, and the next attempt makes it anew: no thread that carries
+    /// Without that directory it fails, and the next attempt creates it again: no thread that runs
     /// many transfers waits here for a new directory to reach the disk.
     package func createPart(at place: Place) throws(StorageError) -> Int32 {
         let flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW
@@ -59,9 +59,9 @@ package final class Container: Sendable {
         return descriptor
     }
 
-    /// Opens a part file that is there, to be gone on with; nil when it is not.
+    /// Opens an existing part file to continue it; returns nil when there is none.
     package func openPart(at place: Place) throws(StorageError) -> Int32? {
-        // Not blocking, should a pipe have been planted there.
+        // Without blocking, in case a pipe has been planted there.
         let flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK
         let descriptor = clinux_open_beneath(root, place.path, flags, 0)
         guard descriptor < 0 else { return descriptor }
@@ -69,16 +69,16 @@ package final class Container: Sendable {
         return nil
     }
 
-    /// Opens a file to be read.
+    /// Opens a file for reading.
     package func openSource(at place: Place) throws(StorageError) -> Int32 {
-        // Not blocking, should it be a pipe.
+        // Without blocking, in case it is a pipe.
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
         let descriptor = clinux_open_beneath(root, place.path, flags, 0)
         guard descriptor >= 0 else { throw StorageError(operation: "openat2", errno: errno) }
         return descriptor
     }
 
-    /// The size of a plain file; nil when there is none at that place.
+    /// Returns the size of a plain file; nil when there is none at that place.
     package func size(of place: Place) throws(StorageError) -> Int64? {
         do throws(StorageError) {
             return try withDirectory(place.directory) { directory throws(StorageError) in
@@ -108,8 +108,9 @@ package final class Container: Sendable {
         return descriptor
     }
 
-    /// Moves a part file of another task to the task that goes on with it; one that was moved
-    /// before, or is not there, is fine.
+    /// Moves a part file of another task to the task that continues it.
+    ///
+    /// A part file that was already moved, or does not exist, is no error.
     package func adoptPart(from source: Place, to place: Place) throws(StorageError) {
         try createDirectories(place.directory)
         do throws(StorageError) {
@@ -126,7 +127,7 @@ package final class Container: Sendable {
         }
     }
 
-    /// Removes a part file that will not be published; one that is gone already is fine.
+    /// Removes a part file that will not be published; one that is already gone is no error.
     package func removePart(at place: Place) throws(StorageError) {
         do throws(StorageError) {
             try withDirectory(place.directory) { directory throws(StorageError) in
@@ -139,18 +140,18 @@ package final class Container: Sendable {
         }
     }
 
-    /// What a rename came to.
+    /// The outcome of a rename.
     package enum Publishing {
-        /// The part is under its final name, by this call or an earlier one.
+        /// The part has its final name, given by this call or an earlier one.
         case published
         /// There is neither a part nor a file that it could have become.
         case partLost
     }
 
-    /// Gives a durable part file its final name, in one step that no reader sees half of.
+    /// Gives a durable part file its final name, in one step that no reader sees half done.
     ///
-    /// A repeated call knows its own result by `identity`, which the part had: a file of the same
-    /// name and size may be another task's. Without one it knows no file for its own.
+    /// A repeated call recognises its own result by `identity`, which the part had: a file of the
+    /// same name and size may be another task's. Without `identity` it recognises no file.
     package func publish(
         _ part: Place,
         as name: String,
@@ -163,7 +164,7 @@ package final class Container: Sendable {
                 try rename(part.name, name, overwrite, identity, bytes, in: directory)
             }
         } catch  where error.errno == ENOENT {
-            // Somebody has removed the folder with all that was in it.
+            // Somebody has removed the folder with everything in it.
             return .partLost
         }
     }
@@ -219,8 +220,9 @@ package final class Container: Sendable {
         return try body(directory)
     }
 
-    /// Creates `path` from the top, one component beneath the other, each made durable in its
-    /// parent: a file is not durable in a directory that is not.
+    /// Creates `path` from the top, one component at a time, each made durable in its parent.
+    ///
+    /// A file is not durable in a directory that is not durable.
     func createDirectories(_ path: String) throws(StorageError) {
         var parent = fcntl(root, F_DUPFD_CLOEXEC, 0)
         guard parent >= 0 else { throw StorageError(operation: "dup", errno: errno) }

@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 import TransferModel
 
-/// Goes through the files beneath a folder of a container, deep first, without following links.
+/// A walk through the files beneath a folder of a container, depth first, without following links.
 ///
-/// Holds a descriptor for each level, and nothing else: folders may be as large as they like. Every
-/// call blocks; it belongs to whoever made it.
+/// It holds a descriptor for each level and nothing else: folders may be of any size. Every call
+/// blocks; the walk belongs to its creator.
 package final class ContainerWalk {
-    /// Folders within each other at most; a destination has 512.
+    /// The maximum depth of nested folders; a destination has at most 512.
     private static let depthMax = 512
 
     private struct Level {
@@ -17,7 +17,7 @@ package final class ContainerWalk {
 
     /// A file as the folder lists it.
     package struct Entry {
-        /// Relative to the container directory of all tenants.
+        /// The path of the folder, relative to the container directory of all tenants.
         package let directory: String
         package let name: String
     }
@@ -25,7 +25,7 @@ package final class ContainerWalk {
     private let root: Int32
     private var levels: [Level] = []
 
-    /// `root` is duplicated.
+    /// Starts at `path` beneath `root`, which is duplicated.
     init(root: Int32, path: String) throws(StorageError) {
         self.root = fcntl(root, F_DUPFD_CLOEXEC, 0)
         guard self.root >= 0 else { throw StorageError(operation: "dup", errno: errno) }
@@ -37,7 +37,7 @@ package final class ContainerWalk {
         close(root)
     }
 
-    /// The next entry that is no folder; nil behind the last.
+    /// Returns the next entry that is not a folder; nil after the last one.
     package func next() -> Entry? {
         while let level = levels.last {
             guard let item = readdir(level.stream) else {
@@ -50,12 +50,12 @@ package final class ContainerWalk {
                     String(validatingCString: $0)
                 }
             }
-            // What is not UTF-8 is none of ours.
+            // A name that is not UTF-8 is none of ours.
             guard let name, name != ".", name != ".." else { continue }
             let path = "\(level.path)/\(name)"
             switch Int(item.pointee.d_type) {
             case Int(DT_DIR): enter(path)
-            // Some file systems do not say; what is no folder then cannot be entered.
+            // Some file systems do not tell; an entry that is not a folder then cannot be entered.
             case Int(DT_UNKNOWN) where enter(path): break
             default: return Entry(directory: level.path, name: name)
             }
@@ -63,7 +63,7 @@ package final class ContainerWalk {
         return nil
     }
 
-    /// - Returns: whether it is a folder that can be read; another one is passed over.
+    /// - Returns: whether it is a folder that can be read; any other is skipped.
     @discardableResult
     private func enter(_ path: String) -> Bool {
         guard levels.count < Self.depthMax else { return false }
@@ -79,12 +79,12 @@ package final class ContainerWalk {
 }
 
 extension Container {
-    /// Begins to go through what is beneath `folder`, a path beneath the directory of all tenants.
+    /// Starts a walk beneath `folder`, a path relative to the directory of all tenants.
     package func walk(_ folder: String) throws(StorageError) -> ContainerWalk {
         try ContainerWalk(root: root, path: folder)
     }
 
-    /// How many bytes the files beneath `folder` take; what goes meanwhile counts as nothing.
+    /// Returns the total size of the files beneath `folder`; files removed meanwhile count as zero.
     package func bytes(beneath folder: String) throws(StorageError) -> Int64 {
         let walk = try walk(folder)
         var bytes: Int64 = 0
@@ -94,7 +94,7 @@ extension Container {
         return bytes
     }
 
-    /// The names in the directory of all tenants.
+    /// Returns the names in the directory of all tenants.
     package func folders() throws(StorageError) -> [String] {
         let descriptor = clinux_open_beneath(root, ".", O_RDONLY | O_DIRECTORY, 0)
         guard descriptor >= 0, let stream = fdopendir(descriptor) else {
@@ -113,8 +113,10 @@ extension Container {
         return names
     }
 
-    /// How long ago a file was written, by this machine's clock; nil when it is no file, is gone, or
-    /// cannot be opened: what is not a plain file of this service was planted.
+    /// Returns how long ago a file was written, by this machine's clock.
+    ///
+    /// It is nil when the entry is not a file, is gone, or cannot be opened: an entry that is not a
+    /// plain file of this service was planted.
     package func age(of entry: ContainerWalk.Entry) -> Duration? {
         guard let status = status(of: entry) else { return nil }
         var now = timespec()
@@ -122,7 +124,7 @@ extension Container {
         return .seconds(now.tv_sec - status.st_mtim.tv_sec)
     }
 
-    /// Nil for what is no file, is gone, or cannot be opened.
+    /// Returns the status; nil when the entry is not a file, is gone, or cannot be opened.
     private func status(of entry: ContainerWalk.Entry) -> stat? {
         let path = "\(entry.directory)/\(entry.name)"
         let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK

@@ -5,10 +5,10 @@ package import TransferModel
 
 /// Computes the checksums of a file while its bytes pass by once, in order.
 ///
-/// Its state cannot be stored: whoever goes on with a part file after a restart first has the bytes
-/// that are there read again, by ``update(file:range:)``.
+/// Its state cannot be stored: to continue a part file after a restart, first have the existing
+/// bytes read again, by ``update(file:range:)``.
 package struct ContentHasher {
-    /// Bytes read from a file at a time: few calls, and they stay in the processor's cache.
+    /// The number of bytes read at a time: few calls, and they stay in the processor's cache.
     private static let readBytesMax = 256 << 10
 
     private var crc32c: UInt32?
@@ -16,7 +16,7 @@ package struct ContentHasher {
     private var sha256: SHA256?
     private var sha512: SHA512?
 
-    /// Computes those `algorithms`; with none, all calls are free.
+    /// Creates a hasher for `algorithms`; without any, all calls are free.
     package init(_ algorithms: Set<ChecksumAlgorithm>) {
         if algorithms.contains(.crc32c) { crc32c = 0 }
         if algorithms.contains(.md5) { md5 = Insecure.MD5() }
@@ -26,7 +26,7 @@ package struct ContentHasher {
 
     private var isIdle: Bool { crc32c == nil && md5 == nil && sha256 == nil && sha512 == nil }
 
-    /// Takes the next bytes; they are read in place.
+    /// Takes the next bytes, which are read in place.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         if let crc = crc32c { crc32c = clinux_crc32c(crc, bytes.baseAddress, bytes.count) }
         md5?.update(bufferPointer: bytes)
@@ -37,7 +37,7 @@ package struct ContentHasher {
     /// Takes the bytes of a part of a file, opened for reading, whose offset does not move.
     ///
     /// Blocks for as long as the reading takes.
-    /// - Throws: ``StorageError``; then what was taken is unknown and the hasher is of no more use.
+    /// - Throws: ``StorageError``; then the bytes taken are unknown and the hasher is useless.
     package mutating func update(
         file descriptor: Int32,
         range: Range<Int64>
@@ -62,7 +62,7 @@ package struct ContentHasher {
         }
     }
 
-    /// The checksums of all bytes so far, the weakest algorithm first; more bytes may follow.
+    /// Returns the checksums of all bytes so far, weakest algorithm first; more bytes may follow.
     package func finalize() -> [Checksum] {
         let checksums = [
             crc32c.flatMap { crc in

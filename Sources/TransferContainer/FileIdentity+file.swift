@@ -3,8 +3,9 @@ import Glibc
 package import TransferModel
 
 extension FileIdentity {
-    /// Which file `descriptor` is, if it has `bytes`: one that has lost some since they were written
-    /// is no result.
+    /// Reads the identity of the file `descriptor`, provided that it has `bytes`.
+    ///
+    /// A file that has lost some since they were written is no result.
     package init(of descriptor: Int32, bytes: Int64) throws(StorageError) {
         var found = clinux_identity()
         guard clinux_identify(descriptor, "", &found) == 0 else {

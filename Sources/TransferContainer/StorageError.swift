@@ -1,11 +1,11 @@
 import Glibc
 package import TransferModel
 
-/// A file operation in a container failed.
+/// The failure of a file operation in a container.
 package struct StorageError: Error, Equatable {
-    /// What was being done, for the log.
+    /// The operation that failed, for the log.
     package let operation: String
-    /// Its `errno`.
+    /// The `errno` of the operation.
     package let errno: Int32
 
     package init(operation: String, errno: Int32) {
@@ -13,7 +13,7 @@ package struct StorageError: Error, Equatable {
         self.errno = errno
     }
 
-    /// What it means for the task, where its place is its own affair.
+    /// The meaning for the task, if the place concerns that task alone.
     package var failure: TransferFailure {
         switch errno {
         case ENOSPC, EDQUOT:
