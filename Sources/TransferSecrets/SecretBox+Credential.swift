@@ -7,7 +7,7 @@ extension SecretBox {
         let client: String?
     }
 
-    /// The secrets of a credential for the database.
+    /// Seals the secrets of a credential for the database.
     package func seal(
         _ secrets: Credential.Secrets,
         of tenant: TenantID
@@ -17,7 +17,7 @@ extension SecretBox {
         return try seal(Array(bytes), for: .credential, of: tenant)
     }
 
-    /// The secrets that were sealed.
+    /// Returns the secrets that were sealed.
     package func openSecrets(
         _ sealed: [UInt8],
         of tenant: TenantID

@@ -5,14 +5,14 @@ package import TransferModel
 /// Seals secrets for the database, and opens them again.
 ///
 /// AES-256-GCM with random nonces (NIST SP 800-38D §8.2.2). Each tenant and purpose has a key of
-/// its own, derived by HKDF (RFC 5869), so that what is moved to another tenant does not open, and
+/// its own, derived by HKDF (RFC 5869), so that a value moved to another tenant does not open, and
 /// no key comes near the number of messages that random nonces allow.
 package struct SecretBox: Sendable {
     private static let version: UInt8 = 1
 
     private let keys: [SecretsKey]
 
-    /// The first key seals; the others only open what they have sealed before.
+    /// Creates a box whose first key seals; the others only open what they have sealed before.
     ///
     /// - Returns: nil without a key.
     package init?(keys: [SecretsKey]) {
@@ -20,21 +20,21 @@ package struct SecretBox: Sendable {
         self.keys = keys
     }
 
-    /// What a secret is for; what was sealed for one purpose does not open for another.
+    /// The purpose of a secret; a value sealed for one purpose does not open for another.
     package enum Purpose: String, Sendable {
         case credential
         case accessToken = "access_token"
     }
 
-    /// Why something sealed does not open.
+    /// The reasons why a sealed value does not open.
     package enum Failure: Error, Equatable, Sendable {
-        /// Sealed with a key that is not among those of this service.
+        /// The value was sealed with a key that this service does not have.
         case unknownKey
-        /// Changed, moved, or never sealed by this service.
+        /// The value was changed, moved, or never sealed by this service.
         case damaged
     }
 
-    /// The bytes for the database: version, name of the key, nonce, ciphertext and tag.
+    /// Returns the bytes for the database: version, name of the key, nonce, ciphertext and tag.
     package func seal(
         _ bytes: [UInt8],
         for purpose: Purpose,
@@ -50,7 +50,7 @@ package struct SecretBox: Sendable {
         }
     }
 
-    /// What was sealed.
+    /// Returns the value that was sealed.
     package func open(
         _ sealed: [UInt8],
         for purpose: Purpose,

@@ -1,11 +1,11 @@
 import Crypto
 import Foundation
 
-/// A key that seals secrets, known by the front of its digest.
+/// A key that seals secrets, identified by the start of its digest.
 package struct SecretsKey: Sendable {
     package static let byteCount = 32
 
-    /// Told with what it has sealed; says nothing of the key.
+    /// The name stored with sealed values; it reveals nothing about the key.
     let name: [UInt8]
     let key: SymmetricKey
 
@@ -28,7 +28,7 @@ package struct SecretsKey: Sendable {
         name = Array(SHA256.hash(data: bytes).prefix(4))
     }
 
-    /// Keys as a file holds them: one a line, the first one seals, the others only open.
+    /// Reads the keys in a file, one per line: the first one seals, the others only open.
     ///
     /// - Returns: nil when there is none, or a line is no key.
     package static func keys(in text: String) -> [SecretsKey]? {
@@ -37,7 +37,7 @@ package struct SecretsKey: Sendable {
         return keys.isEmpty || keys.count < lines.count ? nil : keys
     }
 
-    /// A new key in the form that ``init(hex:)`` reads, from the system's random source.
+    /// Returns a new key in the form that ``init(hex:)`` reads, from the system's random source.
     package static func random() -> String {
         SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
             bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
