@@ -1,26 +1,26 @@
 import CLinux
 import Foundation
 
-/// A program that is run to its end; blocks the calling thread meanwhile.
+/// A program that is run to its end, which blocks the calling thread meanwhile.
 struct ChildProcess {
-    /// The path of what is run.
+    /// The path of the program.
     let program: String
     let arguments: [String]
     /// The command that runs the program as another user; empty to run it as ourselves.
     let prefix: [String]
 
-    /// No program here takes longer, not even on a slow disk.
+    /// The time limit; no program here takes longer, not even on a slow disk.
     static let timeout: Duration = .seconds(150)
-    /// How much of what a program says is kept: its last words.
+    /// The number of bytes kept of a program's output: its last words.
     static let outputMax = 4096
     private static let pollInterval: useconds_t = 2_000
 
-    /// Runs it and throws when it fails.
+    /// Runs the program and throws when it fails.
     ///
     /// - Parameter statuses: exit statuses that are answers, not failures.
     /// - Returns: the exit status.
-    /// - Throws: ``EmbeddedPostgresError/programFailed(program:status:output:)``, or what kept it
-    ///   from running.
+    /// - Throws: ``EmbeddedPostgresError/programFailed(program:status:output:)``, or the error that
+    ///   kept it from running.
     @discardableResult
     func run(accepting statuses: Set<Int32> = [0]) throws(EmbeddedPostgresError) -> Int32 {
         let output = try Self.makeOutput()
@@ -37,7 +37,9 @@ struct ChildProcess {
         return status
     }
 
-    /// An unnamed file, not a pipe: a server that inherits it cannot make us wait for its end.
+    /// Opens an unnamed file.
+    ///
+    /// With a pipe, a server that inherits it could make us wait for its end.
     private static func makeOutput() throws(EmbeddedPostgresError) -> Int32 {
         var template = Array("/tmp/transferd-output-XXXXXX".utf8CString)
         let descriptor = mkstemp(&template)
@@ -56,8 +58,8 @@ struct ChildProcess {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
         posix_spawn_file_actions_adddup2(&actions, output, 2)
-        // A server outlives us. Of what libraries open here, such as sockets that listen, some is
-        // inherited, and would keep the port of a service that is long gone.
+        // A server outlives us. Some of the descriptors that libraries open here, such as listening
+        // sockets, are inherited, and would keep the port of a service that is long gone.
         let code = clinux_spawn_close_from(&actions, 3)
         guard code == 0 else {
             throw .system(operation: "posix_spawn_file_actions", path: program, errno: code)
@@ -71,7 +73,7 @@ struct ChildProcess {
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
 
-        // The account of the server may be unable to enter the directory that we are in.
+        // The account of the server may be unable to enter our current directory.
         let command = ["/usr/bin/env", "-C", "/"] + prefix + [program] + arguments
         var words: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
         var variables: [UnsafeMutablePointer<CChar>?] = Self.environment.map { strdup($0) } + [nil]
@@ -91,14 +93,14 @@ struct ChildProcess {
         return process
     }
 
-    /// Ours without `PG*`, which would send the programs to another cluster, and in plain English.
+    /// Our environment in plain English, without `PG*`, which would lead to another cluster.
     private static var environment: [String] {
         ProcessInfo.processInfo.environment
             .filter { !$0.key.hasPrefix("PG") && !$0.key.hasPrefix("LC_") && $0.key != "LANG" }
             .map { "\($0.key)=\($0.value)" } + ["LC_ALL=C"]
     }
 
-    /// The exit status; 128 and more after a signal, as in a shell.
+    /// Returns the exit status; 128 and more after a signal, as in a shell.
     private func waitForExit(of process: pid_t) -> Int32 {
         let deadline = ContinuousClock.now.advanced(by: Self.timeout)
         var status: Int32 = 0

@@ -1,24 +1,24 @@
 import Foundation
 
-/// Where everything of a cluster is, below a data directory that has its final, absolute path.
+/// The paths of a cluster, below a data directory that has its final, absolute path.
 struct ClusterLayout: Equatable, Sendable {
     let directory: String
 
-    /// The cluster itself, PostgreSQL's `PGDATA`.
+    /// The directory of the cluster itself, PostgreSQL's `PGDATA`.
     var data: String { "\(directory)/postgres" }
-    /// Where a new cluster grows until it is complete.
+    /// The directory in which a new cluster is made until it is complete.
     var unfinishedData: String { "\(directory)/postgres.unfinished" }
-    /// What the server has to say.
+    /// The server's log.
     var log: String { "\(directory)/postgres.log" }
-    /// Held by whoever starts or stops the server.
+    /// The lock held by a process that starts or stops the server.
     var lock: String { "\(directory)/lock" }
-    /// Held, shared, by all who use the server.
+    /// The lock shared by all processes that use the server.
     var users: String { "\(directory)/postgres.users" }
-    /// Our settings, included by `postgresql.conf`.
+    /// The file of our settings, included by `postgresql.conf`.
     var settings: String { "\(data)/\(Self.settingsName)" }
 
     static let settingsName = "transferd.conf"
-    /// A socket's path must fit `sockaddr_un.sun_path` with its NUL: unix(7).
+    /// The longest path of a socket, which must fit `sockaddr_un.sun_path` with its NUL: unix(7).
     static let socketPathMax = 107
     static let socketName = ".s.PGSQL.5432"
     static let userName = "transferd"
@@ -31,7 +31,7 @@ struct ClusterLayout: Equatable, Sendable {
         return length <= Self.socketPathMax ? preferred : "/tmp/transferd-\(hash)"
     }
 
-    /// What libpq needs to connect.
+    /// The connection string that libpq needs.
     var url: String {
         """
         host=\(Self.quoted(socketDirectory)) port=5432 user=\(Self.userName) \
@@ -39,14 +39,14 @@ struct ClusterLayout: Equatable, Sendable {
         """
     }
 
-    /// A value of a keyword string (PostgreSQL manual, libpq, "Connection Strings").
+    /// Quotes a value of a keyword string (PostgreSQL manual, libpq, "Connection Strings").
     private static func quoted(_ value: String) -> String {
         let escaped = value.replacingOccurrences(of: "\\", with: "\\\\")
             .replacingOccurrences(of: "'", with: "\\'")
         return "'\(escaped)'"
     }
 
-    /// The same for the same directory in every process: 64-bit FNV-1a.
+    /// A hash that is the same for the same directory in every process: 64-bit FNV-1a.
     private var hash: String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in directory.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01b3 }

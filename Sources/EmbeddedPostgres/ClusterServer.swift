@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// Makes, starts, takes over and stops the server; every call blocks.
+/// Creates, starts, takes over and stops the server; every call blocks.
 final class ClusterServer: Sendable {
     let layout: ClusterLayout
     private let account: ServerAccount?
@@ -10,20 +10,20 @@ final class ClusterServer: Sendable {
     private let lock: FileLock
     private let users: FileLock
 
-    /// Starting replays the log of a crash, which takes its time.
+    /// The timeout for starting, which replays the log after a crash and may take long.
     static let startTimeoutSeconds = 120
     static let stopTimeoutSeconds = 60
-    /// How long the children of a killed server may take to notice.
+    /// The time that the children of a killed server may take to notice.
     static let orphanTimeout: Duration = .seconds(3)
     private static let pollInterval: useconds_t = 50_000
-    /// Others hold the lock for as long as a start or stop takes.
+    /// The timeout for the lock, which others hold for as long as a start or stop takes.
     static let lockTimeout: Duration = .seconds(130)
-    /// A log longer than this is set aside at the next start.
+    /// The size above which the log is set aside at the next start.
     static let logByteCountMax: off_t = 16 << 20
 
     init(directory: String, settings: [String: String]) throws(EmbeddedPostgresError) {
         account = try ServerAccount.ofThisProcess()
-        // 0711: the account of the server passes through, but cannot list what else is there.
+        // 0711: the account of the server passes through, but cannot list the other files there.
         try Directory.create(directory, mode: 0o711)
         layout = ClusterLayout(directory: try Directory.resolve(directory))
         programs = try ServerPrograms.find(
@@ -71,7 +71,7 @@ final class ClusterServer: Sendable {
         logger.info("PostgreSQL has stopped")
     }
 
-    /// Makes the cluster under another name: a kill in the middle leaves nothing half-made.
+    /// Creates the cluster under another name: a kill in the middle leaves nothing half-made.
     private func initialize(_ logger: Logger) throws(EmbeddedPostgresError) {
         logger.info("making a PostgreSQL cluster", metadata: ["data": "\(layout.data)"])
         try Directory.remove(layout.unfinishedData)
@@ -124,7 +124,7 @@ final class ClusterServer: Sendable {
         )
     }
 
-    /// Whether the server was built with a value of a setting; it is not started for that.
+    /// Returns whether the server was built with a value of a setting, without starting it.
     private func accepts(
         _ value: String,
         for name: String
@@ -159,34 +159,34 @@ final class ClusterServer: Sendable {
         }
     }
 
-    /// What is known of the server before we do anything.
+    /// The state in which the server is found before we do anything.
     private enum Presence {
-        /// It accepts connections.
+        /// The server accepts connections.
         case running
-        /// It is not there, and has left in order.
+        /// The server does not run, and has shut down in order.
         case stopped
-        /// It is not there, but has left its file behind.
+        /// The server does not run, but has left its file behind.
         case killed
     }
 
-    /// Looks for our server; one that is starting or stopping is waited for.
+    /// Looks for our server, and waits for one that is starting or stopping.
     private func presence() -> Presence {
         let path = "\(layout.data)/postmaster.pid"
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
             let line = text.split(separator: "\n").first, let process = pid_t(line)
         else { return .stopped }
-        // Numbers are given again, quickly so in containers, and both pg_ctl and the server take
-        // any process of the account with that number for a server. A real one works in its data.
+        // Numbers are reused, quickly so in containers, and both pg_ctl and the server mistake any
+        // process of the account with that number for a server. A real one works in its data.
         guard isServer(process) else {
-            // The server deals with a dead process itself, and checks for its orphans then.
+            // The server copes with a dead process itself, and then checks for its orphans.
             if kill(process, 0) == 0 { unlink(path) }
             return .killed
         }
-        // It may still be replaying its log, or just be stopping.
+        // It may still be replaying its log, or may just be stopping.
         return isReadyInTime(process) ? .running : .killed
     }
 
-    /// False too for a process that has ended and is not reaped yet.
+    /// Returns whether a process is our server; false also for one that has ended, unreaped.
     private func isServer(_ process: pid_t) -> Bool {
         let working = try? FileManager.default.destinationOfSymbolicLink(
             atPath: "/proc/\(process)/cwd"
@@ -198,7 +198,7 @@ final class ClusterServer: Sendable {
         let deadline = ContinuousClock.now.advanced(by: .seconds(Self.startTimeoutSeconds))
         let path = "\(layout.data)/postmaster.pid"
         while isServer(process), ContinuousClock.now < deadline {
-            // The last line of the file is the state that the server says it is in.
+            // The last line of the file is the state that the server reports.
             let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
             let state = text.split(separator: "\n").last?.trimmingCharacters(in: .whitespaces)
             if state == "ready" { return true }
@@ -207,12 +207,12 @@ final class ClusterServer: Sendable {
         return false
     }
 
-    /// The socket must not be reachable by others, who would be trusted.
+    /// Creates the socket's directory, closed to others: who reaches the socket is trusted.
     private func prepareSocketDirectory() throws(EmbeddedPostgresError) {
         let path = layout.socketDirectory
         try Directory.create(path, mode: 0o700, owner: account)
         var status = stat()
-        // Not followed: in /tmp anybody could have put a link there before us.
+        // Links are not followed: in /tmp anybody could have put one there before us.
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
             status.st_uid == account?.userID ?? geteuid(), status.st_mode & 0o077 == 0
         else { throw .socketDirectoryUnsafe(path: path) }

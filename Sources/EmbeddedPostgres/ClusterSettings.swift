@@ -3,10 +3,10 @@ struct ClusterSettings: Sendable {
     private let overrides: [String: String]
     private var values: [String: String]
 
-    /// What is used where the server was built with it.
+    /// The settings that are used if the server was built with them.
     ///
-    /// Behind a checkpoint a submit to many hosts writes the image of a page for each task, and to
-    /// compress them by `pglz` was most of its time.
+    /// After a checkpoint, a submit to many hosts writes the image of a page for each task, and
+    /// compressing these by `pglz` was most of its time.
     static let preferences = ["wal_compression": "lz4"]
 
     /// - Parameters:
@@ -15,14 +15,14 @@ struct ClusterSettings: Sendable {
     init(overrides: [String: String], socketDirectory: String) {
         self.overrides = overrides
         values = Self.defaults.merging(overrides) { _, override in override }
-        // Never on the network; those who reach the socket are trusted, see `EmbeddedCluster`.
+        // Never on the network; users who reach the socket are trusted, see `EmbeddedCluster`.
         values["listen_addresses"] = ""
         values["port"] = "5432"
         values["unix_socket_directories"] = "\"\(socketDirectory)\""
         values["unix_socket_permissions"] = "0700"
     }
 
-    /// Sets what the server accepts, unless the caller wanted it otherwise.
+    /// Sets a value that the server accepts, unless the caller has set another one.
     mutating func prefer(_ value: String, for name: String) {
         if overrides[name] == nil { values[name] = value }
     }
@@ -37,7 +37,7 @@ struct ClusterSettings: Sendable {
         "synchronous_commit": "on",
         // The queries are short; compiling one costs more than running it.
         "jit": "off",
-        // Queues leave dead rows at their head, where the next claim begins.
+        // Queues leave dead rows at their head, where the next claim starts.
         "autovacuum_naptime": "10s",
         "max_connections": "64",
         "log_min_messages": "warning",
@@ -57,6 +57,6 @@ struct ClusterSettings: Sendable {
         return text
     }
 
-    /// Whether the cluster may be made without waiting for the disk.
+    /// Whether the cluster has to be written safely to the disk.
     var isDurable: Bool { values["fsync"] != "off" }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// What is done to directories and files, with the error that names the path.
+/// Operations on directories and files, whose errors name the path.
 enum Directory {
-    /// Creates the directory and those above it; the owner is set on a new one only.
+    /// Creates the directory and those above it; the owner is set only on a new one.
     static func create(
         _ path: String,
         mode: mode_t,
@@ -12,7 +12,7 @@ enum Directory {
         let parent = (path as NSString).deletingLastPathComponent
         if !parent.isEmpty, access(parent, F_OK) != 0 { try create(parent, mode: 0o755) }
         if mkdir(path, mode) == 0 {
-            // The umask may have taken away what the account of the server needs.
+            // The umask may have removed the rights that the account of the server needs.
             guard chmod(path, mode) == 0 else { throw failure("chmod", path) }
             if let owner { try give(path, to: owner) }
         } else if errno != EEXIST {
@@ -20,14 +20,14 @@ enum Directory {
         }
     }
 
-    /// The absolute path without symbolic links.
+    /// Returns the absolute path without symbolic links.
     static func resolve(_ path: String) throws(EmbeddedPostgresError) -> String {
         guard let resolved = realpath(path, nil) else { throw failure("realpath", path) }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// Removes a directory with all that is in it; it may be missing.
+    /// Removes a directory with all its content; the directory may be missing.
     static func remove(_ path: String) throws(EmbeddedPostgresError) {
         guard access(path, F_OK) == 0 else { return }
         do {
@@ -37,7 +37,7 @@ enum Directory {
         }
     }
 
-    /// Writes a file that only the owner reads.
+    /// Writes a file that only the owner can read.
     static func write(
         _ text: String,
         to path: String,

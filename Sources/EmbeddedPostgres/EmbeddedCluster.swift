@@ -2,21 +2,21 @@ package import Logging
 
 /// A private PostgreSQL server in our data directory, reachable by a Unix socket only.
 ///
-/// Whoever reaches the socket is trusted. Its directory has mode 0700 and belongs to the account
-/// that runs the server, so only that account and root get there; both can read and change the
-/// files of the cluster anyway, password or not. Matching names (`peer`) would not work for us as
-/// root, when the server runs as another user.
+/// Every user who reaches the socket is trusted. Its directory has mode 0700 and belongs to the
+/// account that runs the server, so only that account and root get there; both can read and change
+/// the files of the cluster anyway, password or not. Matching names (`peer`) would not work for us
+/// as root, when the server runs as another user.
 ///
 /// Several processes may use one cluster, such as a command beside the running service: the first
-/// starts it, the last one to stop stops it. After a kill -9 it runs on and is taken over by the
-/// next start.
+/// one starts it, and the last one to stop stops it. After a kill -9 it keeps running and is taken
+/// over by the next start.
 package struct EmbeddedCluster: Sendable {
-    /// How libpq connects to it.
+    /// The connection string with which libpq connects to it.
     package let url: String
     private let server: ClusterServer
     private let logger: Logger
 
-    /// Starts the cluster, or takes over the one that runs; the first time it is made.
+    /// Starts the cluster, or takes over the one that runs; the first time, it is created.
     ///
     /// - Parameters:
     ///   - dataDirectory: gets `postgres`, `postgres.log`, `run` and two lock files.
@@ -42,12 +42,12 @@ package struct EmbeddedCluster: Sendable {
         )
     }
 
-    /// Stops the server if no other process uses it; connections are ended, commits are safe.
+    /// Stops the server if no other process uses it; connections end, and commits are safe.
     package func stop() async {
         do throws(EmbeddedPostgresError) {
             try await onOwnThread { () throws(EmbeddedPostgresError) in try server.stop(logger) }
         } catch {
-            // Left running, it is taken over by the next start.
+            // If left running, it is taken over by the next start.
             logger.error("PostgreSQL could not be stopped", metadata: ["error": "\(error)"])
         }
     }

@@ -1,22 +1,22 @@
 import Glibc
 
-/// Why the private cluster cannot be used; every text names the way out.
+/// The reasons why the private cluster cannot be used; every text names the way out.
 package enum EmbeddedPostgresError: Error, Equatable, Sendable {
     /// PostgreSQL's server is not installed: install it, or name a database by its URL.
     case programMissing(String)
     /// The cluster was made by another major version: install that one, or dump and restore.
     case versionMismatch(cluster: String, installed: [String])
-    /// Started as root, and neither of the accounts that could run the server exists.
+    /// The process was started as root, and no account that could run the server exists.
     case accountMissing
     /// The account that runs the server may not pass through this directory.
     case directoryClosed(path: String, account: String)
     /// The directory of the socket belongs to somebody else or is open to others: remove it.
     case socketDirectoryUnsafe(path: String)
-    /// Another process has been starting or stopping the cluster for too long.
+    /// Another process has taken too long to start or stop the cluster.
     case locked(path: String)
     /// A program of PostgreSQL failed; its last words say why.
     case programFailed(program: String, status: Int32, output: String)
-    /// The operating system refused.
+    /// The operating system refused an operation.
     case system(operation: String, path: String, errno: Int32)
 }
 

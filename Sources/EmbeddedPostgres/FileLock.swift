@@ -7,7 +7,7 @@ final class FileLock: Sendable {
 
     private static let pollInterval: useconds_t = 20_000
 
-    /// Opens the file, and creates it where it is missing.
+    /// Opens the file, and creates it if it is missing.
     init(path: String) throws(EmbeddedPostgresError) {
         self.path = path
         // Not inherited: a server that outlives us must not keep our locks.
@@ -31,14 +31,14 @@ final class FileLock: Sendable {
         }
     }
 
-    /// Takes the lock together with others who do the same.
+    /// Takes a share of the lock, which others may share too.
     func share() throws(EmbeddedPostgresError) {
         guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else {
             throw .system(operation: "flock", path: path, errno: errno)
         }
     }
 
-    /// Gives up a share; true when nobody else has one.
+    /// Gives up a share; returns true when nobody else has one.
     func unshareIsLast() -> Bool { flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
 
     func unlock() { flock(descriptor, LOCK_UN) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs `body`, which blocks, on a thread of its own and not on one of the few shared ones.
+/// Runs `body`, which blocks, on a thread of its own instead of one of the few shared ones.
 func onOwnThread<Value: Sendable>(
     _ body: @escaping @Sendable () throws(EmbeddedPostgresError) -> Value
 ) async throws(EmbeddedPostgresError) -> Value {

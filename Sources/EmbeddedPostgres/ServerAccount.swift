@@ -1,6 +1,6 @@
 import Glibc
 
-/// The user that runs the server when we are root, which PostgreSQL refuses to be.
+/// The user that runs the server when we are root, as which PostgreSQL refuses to run.
 struct ServerAccount: Equatable, Sendable {
     let name: String
     let userID: uid_t
@@ -9,7 +9,7 @@ struct ServerAccount: Equatable, Sendable {
     /// The accounts to use, the best one first.
     private static let candidates = ["postgres", "nobody"]
 
-    /// Nil when we are not root: then the server runs as we do.
+    /// Returns the account to use; nil when we are not root, and the server runs as our user.
     static func ofThisProcess() throws(EmbeddedPostgresError) -> ServerAccount? {
         guard geteuid() == 0 else { return nil }
         for name in candidates {
@@ -30,7 +30,7 @@ struct ServerAccount: Equatable, Sendable {
         groupID = entry.pw_gid
     }
 
-    /// The command that runs another one as this user, by whichever program is there.
+    /// Returns the command that runs another one as this user, by whichever program exists.
     func prefix() throws(EmbeddedPostgresError) -> [String] {
         for directory in ["/usr/bin", "/bin", "/usr/sbin", "/sbin"] {
             // setpriv first: it replaces itself and opens no PAM session.

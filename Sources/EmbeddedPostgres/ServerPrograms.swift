@@ -1,10 +1,10 @@
 import Foundation
 
-/// Where the programs of one PostgreSQL installation are.
+/// The location of the programs of one PostgreSQL installation.
 struct ServerPrograms: Equatable, Sendable {
-    /// The directory with initdb, pg_ctl and postgres.
+    /// The directory that contains initdb, pg_ctl and postgres.
     let directory: String
-    /// The major version, when the directory tells it.
+    /// The major version, if the directory tells it.
     let version: String?
 
     var initdb: String { "\(directory)/initdb" }
@@ -48,7 +48,7 @@ struct ServerPrograms: Equatable, Sendable {
             .map { ServerPrograms(directory: "\(root)/\($0)/bin", version: $0) }
     }
 
-    /// The `15` of `/usr/lib/postgresql/15/bin`.
+    /// Returns the version in a path, such as the `15` of `/usr/lib/postgresql/15/bin`.
     private static func version(ofPath path: String) -> String? {
         let parts = path.split(separator: "/")
         guard parts.count >= 2, Int(parts[parts.count - 2]) != nil else { return nil }
@@ -59,7 +59,7 @@ struct ServerPrograms: Equatable, Sendable {
         names.allSatisfy { access("\(directory)/\($0)", X_OK) == 0 }
     }
 
-    /// The first program that is nowhere, or the first at all when they are scattered.
+    /// Returns the first program found nowhere, or the first of all if they are scattered.
     private static func missing(_ path: String, _ root: String) -> String {
         let directories = path.split(separator: ":").map(String.init)
         return names.first { name in
