@@ -57,7 +57,7 @@ struct Aria2 {
         return (ContinuousClock.now - start) / .seconds(1)
     }
 
-    /// Downloads one file with a process of its own, over 16 connections.
+    /// Downloads one file over 16 connections in a new process.
     func download(overMany url: String) async throws -> Double {
         let target = try folder.directory("aria2")
         let start = ContinuousClock.now

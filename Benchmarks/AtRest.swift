@@ -1,27 +1,27 @@
 import Foundation
 
-/// A service with little to do: how soon a webhook follows the last byte of a download, and what
-/// subscriptions cost to which nothing happens.
+/// A service with little to do: the time from the last byte of a download to its webhook, and the
+/// cost of subscriptions to which nothing happens.
 struct AtRest {
     let program: String
     let folder: Folder
-    /// Downloads, one after the other.
+    /// The number of downloads, one after the other.
     let downloads: Int
-    /// Subscriptions to sessions in which nothing happens.
+    /// The number of subscriptions to sessions in which nothing happens.
     let subscriptions: Int
 
-    /// How long a service without work is looked at.
+    /// The time for which a service without work is observed.
     private static let idleTime: Duration = .seconds(10)
-    /// After which what was begun by the work before has ended.
+    /// The time after which the previous work has ended.
     private static let settling: Duration = .seconds(3)
-    /// Requests at once that make subscriptions.
+    /// The maximum number of simultaneous requests that make subscriptions.
     private static let requestsMax = 16
 
-    /// Measures on a service of its own.
+    /// Measures on a separate service.
     func measure(into table: inout Table) async throws {
         let service = try await Service(program: program, folder: folder, parallel: 64)
         defer { service.stop() }
-        // What only the first of all does is not a cost of each.
+        // Work that only the very first download causes is not a cost of each.
         _ = try await service.latencies(of: 20)
         try await measure(service, "at rest", &table)
         guard subscriptions > 0 else { return }

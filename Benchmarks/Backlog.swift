@@ -2,46 +2,46 @@ import Foundation
 import TransferModel
 import TransferStore
 
-/// What claiming and submitting cost beside many tasks that wait, and whether that grows with them.
+/// The cost of claiming and submitting beside many waiting tasks, and whether it grows with them.
 struct Backlog {
     let program: String
     let folder: Folder
-    /// How many tasks wait; compared with ``small``.
+    /// The number of waiting tasks; compared with ``small``.
     let size: Int
 
     static let name = "backlog"
-    /// The backlog that others are compared with.
+    /// The backlog that the others are compared with.
     static let small = 10_000
-    /// As many as a session is said to hold.
+    /// The number of tasks that a session is said to hold.
     static let perSession = 100_000
 
     private static let claimed = 200
-    /// The engine's own bound where nobody sets one.
+    /// The engine's own bound when nobody sets one.
     private static let perLane = 6
-    /// In each as many tasks are submitted as are then claimed and completed.
+    /// The number of rounds; each submits as many tasks as it then claims and completes.
     private static let rounds = 60
-    /// After them every statement has its plan.
+    /// The number of rounds after which every statement has its plan.
     private static let warmUpRounds = 5
 
-    /// Who may get a connection.
+    /// The hosts that may get a connection.
     private enum View: String {
         case all = ""
         /// The host with nearly all tasks has all its connections.
         case besideFull = " that is full"
     }
 
-    /// One backlog, and what was measured beside it.
+    /// One backlog, and the measurements beside it.
     private struct Queue {
         let size: Int
         let database: MeasuredDatabase
         let worker: WorkerIdentity
         let identifiers: [String]
-        /// Where among the hosts the next claim begins.
+        /// The position among the hosts where the next claim starts.
         var position: Lane
-        /// Milliseconds of each call.
+        /// The duration of each call in milliseconds.
         var claims: [Double] = []
         var submits: [Double] = []
-        /// Tasks.
+        /// The number of claimed tasks.
         var claimed = 0
         var submitted = 0
     }
@@ -94,7 +94,8 @@ struct Backlog {
         )
     }
 
-    /// Measures `queues` in turn, round by round, so that all share what else the machine does.
+    /// Measures `queues` in turn, round by round, so that other load on the machine affects all
+    /// alike.
     private func measure(
         _ queues: inout [Queue],
         _ spread: MeasuredDatabase.Spread,
@@ -149,7 +150,7 @@ struct Backlog {
         }
     }
 
-    /// Submits, claims and completes, so that as many wait afterwards as before.
+    /// Submits, claims and completes tasks, so that the same number waits afterwards as before.
     private func work(
         _ queue: inout Queue,
         _ round: Int,
@@ -159,7 +160,7 @@ struct Backlog {
         let database = queue.database
         let full = MeasuredDatabase.Spread.fullLane
         let isSpread = spread == .many || view == .besideFull
-        // For one host, where that is the first that is looked at.
+        // For a single host: the position at which that host is looked at first.
         let first = spread == .many ? Lane(key: .min) : Lane(key: full.key - 1)
         let perLane = isSpread ? Self.perLane : Self.claimed
         let tasks = database.submissions(Submission.batchMax) { index in
@@ -183,7 +184,7 @@ struct Backlog {
                 )
             }
             let lanes = Set(claims.map(\.lane.key))
-            // On behind the last host, or from the first again.
+            // Continue behind the last host, or from the first again.
             queue.position =
                 claims.count == Self.claimed ? Lane(key: lanes.max() ?? first.key) : first
             guard !claims.isEmpty else { continue }

@@ -74,7 +74,7 @@ struct Bench: AsyncParsableCommand {
     @Option(help: "A Python that has pgqueuer.")
     var pgqueuerPython = Bench.pgqueuerPythonDefault
 
-    /// Where `.ci/setup --bench` makes it.
+    /// The path of the Python that `.ci/setup --bench` makes.
     static var pgqueuerPythonDefault: String {
         let environment = ProcessInfo.processInfo.environment
         let caches = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "/root")/.cache"
@@ -105,7 +105,7 @@ struct Bench: AsyncParsableCommand {
         }
     }
 
-    /// Whether a part or contender is asked for.
+    /// Whether a part or contender is wanted.
     private func isWanted(_ name: String) -> Bool { only.isEmpty || name.contains(only) }
 
     func run() async throws {
@@ -150,7 +150,7 @@ struct Bench: AsyncParsableCommand {
         table.print()
     }
 
-    /// The queue by itself, without transfers.
+    /// Measures the queue by itself, without transfers.
     private func measureQueue(_ folder: Folder, into table: inout Table) async throws {
         let pgqueuer = Pgqueuer(python: pgqueuerPython)
         for _ in 1...rounds where isWanted(SubmitRate.name) {
@@ -167,7 +167,7 @@ struct Bench: AsyncParsableCommand {
         }
     }
 
-    /// Rounds of small files in circumstances that burden the queue.
+    /// Measures rounds of small files in circumstances that burden the queue.
     private func measureRounds(
         _ folder: Folder,
         _ origin: Origin,

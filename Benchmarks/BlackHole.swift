@@ -1,6 +1,6 @@
 import Glibc
 
-/// Accepts connections, as far as the kernel does that alone, and never says a word.
+/// A socket that accepts connections, as far as the kernel does so by itself, and never answers.
 struct BlackHole {
     let port: UInt16
     private let descriptor: Int32

@@ -2,8 +2,8 @@ import Foundation
 import TransferModel
 import TransferStore
 
-/// How many tasks a second the store gives to workers and takes back ended, with their events, when
-/// nothing is transferred.
+/// The number of tasks a second that the store gives to workers and takes back ended, with their
+/// events, when nothing is transferred.
 struct ClaimRate {
     let program: String
     let folder: Folder
@@ -12,29 +12,29 @@ struct ClaimRate {
     static let name = "claim and complete"
 
     private static let tasks = 40_000
-    /// The engine claims up to 256 and ends up to 500 at once.
+    /// The number of tasks in one call; the engine claims up to 256 and ends up to 500 at once.
     private static let batch = 250
     private static let claimsAtOnce = 2
 
-    /// How a task ends.
+    /// The way in which a task ends.
     enum Path: String, CaseIterable {
         /// Completed at once, with two events.
         case download
         /// Published and then completed, with two events.
         case namedDownload = "download with a destination"
-        /// Completed at once, with one.
+        /// Completed at once, with one event.
         case upload
     }
 
-    /// How calls follow each other.
+    /// The order of the calls.
     private enum Order: String, CaseIterable {
         /// One after the other.
         case inTurn = "in turn"
-        /// As in the engine: what was claimed is published and what was published is completed in one
-        /// transaction, while the next is claimed.
+        /// As in the engine: one transaction publishes the claimed tasks and completes the
+        /// published ones, while the next tasks are claimed.
         case overlapped
 
-        /// Connections of a peer that does the like.
+        /// The number of connections of a comparable peer.
         var callers: Int { self == .inTurn ? 1 : 2 }
     }
 
@@ -99,7 +99,7 @@ struct ClaimRate {
         }
     }
 
-    /// The same with two calls at once, each for other tasks.
+    /// Claims and ends tasks with two simultaneous calls, each for other tasks.
     private func drain(
         _ database: MeasuredDatabase,
         _ worker: WorkerIdentity,

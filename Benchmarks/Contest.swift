@@ -9,23 +9,23 @@ struct Contest {
     let webhooks: Int
     let rounds: Int
     let parallel: Int
-    /// Which contenders take part.
+    /// Returns whether a contender takes part.
     let isWanted: (String) -> Bool
 
-    /// Who takes part, running.
+    /// The running contenders.
     private struct Field {
         let service: Service
         let aria2: Aria2
         let curl: CurlCommand
-        /// Nil when it is not installed.
+        /// The rclone daemon; nil when rclone is not installed.
         let rclone: Rclone?
     }
 
     private struct Contender {
         let name: String
-        /// How much is done, where the rate is of interest.
+        /// The amount of work, when the rate is of interest.
         var count: Int?
-        /// Returns seconds, nil for one that is not there.
+        /// Returns seconds, or nil for a contender that is not there.
         let measure: (Field) async throws -> Double?
     }
 
@@ -47,7 +47,7 @@ struct Contest {
         for round in 1...rounds {
             print("round \(round) of \(rounds)")
             for contender in contenders {
-                // What one left unwritten, the next must not be made to wait for.
+                // The next contender must not wait for data that the previous one left unwritten.
                 sync()
                 guard let seconds = try await contender.measure(field) else { continue }
                 table.add(contender.name, seconds, for: contender.count)
@@ -67,7 +67,7 @@ struct Contest {
 
     private var contenders: [Contender] {
         let small = origin.smallURLs(count: files)
-        // A tenth of the files: the rate does not depend on it and aria2 takes its time.
+        // A tenth of the files: the rate does not depend on the number, and aria2 is slow.
         let some = Array(small.prefix(files / 10))
         let large = [origin.largeURL]
         let checksum = ",\"checksums\":{\"sha-256\":\"\(origin.largeSHA256)\"}"

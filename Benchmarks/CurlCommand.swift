@@ -5,7 +5,7 @@ struct CurlCommand {
     let folder: Folder
     let parallel: Int
 
-    /// Downloads `urls`, and with `durably` waits until the files would survive a power cut.
+    /// Downloads `urls`; with `durably`, waits until the files would survive a power cut.
     func download(_ urls: [String], durably: Bool = false) async throws -> Double {
         let target = try folder.directory("curl")
         let lines = urls.enumerated().map { "url = \"\($1)\"\noutput = \"\(target)/\($0)\"\n" }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Downloads beside many tasks whose time has not come.
+/// Downloads beside many tasks whose start time has not come.
 struct DelayedTasks {
     let program: String
     let folder: Folder
@@ -8,7 +8,7 @@ struct DelayedTasks {
     let files: Int
     let parallel: Int
     let rounds: Int
-    /// How many wait.
+    /// The number of waiting tasks.
     let count: Int
 
     static let name = "delayed"
@@ -23,7 +23,7 @@ struct DelayedTasks {
             defer { service.stop() }
             let alone = "\(files) x 16 KiB, nothing delayed"
             let beside = "\(files) x 16 KiB, \(count) tasks delayed"
-            // What only the first of all does is not a cost of the others.
+            // Work that only the very first downloads cause is not a cost of the others.
             _ = try await service.download(origin.smallURLs(count: Submission.batchMax))
             let urls = origin.smallURLs(count: files)
             for _ in 0..<rounds { table.add(alone, try await service.download(urls), for: files) }

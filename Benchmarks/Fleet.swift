@@ -1,6 +1,6 @@
 import Foundation
 
-/// Several workers on one database: how fast they are together, what the origin sees of it, and
+/// Several workers on one database: their combined rate, the connections that the origin sees, and
 /// whether any task ends twice.
 struct Fleet {
     let program: String
@@ -8,14 +8,15 @@ struct Fleet {
     let origin: Origin
     let files: Int
     let parallel: Int
-    /// How many workers at most; half as many and one are measured too.
+    /// The maximum number of workers; half as many and a single one are measured too.
     let workersMax: Int
 
     static let name = "instances"
 
-    /// Connections to one host that all workers are allowed together, where those are looked at.
+    /// The number of connections to one host allowed to all workers together, in the part that
+    /// measures those connections.
     private static let cap = 8
-    /// Files that take two seconds each.
+    /// The number of files that take two seconds each.
     private static let pacedFiles = 96
 
     func measure(into table: inout Table) async throws {
@@ -41,7 +42,7 @@ struct Fleet {
         )
         defer { api.stop() }
         let seconds = try await withWorkers(count, database, perHost: parallel) {
-            // What only the first of all does is not a cost of the others.
+            // Work that only the very first downloads cause is not a cost of the others.
             _ = try await api.download(origin.smallURLs(count: Submission.batchMax))
             return try await api.download(origin.smallURLs(count: files))
         }
@@ -71,14 +72,14 @@ struct Fleet {
         print("  \(ends.count) tasks ended once each, workers: \(count)")
     }
 
-    /// What the origin sees at once, while files come slowly.
+    /// Returns the most simultaneous requests that the origin sees while files come slowly.
     private func mostAtOnce(_ api: Service) async throws -> Int {
         let watch = Task {
             var most = 0
             while !Task.isCancelled {
                 do {
                     most = max(most, try await origin.requestsAtOnce())
-                    // The origin's files take a hundred times as long.
+                    // The origin's files take a hundred times as long as this pause.
                     try await Task.sleep(for: .milliseconds(20))
                 } catch  where Task.isCancelled {
                     break

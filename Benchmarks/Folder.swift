@@ -13,10 +13,10 @@ struct Folder {
         )
     }
 
-    /// A new directory in it.
+    /// Makes a new directory in the folder.
     ///
-    /// Nothing is removed before the end: ext4 is slow to create files
-    /// where others were deleted in the last minutes, at the cost of whoever comes next.
+    /// Nothing is removed before the end: ext4 is slow to create files where others were deleted in
+    /// the last minutes, which would slow down the next contender.
     func directory(_ name: String) throws -> String {
         let path = "\(path)/\(name)-\(UUID().uuidString.lowercased())"
         try FileManager.default.createDirectory(

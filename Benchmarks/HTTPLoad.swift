@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Requests over a number of kept connections, each sent when the last one was answered.
+/// Requests over a number of persistent connections, each sent when the last one was answered.
 ///
-/// A thread for each connection and nothing more, so that the load costs the machine as little as
+/// Each connection has one thread and nothing more, so that the load costs the machine as little as
 /// that of pgbench does.
 struct HTTPLoad {
     let base: String
@@ -12,7 +12,7 @@ struct HTTPLoad {
 
     private static let headBytesMax = 64 * 1024
 
-    /// The bytes of a request with a JSON body.
+    /// Returns the bytes of a request with a JSON body.
     static func post(_ path: String, to base: String, key: String? = nil, json: String) -> [UInt8] {
         let host = base.split(separator: "/").last ?? ""
         let authorization = key.map { "Authorization: Bearer \($0)\r\n" } ?? ""
@@ -28,7 +28,7 @@ struct HTTPLoad {
     /// Sends all `requests`.
     ///
     /// - Returns: seconds until the last answer.
-    /// - Throws: ``Program/Failure`` when an answer is none of 2xx.
+    /// - Throws: ``Program/Failure`` when the status of an answer is not 2xx.
     func send(_ requests: [[UInt8]]) async throws -> Double {
         guard let port = base.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw Program.Failure(description: "\(base) has no port")
@@ -89,8 +89,7 @@ struct HTTPLoad {
         }
     }
 
-    /// Reads the one answer that there is to read; how its body goes on behind the buffer is of no
-    /// interest.
+    /// Reads the one expected answer; the rest of its body behind the buffer does not matter.
     private static func readAnswer(
         into buffer: UnsafeMutableRawBufferPointer,
         from descriptor: Int32
@@ -121,8 +120,8 @@ struct HTTPLoad {
         }
     }
 
-    /// Where the body begins and how long it is; nil before the whole head is there, or when it
-    /// does not say.
+    /// Returns the start and the length of the body; nil before the whole head is there, or when
+    /// the head does not state the length.
     private static func head(of bytes: UnsafeRawBufferPointer) -> (end: Int, length: Int)? {
         let field = "content-length:"
         var length: Int?

@@ -1,24 +1,24 @@
 import Foundation
 
-/// Downloads while another connection holds a snapshot, so that no row that ends can be removed.
+/// Downloads while another connection holds a snapshot, so that no ended row can be removed.
 struct HeldSnapshot {
     let program: String
     let folder: Folder
     let origin: Origin
     let files: Int
     let parallel: Int
-    /// How long it is held.
+    /// The time for which the snapshot is held.
     let duration: Duration
 
     static let name = "snapshot"
 
     private struct Round {
         let seconds: Double
-        /// Pages that the claims have looked at, for each task.
+        /// The number of pages that the claims have looked at, for each task.
         let buffers: Double
     }
 
-    /// Rounds without it.
+    /// The number of rounds without the snapshot.
     private static let rounds = 3
 
     func measure(into table: inout Table) async throws {
@@ -47,7 +47,7 @@ struct HeldSnapshot {
         var held: [Round] = []
         while true {
             let round = try await round(service, database)
-            // A round in which the snapshot ended is none with it.
+            // A round in which the snapshot ended does not count as a round with it.
             guard try await database.heldSnapshots() > 0 else { break }
             held.append(round)
             print(

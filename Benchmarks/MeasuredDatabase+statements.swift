@@ -2,11 +2,11 @@ import Foundation
 import Postgres
 import TransferModel
 
-/// All SQL of the benchmark: what no verb of the store does.
+/// All SQL of the benchmark that no verb of the store performs.
 extension MeasuredDatabase {
-    /// What a server has done since its start.
+    /// The work that a server has done since its start.
     struct Effort {
-        /// Bytes of its log.
+        /// The bytes written to its write-ahead log.
         let walBytes: Int64
         let commits: Int64
 
@@ -18,40 +18,40 @@ extension MeasuredDatabase {
         }
     }
 
-    /// What one kind of statement has cost since ``forgetCosts()``.
+    /// The cost of one kind of statement since ``forgetCosts()``.
     struct Cost {
         let calls: Int64
-        /// Pages looked at, in memory or on disk.
+        /// The number of pages looked at, in memory or on disk.
         let buffers: Int64
-        /// Pages that were not in PostgreSQL's memory.
+        /// The number of pages that were not in PostgreSQL's memory.
         let reads: Int64
         let milliseconds: Double
-        /// Milliseconds of the quickest call, which nobody else has held up.
+        /// The duration of the quickest call in milliseconds, which nobody else has held up.
         let fastest: Double
     }
 
-    /// Statements that are told from others by their text.
+    /// Kinds of statements, recognized by their text.
     enum Kind: String {
-        /// Together with the look at which flows there are.
+        /// The claim, together with the look-up of the existing flows.
         case claim = "%FROM ready r%"
         case submit = "%INSERT INTO task (%INSERT INTO ready (%"
     }
 
-    /// How the rows of a backlog are spread over hosts.
+    /// The way in which the rows of a backlog are spread over hosts.
     enum Spread: String, CaseIterable {
         /// Evenly over ``lanes``.
         case many = "1,000 hosts"
-        /// All but one a host to one of them.
+        /// One row for each host, and all others for a single host.
         case one = "1 host"
 
         static let lanes = 1000
-        /// The host of all, for ``one``; others are numbered from 1.
+        /// The single host of ``Spread/one``; the other hosts are numbered from 1.
         static let fullLane = Lane(key: 0)
     }
 
     static let pgbenchInsert = "INSERT INTO insert_row (body) VALUES (repeat('x', 100));\n"
 
-    /// Where the server is, and as whom to connect.
+    /// Returns the server's host and the user to connect as.
     static func address(_ connection: Connection) async throws -> (host: String, user: String) {
         let rows = try await connection.execute(
             """
@@ -111,7 +111,7 @@ extension MeasuredDatabase {
         )
     }
 
-    /// Ends of tasks, and tasks that have more than one.
+    /// Returns the number of ended tasks, and of tasks that have ended more than once.
     func ends() async throws -> (count: Int64, repeated: Int64) {
         let rows = try await aside.execute(
             """
@@ -128,7 +128,7 @@ extension MeasuredDatabase {
         return (try row.decode("ends"), try row.decode("repeated"))
     }
 
-    /// Holds a snapshot for `duration`; the rows that end meanwhile cannot be removed.
+    /// Holds a snapshot for `duration`; rows that end meanwhile cannot be removed.
     func holdSnapshot(for duration: Duration) async throws {
         let connection = try await connection(
             ["default_transaction_isolation": "repeatable read"]
@@ -143,7 +143,7 @@ extension MeasuredDatabase {
         await connection.close()
     }
 
-    /// How many snapshots of ``holdSnapshot(for:)`` are held.
+    /// Returns how many snapshots of ``holdSnapshot(for:)`` are held.
     func heldSnapshots() async throws -> Int64 {
         let rows = try await aside.execute(
             """
@@ -154,12 +154,12 @@ extension MeasuredDatabase {
         return try rows.first?.decode("snapshots") ?? 0
     }
 
-    /// Makes `count` tasks of the session that wait for a day that does not come.
+    /// Makes `count` tasks of the session that wait for a day that never comes.
     func makeDelayed(_ count: Int, in session: SessionID) async throws {
         try await insert(0..<count, in: session, spread: .many, areReady: false)
     }
 
-    /// Makes `count` runnable tasks, as many in each of `sessions`.
+    /// Makes `count` runnable tasks, equally many in each of `sessions`.
     func makeReady(_ count: Int, in sessions: [SessionID], spread: Spread) async throws {
         let perSession = count / sessions.count
         for (index, session) in sessions.enumerated() {
@@ -180,7 +180,7 @@ extension MeasuredDatabase {
         let lanes = Int64(Spread.lanes)
         let isEven = spread == .many
         _ = try await aside.execute([
-            // As the version 7 identifiers of tasks that came 20 in a millisecond, last year.
+            // Like the version 7 identifiers of tasks that came 20 in a millisecond, last year.
             """
             INSERT INTO task (
                 id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
@@ -220,7 +220,7 @@ extension MeasuredDatabase {
         ])
     }
 
-    /// Does at once what autovacuum and the checkpointer would have done some time later.
+    /// Does at once the work that autovacuum and the checkpointer would have done later.
     func settle() async throws {
         for table in [
             "task", "ready", "delayed", "event", "attempt", "outcome", "session_progress",
@@ -230,7 +230,7 @@ extension MeasuredDatabase {
         try await aside.executeScript("CHECKPOINT")
     }
 
-    /// Removes all tasks, so that the next backlog begins with none.
+    /// Removes all tasks, so that the next backlog starts with none.
     func clear() async throws {
         try await aside.executeScript(
             """

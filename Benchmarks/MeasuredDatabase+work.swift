@@ -2,7 +2,7 @@ import Foundation
 import TransferModel
 import TransferStore
 
-/// What the API and the engine do, without either.
+/// The database work of the API and the engine, without either of them.
 extension MeasuredDatabase {
     private static let result = TransferResult(
         httpStatus: 200,
@@ -24,14 +24,15 @@ extension MeasuredDatabase {
         return session.id
     }
 
-    /// Tasks as the API makes them.
+    /// Returns tasks as the API makes them.
     func submissions(
         _ count: Int,
         _ path: ClaimRate.Path = .download,
         lane: (Int) -> Lane
     ) -> [TaskSubmission] {
         let now = Date()
-        // In order, as indexes like them best; those of one millisecond are in none by themselves.
+        // In order, which suits indexes best; those of one millisecond are in no order by
+        // themselves.
         let ids = (0..<count).map { _ in UUID.version7(at: now) }.sorted()
         return ids.enumerated().map { index, id in
             TaskSubmission(
@@ -58,14 +59,14 @@ extension MeasuredDatabase {
         }
     }
 
-    /// Registers a worker, which nobody declares dead as long as no service runs.
+    /// Registers a worker; nobody declares it dead as long as no service runs.
     func worker() async throws -> WorkerIdentity {
         WorkerIdentity(incarnation: try await workers.registerWorker(name: "bench"))
     }
 
-    /// Claims up to `limit` tasks as the engine does, which looks for flows first: `perLane` to one
-    /// host, nil for any number, beginning behind the host `after`, beside the connections to hosts
-    /// that are `busy`.
+    /// Claims up to `limit` tasks as the engine does, which looks for flows first: up to `perLane`
+    /// for one host (nil for any number), starting behind the host `after`, beside the `busy`
+    /// connections to hosts.
     func claim(
         _ limit: Int,
         by worker: WorkerIdentity,
@@ -107,7 +108,7 @@ extension MeasuredDatabase {
     /// Moves downloads with a destination past the point of no return and ends published ones, in
     /// one transaction.
     ///
-    /// - Returns: those that are published now, and how many were ended.
+    /// - Returns: The claims that are published now, and how many tasks were ended.
     func publish(
         _ claims: [TaskClaim],
         concluding published: [TaskClaim] = []

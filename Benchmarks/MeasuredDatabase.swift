@@ -6,20 +6,20 @@ import Postgres
 import TransferModel
 import TransferStore
 
-/// A PostgreSQL with the settings that the service gives its own, for services, for the store by
-/// itself and for peers.
+/// A PostgreSQL with the settings that the service gives its own, used by services, by the store
+/// alone and by peers.
 struct MeasuredDatabase {
-    /// How libpq connects to it.
+    /// The URL with which libpq connects to it.
     let url: String
-    /// A key for its API.
+    /// A key for the API of services on it.
     let key: String
-    /// Files of all services on it.
+    /// The directory for the files of all services on it.
     let data: String
     /// The directory of its socket.
     let host: String
-    /// Whom it knows.
+    /// The name of its user.
     let user: String
-    /// Stores by themselves, without a service.
+    /// The stores, used without a service.
     let sessions: SessionStore
     let submissions: SubmissionStore
     let workers: WorkerStore
@@ -27,20 +27,20 @@ struct MeasuredDatabase {
     let completions: CompletionStore
     /// The tenant of ``key``.
     let tenant: TenantID
-    /// Looks at it beside everything else.
+    /// A connection for observing the server while others work.
     let aside: Connection
     private let cluster: EmbeddedCluster
     private let pool: ConnectionPool
     private let loop: EventLoop
 
-    /// A database for peers, so that nobody's tables are in another's way.
+    /// The name of the database for peers, which keeps their tables apart from the others.
     static let peers = "peers"
-    /// As many as the peers and four services open.
+    /// The number of connections that the peers and four services open.
     private static let connectionsMax = "300"
     private static let tenantName = "default"
-    /// Connections of the store.
+    /// The maximum number of connections of the store.
     private static let storeConnectionsMax = 8
-    /// For what makes ten million rows.
+    /// The time limit for statements that make ten million rows.
     private static let longest: Duration = .seconds(7200)
 
     init(program: String, folder: Folder) async throws {
@@ -50,13 +50,13 @@ struct MeasuredDatabase {
             in: data,
             settings: [
                 "max_connections": Self.connectionsMax,
-                // It tells of each statement what it read; for all contenders alike.
+                // It reports what each statement read, for all contenders alike.
                 "shared_preload_libraries": "pg_stat_statements",
             ],
             logger: logger
         )
         url = cluster.url
-        // Migrates too.
+        // This command migrates the database too.
         let answer = try Program.output(
             program,
             [
@@ -90,7 +90,7 @@ struct MeasuredDatabase {
         try await makePeers()
     }
 
-    /// Makes one for `body`, and stops it however that ends.
+    /// Starts a database for `body`, and stops it however `body` ends.
     static func with(
         program: String,
         folder: Folder,
@@ -106,7 +106,8 @@ struct MeasuredDatabase {
         await database.stop()
     }
 
-    /// Another connection, which may do what takes long, with `settings` of the server by name.
+    /// Opens another connection, which may run long statements, with the server settings `settings`
+    /// by name.
     func connection(_ settings: [String: String] = [:]) async throws -> Connection {
         try await Self.connection(to: url, on: loop, settings)
     }

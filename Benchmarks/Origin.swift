@@ -11,16 +11,16 @@ struct Origin {
     /// The SHA-256 of the large file.
     let largeSHA256: String
     private let narrow: FaultProxy
-    /// Bytes a second to one who asks for a slow file, which has as many as a small one.
+    /// The bytes a second of a slow file, which is as large as a small one.
     private static let slowRate = 128
-    /// Bytes a second to one who asks for a paced file, which therefore takes two seconds.
+    /// The bytes a second of a paced file, which therefore takes two seconds.
     private static let pacedRate = smallBytes / 2
-    /// Addresses that it listens on.
+    /// The number of addresses that it listens on.
     private static let hosts = 16
-    /// Connections and open files.
+    /// The maximum number of connections and open files.
     private static let connectionsMax = 20_000
 
-    /// Makes the files and starts the server, and a line to it on which each connection gets
+    /// Makes the files, and starts the server and a line to it on which each connection gets
     /// `narrowRate` bytes a second and each byte takes 20 ms.
     init(folder: Folder, largeBytes: Int, middleBytes: Int, narrowRate: Int64) async throws {
         let www = try folder.directory("www")
@@ -77,25 +77,25 @@ struct Origin {
         (0..<count).map { "http://127.0.0.1:\(port)/small/\($0)" }
     }
 
-    /// Of several hosts, as connections to one are capped.
+    /// Returns URLs of slow files on several hosts, because connections to one host are capped.
     func slowURLs(count: Int) -> [String] {
         (0..<count).map { "http://127.0.0.\($0 % Self.hosts + 1):\(port)/slow/\($0)" }
     }
 
-    /// Files that take two seconds each.
+    /// Returns URLs of files that take two seconds each.
     func pacedURLs(count: Int) -> [String] {
         (0..<count).map { "http://127.0.0.1:\(port)/paced/\($0)" }
     }
 
     var largeURL: String { "http://127.0.0.1:\(port)/large" }
 
-    /// A file behind the narrow line.
+    /// The URL of a file behind the narrow line.
     var middleURL: String { "http://127.0.0.1:\(narrow.port)/middle" }
 
-    /// Takes webhooks at once.
+    /// The URL that accepts webhooks at once.
     var hookURL: String { "http://127.0.0.1:\(port)/hook" }
 
-    /// How many requests there were so far, with this one.
+    /// Returns the number of requests so far, including this one.
     func requestCount() async throws -> Int {
         // The third line holds accepted, handled, requests.
         guard let count = try await status(line: 2).last else {
@@ -104,7 +104,7 @@ struct Origin {
         return count
     }
 
-    /// How many requests are being answered, without this one.
+    /// Returns the number of requests being answered, without this one.
     func requestsAtOnce() async throws -> Int {
         // The fourth line holds reading, writing, waiting.
         let numbers = try await status(line: 3)
@@ -114,7 +114,7 @@ struct Origin {
         return numbers[0] + numbers[1] - 1
     }
 
-    /// The numbers in a line of nginx's `stub_status`.
+    /// Returns the numbers in a line of nginx's `stub_status`.
     private func status(line: Int) async throws -> [Int] {
         let text = String(
             decoding: try await Web.send("GET", "http://127.0.0.1:\(port)/requests"),

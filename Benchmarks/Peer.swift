@@ -3,32 +3,32 @@ import Glibc
 import Synchronization
 import TransferWire
 
-/// Origin of a small file and subscriber in one process, so that one clock tells how long it takes
-/// from the last byte of the one to the message at the other.
+/// The origin of a small file and its subscriber in one process, so that a single clock measures
+/// the time from the last byte sent to the message received.
 ///
-/// For one download at a time; each connection has a thread of its own.
+/// It serves one download at a time; each connection has a thread of its own.
 final class Peer: Sendable {
     /// One download, from its last byte to the end of its generation.
     struct Sample: Sendable {
-        /// When the kernel had taken the last byte of the file.
+        /// The time when the kernel had taken the last byte of the file.
         fileprivate(set) var sent: ContinuousClock.Instant
-        /// When the whole message `task.completed` was there.
+        /// The time when the whole message `task.completed` had arrived.
         fileprivate(set) var completed: ContinuousClock.Instant?
-        /// How long before that the service has dated the event.
+        /// The time from the service's timestamp of the event to ``completed``.
         fileprivate(set) var age: Duration = .zero
-        /// When the whole message `session.events_finished` was there.
+        /// The time when the whole message `session.events_finished` had arrived.
         fileprivate(set) var finished: ContinuousClock.Instant?
     }
 
     let port: UInt16
-    /// Samples in the order in which their generations end.
+    /// The samples in the order in which their generations end.
     let samples: AsyncStream<Sample>
     private let listener: Int32
     private let file: [UInt8]
     private let continuation: AsyncStream<Sample>.Continuation
     private let current = Mutex<Sample?>(nil)
 
-    /// The longest request head.
+    /// The maximum number of bytes of a request head.
     private static let headBytesMax = 64 * 1024
 
     init(fileBytes: Int) throws {

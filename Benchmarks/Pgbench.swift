@@ -1,10 +1,13 @@
-/// pgbench, inserting single rows, each in a transaction of its own that is flushed.
+/// A run of pgbench that inserts single rows, each in a transaction of its own that is flushed.
 struct Pgbench {
     private static let clients = 32
-    /// Of each client; not a time, because its timer is a signal that our children do not get.
+    /// The number of inserts of each client; not a time, because pgbench's timer is a signal that
+    /// our children do not get.
     private static let inserts = 3000
 
-    /// - Returns: inserts a second.
+    /// Measures the rate of inserts.
+    ///
+    /// - Returns: Inserts a second.
     static func rate(_ database: MeasuredDatabase, folder: Folder) throws -> Double {
         let script = try folder.write(MeasuredDatabase.pgbenchInsert, to: "insert.sql")
         let address = ["--host", database.host, "--username", database.user]

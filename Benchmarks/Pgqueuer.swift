@@ -2,13 +2,13 @@ import Foundation
 
 /// pgqueuer, a queue on PostgreSQL, called from Python.
 struct Pgqueuer {
-    /// A Python that has it; see `.ci/setup --bench`.
+    /// The path of a Python that has pgqueuer; see `.ci/setup --bench`.
     let python: String
 
-    /// What it did a second.
+    /// The rates a second.
     struct Rates {
         let enqueued: Double
-        /// Taken and completed, each with a row of its log.
+        /// The number of tasks taken and completed, each with a row of pgqueuer's log.
         let completed: Double
     }
 
@@ -20,11 +20,12 @@ struct Pgqueuer {
     private static let script = "Benchmarks/pgqueuer-rates.py"
     private static let jobs = 60_000
     private static let enqueueBatch = 1000
-    /// Its fastest: with 256 at once it took five times as long, with its default of 10 thirteen.
+    /// Its fastest batch size: with 256 at once it took five times as long, with its default of 10
+    /// thirteen times.
     private static let completeBatch = 1000
 
-    /// Measures it, in the database of peers, with as many connections as `callers`, each with one
-    /// call at a time.
+    /// Measures it in the database of peers, over `callers` connections, each with one call at a
+    /// time.
     func rates(_ database: MeasuredDatabase, callers: Int) throws -> Rates {
         let text = try Program.output(
             python,
@@ -43,7 +44,7 @@ struct Pgqueuer {
         )
     }
 
-    /// Whether it can be measured; if not, a sentence says why.
+    /// Returns whether it can be measured; if not, prints a sentence that says why.
     func isInstalled() -> Bool {
         guard Program.exists(python) else {
             print("pgqueuer is left out: there is no \(python); .ci/setup --bench makes it.")

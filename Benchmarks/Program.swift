@@ -7,7 +7,7 @@ struct Program {
         let description: String
     }
 
-    /// Whether it is installed.
+    /// Returns whether it is installed.
     static func exists(_ name: String) -> Bool { path(of: name) != nil }
 
     private static func path(of name: String) -> String? {
@@ -19,7 +19,7 @@ struct Program {
         "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
     ]
 
-    /// Starts `name` with its output thrown away, or piped, and likewise what it complains of.
+    /// Starts `name` with its output discarded or piped, and likewise its error output.
     static func start(
         _ name: String,
         _ arguments: [String],
@@ -38,7 +38,7 @@ struct Program {
         return process
     }
 
-    /// Runs `name` to its end.
+    /// Runs `name` until it ends.
     static func run(_ name: String, _ arguments: [String]) throws {
         let process = try start(name, arguments)
         process.waitUntilExit()
@@ -47,7 +47,7 @@ struct Program {
         }
     }
 
-    /// Runs `name` to its end and returns what it has written.
+    /// Runs `name` until it ends and returns its output.
     static func output(_ name: String, _ arguments: [String]) throws -> String {
         let pipe = Pipe()
         let process = try start(name, arguments, output: pipe, errors: .standardError)
@@ -59,14 +59,14 @@ struct Program {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// A port that was free a moment ago, for programs that cannot choose one themselves.
+    /// Returns a port that was free a moment ago, for programs that cannot choose one themselves.
     static func freePort() throws -> UInt16 {
         let (descriptor, port) = try bound()
         close(descriptor)
         return port
     }
 
-    /// A socket of 127.0.0.1 that accepts connections, and its port.
+    /// Opens a socket of 127.0.0.1 that accepts connections, and returns it with its port.
     static func listener() throws -> (descriptor: Int32, port: UInt16) {
         let (descriptor, port) = try bound()
         guard listen(descriptor, 128) == 0 else {

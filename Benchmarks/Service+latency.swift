@@ -1,21 +1,22 @@
 import Foundation
 
-/// What followed the last byte of one download, and how long after it.
+/// The times from the last byte of one download to the messages that follow it.
 struct Latency {
-    /// Until `task.completed` was at the subscriber.
+    /// The time until `task.completed` reached the subscriber.
     let completed: Duration
-    /// Of that, since the time that the event itself names.
+    /// The part of ``completed`` after the time that the event itself names.
     let age: Duration
-    /// Until `session.events_finished` was.
+    /// The time until `session.events_finished` reached the subscriber.
     let finished: Duration
 }
 
 extension Service {
-    /// Pauses between downloads, uneven so that they meet whatever recurs in the service anywhere.
+    /// The pauses between downloads, uneven so that they meet periodic work of the service at any
+    /// point.
     private static let pauses = 30...120
 
-    /// Downloads a small file `count` times, each when all events of the one before have arrived at
-    /// a subscriber of all events.
+    /// Downloads a small file `count` times, each when all events of the previous download have
+    /// reached a subscriber to all events.
     func latencies(of count: Int) async throws -> [Latency] {
         let peer = try Peer(fileBytes: Origin.smallBytes)
         defer { peer.stop() }

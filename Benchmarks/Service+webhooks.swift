@@ -1,7 +1,7 @@
 import Foundation
 
 extension Service {
-    /// Sessions whose events wait to be delivered.
+    /// The number of sessions whose events wait for delivery.
     private static let sessions = 20
 
     private struct Created: Decodable {
@@ -11,7 +11,7 @@ extension Service {
     /// Delivers `count` events to a receiver that answers at once, beside a subscription to the same
     /// events whose receiver never answers.
     ///
-    /// - Returns: seconds from when the first may be sent until all have arrived.
+    /// - Returns: Seconds from the time when the first may be sent until all have arrived.
     func deliver(_ count: Int, to origin: Origin) async throws -> Double {
         let hole = try BlackHole()
         defer { hole.close() }
@@ -41,7 +41,7 @@ extension Service {
         return seconds
     }
 
-    /// Makes a subscription and gives back its identifier.
+    /// Makes a subscription and returns its identifier.
     func subscribe(_ body: String) async throws -> String {
         let answer = try await send("POST", "/v1/subscriptions", body)
         return try JSONDecoder().decode(Created.self, from: answer).id

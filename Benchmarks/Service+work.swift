@@ -2,20 +2,22 @@ import Foundation
 import Glibc
 
 extension Service {
-    /// What was done since the start.
+    /// The work done since the start.
     struct Work {
-        /// Processor seconds of the service.
+        /// The processor seconds of the service.
         let service: Double
-        /// Processor seconds of its PostgreSQL.
+        /// The processor seconds of its PostgreSQL.
         let postgres: Double
-        /// That were committed; the service's statements are one each, as a rule.
+        /// The number of committed transactions; each of the service's statements is one, as a
+        /// rule.
         let transactions: Int
     }
 
     func work() throws -> Work {
         let lines = try String(contentsOfFile: "\(data)/postgres/postmaster.pid", encoding: .utf8)
             .split(separator: "\n", omittingEmptySubsequences: false)
-        // PostgreSQL writes there its process in the first line and in the fifth where its socket is.
+        // The first line of this file holds PostgreSQL's process identifier, the fifth the
+        // directory of its socket.
         guard lines.count > 4, let server = Int32(lines[0]) else {
             throw Program.Failure(description: "no server of the service")
         }
@@ -37,7 +39,7 @@ extension Service {
         )
     }
 
-    /// Processor time of a process, of its children, and of those that have ended.
+    /// Returns the processor time of a process, of its children, and of those that have ended.
     private static func cpuSeconds(ofFamily parent: Int32) throws -> Double {
         var ticks = 0.0
         for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {

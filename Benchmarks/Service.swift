@@ -1,14 +1,14 @@
 import Foundation
 import TransferWire
 
-/// The tasks of one request.
+/// Limits for the tasks of one request.
 enum Submission {
     /// The service's own bound.
     static let batchMax = 1000
 }
 
-/// transferd, on its private PostgreSQL or another, with the settings a user would have but for the
-/// caps.
+/// An instance of transferd, on its private PostgreSQL or another, with the settings a user would
+/// have except for the caps.
 struct Service {
     private let process: Process
     /// Its data directory.
@@ -29,7 +29,7 @@ struct Service {
     /// The service's own bound.
     private static let connectionsPerHostMax = 1000
 
-    /// Starts it with a private PostgreSQL.
+    /// Starts the service with a private PostgreSQL.
     init(program: String, folder: Folder, parallel: Int) async throws {
         try await self.init(
             program: program,
@@ -41,9 +41,10 @@ struct Service {
         )
     }
 
-    /// Starts it on a database that others may use too, with `roles` separated by commas, nil for all
-    /// of them, and as many transfers at once as are `parallel`, of which `perHost` are to one host;
-    /// nil for as many.
+    /// Starts the service on a database that others may use too.
+    ///
+    /// It runs `roles`, separated by commas (nil for all roles), with up to `parallel` simultaneous
+    /// transfers, of which `perHost` may be to one host (nil for `parallel`).
     init(
         program: String,
         database: MeasuredDatabase,
@@ -95,10 +96,11 @@ struct Service {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Downloads `urls` as one session, each with the members `task` of a JSON object and the
-    /// session with those of `configuration`.
+    /// Downloads `urls` as one session.
     ///
-    /// - Returns: seconds from before the first submit until every task is completed, durably.
+    /// Each task has the members `task` of a JSON object, and the session those of `configuration`.
+    ///
+    /// - Returns: Seconds from before the first submission until every task is completed, durably.
     func download(
         _ urls: [String],
         task: String = "",
@@ -124,7 +126,7 @@ struct Service {
         try await Web.send(method, base + path, key: key, json: body)
     }
 
-    /// Makes a session and gives back its address.
+    /// Makes a session and returns its address.
     func session(configuration: String = "") async throws -> String {
         let session = "\(base)/v1/sessions/\(UUID().uuidString)"
         let settings = "{\"configuration\":{\(configuration)}}"
@@ -142,7 +144,7 @@ struct Service {
         }
     }
 
-    /// Ends a session with what is outstanding of it.
+    /// Ends a session together with its outstanding tasks.
     func invalidate(_ session: String) async throws {
         _ = try await Web.send("DELETE", session, key: key)
     }
@@ -152,7 +154,7 @@ struct Service {
         process.waitUntilExit()
     }
 
-    /// Processor time of the service without its PostgreSQL.
+    /// Returns the processor time of the service without its PostgreSQL.
     func cpuSeconds() throws -> Double {
         let text = try String(
             contentsOfFile: "/proc/\(process.processIdentifier)/stat",
@@ -165,7 +167,7 @@ struct Service {
 
     func peakMiB() throws -> Int { try statusKiB("VmHWM") / 1024 }
 
-    /// Memory that the service holds now, without its PostgreSQL.
+    /// Returns the memory that the service holds now, without its PostgreSQL.
     func residentKiB() throws -> Int { try statusKiB("VmRSS") }
 
     private func statusKiB(_ name: String) throws -> Int {
@@ -177,7 +179,7 @@ struct Service {
         return Int(line.filter(\.isNumber)) ?? 0
     }
 
-    /// Sockets and files that the service has open.
+    /// Returns the number of sockets and files that the service has open.
     func descriptors() throws -> Int {
         try FileManager.default
             .contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count

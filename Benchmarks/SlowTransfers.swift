@@ -1,29 +1,30 @@
 import Foundation
 
-/// Many transfers at once that last: what each costs in memory.
+/// Many long simultaneous transfers, and the memory that each costs.
 struct SlowTransfers {
     let program: String
     let folder: Folder
     let origin: Origin
     let count: Int
 
-    /// How long all of them may need to begin.
+    /// The time within which all of them must have started.
     private static let beginMax: Duration = .seconds(120)
-    /// How long they then go on before they are looked at, so that each has had some bytes.
+    /// The time for which they then continue before the measurement, so that each has had some
+    /// bytes.
     private static let settling: Duration = .seconds(5)
 
-    /// Runs them, and prints what the service held before and meanwhile.
+    /// Runs them, and prints the memory of the service before and meanwhile.
     func measure() async throws {
         let service = try await Service(program: program, folder: folder, parallel: count)
         defer { service.stop() }
         let atStart = try service.residentKiB()
-        // What the first transfers leave behind is not a cost of each.
+        // Memory that the first transfers leave behind is not a cost of each.
         _ = try await service.download(origin.smallURLs(count: Submission.batchMax))
         let before = try service.residentKiB()
         let session = try await service.session()
         let start = ContinuousClock.now
         try await service.submit(origin.slowURLs(count: count), to: session)
-        // A socket and a part file for each.
+        // Each transfer has a socket and a part file.
         while try service.descriptors() < 2 * count {
             guard ContinuousClock.now - start < Self.beginMax else {
                 throw Program.Failure(

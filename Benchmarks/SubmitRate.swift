@@ -1,6 +1,6 @@
 import Foundation
 
-/// How many tasks a second the API takes, durably, while no worker is there to run them.
+/// The number of tasks a second that the API takes, durably, while no worker is there to run them.
 struct SubmitRate {
     let program: String
     let folder: Folder
@@ -8,12 +8,12 @@ struct SubmitRate {
 
     static let name = "submit"
 
-    /// Requests with one task each.
+    /// The number of requests with one task each.
     private static let requests = 10_000
     private static let connections = 64
-    /// Requests with a thousand each.
+    /// The number of requests with a thousand tasks each.
     private static let batches = 100
-    /// How many of those are sent at once.
+    /// The numbers of simultaneous requests to measure.
     private static let callers = [1, 4]
 
     func measure(into table: inout Table) async throws {
@@ -81,7 +81,9 @@ struct SubmitRate {
         }
     }
 
-    /// - Returns: tasks a second.
+    /// Measures the rate of submission.
+    ///
+    /// - Returns: Tasks a second.
     private func rate(
         _ service: Service,
         requests: Int,

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Figures by what was measured, round by round; mostly the seconds of a contender.
+/// A table of figures by measurement, round by round; mostly the seconds of a contender.
 struct Table {
     enum Unit: String {
         case seconds = "s"
@@ -11,7 +11,7 @@ struct Table {
         case bytes = "bytes"
         case count = ""
 
-        /// Whether more of it is better.
+        /// Whether a larger figure is better.
         var isRate: Bool { self == .perSecond }
     }
 
@@ -21,13 +21,13 @@ struct Table {
     private var counts: [String: Int] = [:]
     private var pairs: [(String, String)] = []
 
-    /// Takes note of a figure; a further one of the same name belongs to another round.
+    /// Adds a figure; a further one of the same name belongs to another round.
     ///
     /// - Parameters:
-    ///   - name: whose figure it is.
-    ///   - value: the figure.
-    ///   - unit: what it counts.
-    ///   - count: how much was done in that time, where the rate is of interest.
+    ///   - name: The name of the contender or measurement.
+    ///   - value: The figure.
+    ///   - unit: The unit of the figure.
+    ///   - count: The amount of work done in that time, when the rate is of interest.
     mutating func add(
         _ name: String,
         _ value: Double,
@@ -39,18 +39,18 @@ struct Table {
         units[name] = unit
         counts[name] = count
         Swift.print("  \(name): \(Self.format(value)) \(unit.rawValue)")
-        // Whoever waits for minutes sees how far it is, also through a pipe.
+        // Somebody who waits for minutes sees the progress, also through a pipe.
         fflush(nil)
     }
 
-    /// Takes note that the first is to be compared with the second.
+    /// Records that the first is to be compared with the second.
     mutating func compare(_ first: String, to second: String) {
         guard !pairs.contains(where: { $0 == (first, second) }) else { return }
         pairs.append((first, second))
     }
 
-    /// Prints the medians, and how many times as fast, or as cheap, the first of each pair is as the
-    /// second.
+    /// Prints the medians, and the factor by which the first of each pair is faster, or cheaper,
+    /// than the second.
     func print() {
         Swift.print("\nmedians")
         for name in order {
@@ -74,7 +74,7 @@ struct Table {
 
     static func median(_ values: [Double]) -> Double { percentile(50, of: values) }
 
-    /// The value that `percent` of all are below; 0 of none.
+    /// Returns the value below which `percent` of all values are; 0 when there are none.
     static func percentile(_ percent: Int, of values: [Double]) -> Double {
         let sorted = values.sorted()
         guard !sorted.isEmpty else { return 0 }

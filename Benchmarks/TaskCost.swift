@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a small file costs PostgreSQL: bytes of its log and transactions.
+/// The cost of a small file for PostgreSQL: bytes of its log and transactions.
 struct TaskCost {
     let program: String
     let folder: Folder
@@ -10,8 +10,8 @@ struct TaskCost {
 
     static let name = "cost of a task"
 
-    /// After which every connection has told the server's statistics what it did; it does so every
-    /// ten seconds when idle.
+    /// The time after which every connection has reported its work to the server's statistics; an
+    /// idle connection does so every ten seconds.
     private static let settling: Duration = .seconds(11)
 
     func measure(into table: inout Table) async throws {
@@ -22,7 +22,7 @@ struct TaskCost {
                 parallel: parallel
             )
             defer { service.stop() }
-            // What only the first of all does is not a cost of each.
+            // Work that only the very first downloads cause is not a cost of each.
             _ = try await service.download(origin.smallURLs(count: Submission.batchMax))
             try await Task.sleep(for: Self.settling)
             let before = try await database.effort()
@@ -31,7 +31,8 @@ struct TaskCost {
             _ = try await service.download(origin.smallURLs(count: files))
             try await Task.sleep(for: Self.settling)
             let after = try await database.effort()
-            // The same time without work, while the service looks for some, does not count.
+            // The work of an equally long time without tasks, while the service looks for some,
+            // does not count.
             let work = (after - idle) - (idle - before)
             table.add(
                 "bytes of WAL a task, \(files) x 16 KiB",

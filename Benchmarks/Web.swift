@@ -5,12 +5,12 @@ import Foundation
 enum Web {
     private static let loop: CurlLoop? = try? CurlLoop(name: "bench")
     private static let bodyMax = 16 << 20
-    /// Tries of a program that is starting, a tenth of a second apart.
+    /// The number of times to try a program that is starting, a tenth of a second apart.
     private static let startTries = 300
 
     /// Sends a request.
     ///
-    /// - Throws: ``Program/Failure`` for anything but a 2xx.
+    /// - Throws: ``Program/Failure`` for any status but 2xx.
     static func send(
         _ method: String,
         _ url: String,
