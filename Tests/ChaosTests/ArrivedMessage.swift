@@ -3,15 +3,15 @@ import TransferTestSupport
 import TransferWebhooks
 import TransferWire
 
-/// A message as it reached a subscriber, with what it tells.
+/// A message as it reached a subscriber, with its events.
 struct ArrivedMessage: Sendable {
     let id: String
     let headers: [(name: String, value: String)]
     let body: [UInt8]
-    /// In order; none when the body cannot be read.
+    /// The events in order; none when the body cannot be read.
     let events: [EventMessage]
     let isBatch: Bool
-    /// Whether it was answered with 2xx, as far as the subscriber knows.
+    /// Whether the message was answered with 2xx, as far as the subscriber knows.
     let isTaken: Bool
     private let arrivedAt = Date()
 
@@ -32,7 +32,7 @@ struct ArrivedMessage: Sendable {
 
     var session: String { events.first?.data.sessionIdentifier ?? "" }
 
-    /// Whether its signature is that of a receiver's secret.
+    /// Returns whether its signature is that of a receiver's secret.
     func isSigned(_ verifier: WebhookVerifier) -> Bool {
         do {
             try verifier.verify(headers: headers, body: body, now: arrivedAt)

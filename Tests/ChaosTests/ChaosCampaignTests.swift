@@ -1,7 +1,7 @@
 import Testing
 import TransferTestSupport
 
-/// The campaign: several processes of the service, and everything that can go wrong for a while.
+/// The campaign: several processes of the service, and for a while every possible fault.
 @Suite(.serialized) struct ChaosCampaignTests {
     @Test(.timeLimit(.minutes(180)))
     func allHoldsWhateverHappens() async throws {

@@ -1,4 +1,4 @@
-// What subscribers got.
+// Messages of subscribers.
 extension ChaosChecker {
     mutating func check(_ subscriber: ChaosHistory.Subscriber) {
         checkEach(subscriber)
@@ -14,7 +14,7 @@ extension ChaosChecker {
         }
     }
 
-    /// Each message by itself, and those that came again.
+    /// Checks each message by itself, and the repeated ones.
     private mutating func checkEach(_ subscriber: ChaosHistory.Subscriber) {
         var bodies: [String: String] = [:]
         for message in subscriber.messages {
@@ -28,9 +28,10 @@ extension ChaosChecker {
         }
     }
 
-    /// Nothing is sent before all that comes before it in its session was taken, and all is taken.
+    /// Checks that nothing is sent before all earlier events of its session were taken, and that
+    /// all are taken.
     ///
-    /// So the end of a generation is told after everything of it.
+    /// So the end of a generation is delivered after all of its other events.
     private mutating func checkOrder(
         _ messages: [ChaosHistory.Message],
         of wanted: [ChaosHistory.Event],

@@ -1,6 +1,6 @@
 // The tasks, their origin and their files.
 extension ChaosChecker {
-    /// Reasons for which a task may fail that its origin or its rival gives.
+    /// Reasons given by its origin or its rival for which a task may fail.
     private static let collision = "destination_collision"
     private static let unknownOutcome = "unknown_outcome"
 
@@ -44,7 +44,8 @@ extension ChaosChecker {
             )
         case "http_status":
             require(
-                // What was refused may be sent again, but need not be where that could do it twice.
+                // A refused request may be sent again, but need not be where it could then be
+                // performed twice.
                 task.asked.origin == .missing
                     || task.asked.origin == .busy && task.asked.kind == .post,
                 .aTaskFailsForAReason,
@@ -77,7 +78,7 @@ extension ChaosChecker {
             by: \.path
         )
         for (path, requests) in posts where requests.count > 1 {
-            // One that is refused with 503 was not taken, and may come again.
+            // A request refused with 503 was not taken, and may come again.
             guard let task = tasks[path], task.asked.origin != .busy else { continue }
             require(
                 task.failureCode == Self.unknownOutcome,
@@ -111,7 +112,7 @@ extension ChaosChecker {
             let files = history.files.filter { isFile($0.key, of: task) }
             let file = files.first { served.contains($0.value) } ?? files.first
             if let file { wanted.insert(file.key) }
-            // The next line tells a theft from a tear.
+            // The next line distinguishes bytes of another task from torn bytes.
             let owner = history.served.first { $0.value.contains(task.contentDigest ?? "") }?.key
             require(
                 task.contentDigest.map(served.contains) ?? false
@@ -120,7 +121,7 @@ extension ChaosChecker {
                 "\(Self.name(task)) at \(file?.key ?? "no file") has the bytes of \(owner ?? "nobody")"
             )
         }
-        // What a session that was invalidated has left goes with the session.
+        // The remains of an invalidated session are removed with the session.
         let gone = history.tasks.filter { $0.state == nil }
         for path in history.files.keys where !wanted.contains(path) {
             let isGone = gone.contains { isFile(path, of: $0) }
@@ -142,7 +143,7 @@ extension ChaosChecker {
         }
     }
 
-    /// Whether a path is that of a task's result, and not of a part of it.
+    /// Returns whether a path is that of a task's result, and not of a part of it.
     private func isFile(_ path: String, of task: ChaosHistory.Task) -> Bool {
         guard !path.hasSuffix(".part") else { return false }
         if let destination = task.asked.destination { return path == destination }

@@ -1,6 +1,6 @@
-/// Judges a history: what must be true whatever has happened.
+/// A judge of histories, with rules that hold whatever has happened.
 struct ChaosChecker {
-    /// What must be true.
+    /// The rules.
     enum Rule: String, CaseIterable, Sendable {
         case eachAcceptedTaskEndsOnce
         case aTaskEndsAsItsEventSays
@@ -28,8 +28,8 @@ struct ChaosChecker {
         var description: String { "\(rule.rawValue): \(detail)" }
     }
 
-    /// How long after the answer to a cancellation its origin may still be asked: a lease, for a
-    /// worker that was frozen, and what a busy machine adds.
+    /// The time after the answer to a cancellation during which the task's origin may still be
+    /// asked: a lease, for a worker that was frozen, and some delay of a busy machine.
     static let cancellationBound = 15.0
 
     static let ends: Set = ["task.completed", "task.failed", "task.cancelled"]
@@ -38,7 +38,7 @@ struct ChaosChecker {
     let history: ChaosHistory
     var violations: [Violation] = []
 
-    /// All that is wrong with a history.
+    /// Returns all violations in a history.
     static func violations(of history: ChaosHistory) -> [Violation] {
         var checker = ChaosChecker(history: history)
         checker.checkTasks()
@@ -68,7 +68,7 @@ extension ChaosChecker {
         for (generation, events) in Dictionary(grouping: events, by: \.generation)
         where events.contains(where: { $0.task != nil }) {
             let finished = events.filter { $0.type == Self.generationEnd }
-            // What ends the session itself is told behind the end of its last generation.
+            // The end of the session itself is reported after the end of its last generation.
             let told = events.last { $0.type != "session.invalidated" }
             require(
                 finished.count == 1 && told?.type == Self.generationEnd,

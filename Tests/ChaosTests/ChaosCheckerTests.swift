@@ -1,8 +1,8 @@
 import Testing
 
-/// What the checker says of histories in which one thing is wrong.
+/// The checker's judgement of histories with one thing wrong.
 @Suite struct ChaosCheckerTests {
-    /// A history with one thing that must not be, and the rule that it breaks.
+    /// A history with one forbidden thing, and the rule that it breaks.
     struct Mutant: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let rule: ChaosChecker.Rule
@@ -118,7 +118,7 @@ extension ChaosHistory {
     static let download = "task-1"
     static let post = "task-2"
 
-    /// A download, an upload and two rivals, all of which went as they should.
+    /// A history of a download, an upload and two rivals, all of which went well.
     static let good: ChaosHistory = {
         var history = ChaosHistory()
         history.tasks = [
@@ -196,7 +196,7 @@ extension ChaosHistory {
         requests.append(OriginRequest(path: path, method: method, arrivedAt: time))
     }
 
-    /// Has a task have failed, everywhere.
+    /// Changes the history so that a task has failed, everywhere.
     fileprivate mutating func fail(_ number: Int, _ code: String) {
         tasks[number].state = "failed"
         tasks[number].failureCode = code

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A small file system of the containers' own, which can be full or read-only; only root can make one.
+/// A small file system for the containers, which can be full or read-only; only root can make one.
 final class ChaosDisk: Sendable {
     private let path: String
     private var ballast: String { "\(path)/ballast" }
@@ -9,7 +9,7 @@ final class ChaosDisk: Sendable {
     private static let options = "size=64m"
     private static let pieceBytes = 1 << 20
 
-    /// Mounts it at `path`, which is made; nil for those who may not.
+    /// Mounts it at `path`, which is made; nil without the right to mount.
     init?(at path: String) throws {
         guard geteuid() == 0 else { return nil }
         try FileManager.default.createDirectory(
@@ -22,7 +22,7 @@ final class ChaosDisk: Sendable {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Takes all the room there is.
+    /// Fills all free space.
     func fill() {
         let file = open(ballast, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard file >= 0 else { return }
@@ -31,12 +31,12 @@ final class ChaosDisk: Sendable {
         while write(file, piece, piece.count) > 0 {}
     }
 
-    /// Has it take nothing any more.
+    /// Makes it read-only.
     ///
-    /// - Returns: false where a file is open for writing, which the kernel does not allow.
+    /// - Returns: False when a file is open for writing, because the kernel then refuses.
     func forbid() -> Bool { remount(UInt(MS_RDONLY)) }
 
-    /// Gives room and takes everything again.
+    /// Frees the space and makes it writable again.
     func mend() {
         _ = remount(0)
         unlink(ballast)

@@ -1,11 +1,11 @@
-/// Something that goes wrong, and for how many steps.
+/// A fault, and the number of steps that it lasts.
 struct ChaosFault: Hashable, Sendable, CustomStringConvertible {
     enum Kind: String, CaseIterable, Sendable {
         case killService
-        /// All processes of the service at once.
+        /// A kill of all processes of the service at once.
         case killFleet
         case terminateService
-        /// SIGSTOP for longer than several leases.
+        /// A SIGSTOP for longer than several leases.
         case freezeService
         case killDatabase
         /// An immediate stop, as by pg_ctl.
@@ -19,8 +19,9 @@ struct ChaosFault: Hashable, Sendable, CustomStringConvertible {
         case fewDescriptors
         case receiverAway
 
-        /// Whether a task may fail for it although its origin is well: an attempt is not repeated for
-        /// ever, and not at all where the disk refuses.
+        /// Whether a task may fail because of it although its origin is well.
+        ///
+        /// An attempt is not repeated forever, and not at all when the disk refuses.
         var spoilsTasks: Bool {
             switch self {
             case .cutOrigin, .slowOrigin, .fullDisk, .readOnlyDisk, .fewDescriptors: true
@@ -30,9 +31,9 @@ struct ChaosFault: Hashable, Sendable, CustomStringConvertible {
     }
 
     let kind: Kind
-    /// The number of the service that it hits, where it hits one.
+    /// The number of the service that it affects, if it affects a single one.
     let victim: Int
-    /// How many steps it lasts.
+    /// The number of steps that it lasts.
     let span: Int
 
     var description: String { "\(kind.rawValue)(\(victim)) for \(span)" }

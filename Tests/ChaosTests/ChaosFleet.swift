@@ -4,9 +4,9 @@ import Glibc
 import Logging
 import TransferTestSupport
 
-/// Several processes of the service on one database, and all that can happen to them.
+/// Several processes of the service on one database, with the faults that can happen to them.
 actor ChaosFleet {
-    /// A process, unless it is not there, and how it is to be started.
+    /// The place of a process: the process, unless it is not there, and how to start it.
     private struct Place {
         let options: [String]
         var service: ServiceProcess?
@@ -15,20 +15,21 @@ actor ChaosFleet {
         let answersClients: Bool
     }
 
-    /// An answer that takes longer comes from a process that is frozen or lost its database.
+    /// The time limit of an answer; a longer one comes from a process that is frozen or lost its
+    /// database.
     private static let answerTimeout: Duration = .seconds(4)
     private static let startTimeout: Duration = .seconds(90)
 
     let directory: DataDirectory
     private let disk: ChaosDisk?
-    /// Held, so that the cluster outlives the service that started it.
+    /// The cluster, held so that it outlives the service that started it.
     private var cluster: EmbeddedCluster
     private let links: [ChaosLink]
     private let origin: ChaosLink
     private let receiver: UnsteadyReceiver
     private var places: [Place] = []
     private let logger = Logger(label: "chaos") { _ in SwiftLogNoOpLogHandler() }
-    /// Faults that this machine does not allow.
+    /// The faults that this machine does not allow.
     private(set) var skipped: Set<ChaosFault.Kind> = []
 
     init(origin: ChaosLink, receiver: UnsteadyReceiver) async throws {
@@ -57,7 +58,7 @@ actor ChaosFleet {
         for number in places.indices { try await start(number) }
     }
 
-    /// Sends a request to whoever answers; nil when nobody does.
+    /// Sends a request to any process that answers; nil when none does.
     func send(
         _ method: String,
         _ path: String,
@@ -77,7 +78,7 @@ actor ChaosFleet {
         return nil
     }
 
-    /// Has a fault begin.
+    /// Starts a fault.
     func begin(_ fault: ChaosFault) async throws {
         let place = fault.victim % places.count
         // The first service has no network between itself and its database.
@@ -104,7 +105,7 @@ actor ChaosFleet {
         }
     }
 
-    /// Ends a fault; who does not start now is started with the next one.
+    /// Ends a fault; a process that does not start now is started with the next fault.
     func end(_ fault: ChaosFault) async throws {
         let place = fault.victim % places.count
         switch fault.kind {
@@ -124,7 +125,7 @@ actor ChaosFleet {
         }
     }
 
-    /// Waits until all processes are there and say that they are ready.
+    /// Waits until all processes run and report that they are ready.
     func heal() async throws {
         for link in links { link.mend() }
         origin.mend()
@@ -144,7 +145,7 @@ actor ChaosFleet {
 
     /// Asks all processes to end, and then the database.
     ///
-    /// - Returns: their exit statuses.
+    /// - Returns: The exit statuses of the processes.
     func terminate() async -> [Int32] {
         var statuses: [Int32] = []
         for number in places.indices {
@@ -153,7 +154,7 @@ actor ChaosFleet {
         return statuses
     }
 
-    /// Lets the database go, so that whoever uses it last stops it.
+    /// Releases the database, so that its last user stops it.
     func close() async { await cluster.stop() }
 
     private func signalDatabase(_ signal: Int32) {
@@ -200,7 +201,7 @@ actor ChaosFleet {
         places[number].isFrozen = false
     }
 
-    /// Leaves a process as many descriptors as it has, or gives it all that it may have.
+    /// Limits a process to the descriptors that it has, or restores its maximum.
     private func limitDescriptors(of number: Int, toWhatItHas isTight: Bool) async throws {
         guard let pid = places[number].service?.announcement.pid else { return }
         let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count

@@ -1,23 +1,24 @@
-/// What was seen of a campaign from outside, by its clients, its receivers, its origin and whoever
-/// looks at the disk: all that ``ChaosChecker`` judges.
+/// The observations of a campaign from outside, which ``ChaosChecker`` judges.
+///
+/// They come from its clients, its receivers, its origin and the disk.
 struct ChaosHistory: Sendable {
     /// A task that the service has accepted.
     struct Task: Sendable {
         let id: String
         let session: String
         let asked: ChaosTask
-        /// As it says in the end; nil when it is not there any more, as in a session that was
-        /// invalidated.
+        /// The final state of the task; nil when the task no longer exists, as in an invalidated
+        /// session.
         var state: String?
         var failureCode: String?
-        /// Of the bytes that the service gives out; nil when it gives out none.
+        /// The digest of the bytes that the service serves; nil when it serves none.
         var contentDigest: String?
     }
 
     /// A cancellation that was answered with 2xx.
     struct Cancellation: Sendable {
         let task: String
-        /// Seconds since the begin.
+        /// The time in seconds since the start.
         let answeredAt: Double
     }
 
@@ -28,19 +29,21 @@ struct ChaosHistory: Sendable {
         let generation: Int64
         var task: String?
         var taskState: String?
-        /// Completed, failed and cancelled, of the end of a generation.
+        /// The numbers of completed, failed and cancelled tasks, in an event that ends a
+        /// generation.
         var counts: [Int64]?
     }
 
-    /// A session as it says in the end.
+    /// The final state of a session.
     struct Session: Sendable {
         let identifier: String
         var outstanding: Int64
-        /// Of its tasks, by state, without zeros; nil of one that is gone.
+        /// The numbers of its tasks by state, without zeros; nil for a session that no longer
+        /// exists.
         var taskCounts: [String: Int64]?
-        /// Whether its log could be read to the end: the service tells nothing beyond a gap.
+        /// Whether its log could be read to the end: the service returns nothing beyond a gap.
         var isWhole = true
-        /// Its log.
+        /// The events of its log.
         var events: [Event]
     }
 
@@ -48,7 +51,7 @@ struct ChaosHistory: Sendable {
         let id: String
         let session: String
         var bodyDigest: String
-        /// In order.
+        /// The events in order.
         let events: [String]
         let isTaken: Bool
         var isSigned: Bool
@@ -56,9 +59,9 @@ struct ChaosHistory: Sendable {
 
     struct Subscriber: Sendable {
         let path: String
-        /// The types that it asks for; nil for all.
+        /// The types of events that it subscribes to; nil for all.
         let wants: Set<String>?
-        /// In order of arrival.
+        /// The messages in order of arrival.
         var messages: [Message]
     }
 
@@ -70,17 +73,17 @@ struct ChaosHistory: Sendable {
 
     var tasks: [Task] = []
     var cancellations: [Cancellation] = []
-    /// Tasks of which a cancellation was asked, whatever was answered.
+    /// The tasks for which a cancellation was requested, whatever the answer was.
     var unwanted: Set<String> = []
     var sessions: [Session] = []
     var subscribers: [Subscriber] = []
     var requests: [OriginRequest] = []
-    /// Of all versions that the origin has served, by path.
+    /// The digests of all versions that the origin has served, by path.
     var served: [String: Set<String>] = [:]
-    /// Of the files in the container, by path.
+    /// The digests of the files in the container, by path.
     var files: [String: String] = [:]
-    /// What `transferd verify` has found, how processes ended, and batches that were refused.
+    /// The findings of `transferd verify`, the ends of processes, and refused batches.
     var findings: [String] = []
-    /// All kinds of the plan.
+    /// All kinds of faults in the plan.
     var faults: Set<ChaosFault.Kind> = []
 }

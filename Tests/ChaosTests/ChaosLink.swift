@@ -10,17 +10,17 @@ final class ChaosLink: Sendable {
     private let proxy: FaultProxy
     private let weather: Weather
 
-    /// Where to connect to.
+    /// The port to connect to.
     var port: UInt16 { proxy.port }
 
-    /// A link to a port of this machine.
+    /// Makes a link to a port of this machine.
     init(to port: UInt16) throws {
         let weather = Weather()
         self.weather = weather
         proxy = try FaultProxy(to: port) { _ in weather.faults.withLock { $0 } }
     }
 
-    /// A link to a Unix socket.
+    /// Makes a link to a Unix socket.
     init(toSocket path: String) throws {
         let weather = Weather()
         self.weather = weather
@@ -29,13 +29,13 @@ final class ChaosLink: Sendable {
 
     deinit { proxy.stop() }
 
-    /// Ends all connections; further ones end as soon as anything is answered.
+    /// Ends all connections; further ones end as soon as the other end answers.
     func cut() { change(.down(.reset(after: 0))) }
 
     /// Ends all connections; further ones are slow.
     func slow(delay: Duration, rate: Int64) { change(.slow(delay: delay, rate: rate)) }
 
-    /// Ends all connections that suffer; further ones pass.
+    /// Ends all affected connections; further ones pass unchanged.
     func mend() { change(Faults()) }
 
     private func change(_ faults: Faults) {

@@ -4,7 +4,7 @@ import Postgres
 import Testing
 import TransferTestSupport
 
-/// Wrongs that are done to a running service, all of which the checker has to see.
+/// Wrongs inflicted on a running service, all of which the checker has to notice.
 @Suite(.serialized) struct ChaosMutantTests {
     /// Three sessions with work and no fault at all.
     private static let quiet = ChaosPlan(
@@ -48,7 +48,7 @@ import TransferTestSupport
         var bytes = try Data(contentsOf: URL(filePath: file))
         bytes[bytes.count / 2] ^= 1
         try bytes.write(to: URL(filePath: file))
-        // As a worker does that forgets what it has sent.
+        // Like a worker that forgets what it has sent.
         try await run.postOnceMore("/1/2")
 
         let violations = ChaosChecker.violations(of: try await run.history())
@@ -63,12 +63,12 @@ import TransferTestSupport
     ]
 
     private static let statements = [
-        // An event lost; one that is there twice under one number is told once.
+        // A lost event; one that is there twice under one number is delivered once.
         """
         DELETE FROM event e USING session s
         WHERE s.id = e.session_id AND s.identifier = 'one' AND e.sequence = 2
         """,
-        // An end under a fence that was taken away, and so behind the end of its generation.
+        // An end under a fence that was taken away, and so after the end of its generation.
         """
         WITH next AS (
             UPDATE session_progress p SET last_sequence = p.last_sequence + 1
@@ -83,7 +83,7 @@ import TransferTestSupport
             SELECT * FROM event e WHERE e.session_id = n.session_id AND e.kind = 'task.completed'
             LIMIT 1) e
         """,
-        // A barrier early: before the last end of its generation.
+        // An early barrier: before the last end of its generation.
         """
         WITH last AS (
             SELECT s.id, p.last_sequence FROM session s JOIN session_progress p ON p.session_id = s.id

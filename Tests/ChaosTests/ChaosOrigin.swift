@@ -1,14 +1,14 @@
 import Synchronization
 import TransferTestSupport
 
-/// An origin whose bytes follow from path and version, and which notes every request.
+/// An origin whose bytes depend on path and version, and which records every request.
 final class ChaosOrigin: Sendable {
     private struct State {
         var version = 1
         var served: [String: Set<String>] = [:]
         var digests: [String: String] = [:]
         var requests: [ChaosHistory.OriginRequest] = []
-        /// Opens when the step is over.
+        /// The gate that opens when the step is over.
         var gate = OriginGate()
     }
 
@@ -22,7 +22,7 @@ final class ChaosOrigin: Sendable {
 
     deinit { origin.stop() }
 
-    /// Seconds since the begin.
+    /// The time in seconds since the start.
     var elapsed: Double {
         let time = (ContinuousClock.now - begin).components
         return Double(time.seconds) + Double(time.attoseconds) / 1e18
@@ -31,14 +31,14 @@ final class ChaosOrigin: Sendable {
     var requests: [ChaosHistory.OriginRequest] { state.withLock { $0.requests } }
     var served: [String: Set<String>] { state.withLock { $0.served } }
 
-    /// Answers requests for the path of a task as that says.
+    /// Answers requests for the path of a task as the task prescribes.
     func serve(_ task: ChaosTask) {
         origin.when(task.path) { [weak self] request in
             self?.answer(request, task) ?? .response(500)
         }
     }
 
-    /// Lets go on what was kept back; what comes later waits for the next call.
+    /// Releases the answers that were held back; later ones wait for the next call.
     func endStep() {
         state.withLock { state in
             state.gate.open()
@@ -88,7 +88,7 @@ final class ChaosOrigin: Sendable {
         }
     }
 
-    /// FNV-1a of the path, and the version.
+    /// Returns a body made from the FNV-1a hash of the path, and the version.
     private static func body(of task: ChaosTask, _ version: Int) -> OriginBody {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in task.path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01b3 }

@@ -1,51 +1,51 @@
 import TransferTestSupport
 
-/// All that happens in a campaign, when and to whom: a pure function of its seed and length.
+/// The complete course of a campaign: a pure function of its seed and length.
 struct ChaosPlan: Equatable, Sendable {
-    /// What a client does in a step, besides what it submits.
+    /// An action of a client in a step, besides its submissions.
     enum Control: Hashable, Sendable {
-        /// Of the submitted tasks one by its place, counted from the newest.
+        /// Cancels one of the submitted tasks by its place, counted from the newest.
         case cancel(Int)
         case suspend(Int)
         case resume(Int)
         case reconnect(session: Int)
     }
 
-    /// What happens at once.
+    /// The simultaneous actions of one step.
     struct Step: Hashable, Sendable {
-        /// Which of the sessions gets the tasks.
+        /// The number of the session that gets the tasks.
         let session: Int
         let tasks: [ChaosTask]
         let controls: [Control]
-        /// Whether all files of the origin have other bytes from now on.
+        /// Whether all files of the origin change their bytes from now on.
         let changesFiles: Bool
-        /// Whether a session of its own is made, gets tasks and is invalidated while they run.
+        /// Whether a separate session is made, gets tasks and is invalidated while they run.
         let invalidates: Bool
         let fault: ChaosFault?
     }
 
     static let sessions = ["one", "two", "three"]
     static let services = 3
-    /// How long a step takes at least.
+    /// The minimum duration of a step.
     static let stepTime: Duration = .seconds(3)
-    /// A freeze outlasts two leases of ten seconds.
+    /// The steps of a freeze, which outlasts two leases of ten seconds.
     static let freezeSpan = 8
     private static let answersMax = 200
 
     let seed: UInt64
     let steps: [Step]
-    /// How the unsteady receiver answers at each of its paths; later messages are taken.
+    /// The answers of the unsteady receiver at each of its paths; later messages are taken.
     let answers: [[ReceiverAnswer]]
 
     init(seed: UInt64, minutes: Double, subscribers: Int) {
         self.seed = seed
         var random = SeededGenerator(state: seed)
-        // A third of the time is for the start, for what heals, and for the judgement.
+        // A third of the time is for the start, the recovery and the judgement.
         let count = max(4, Int(minutes * 60 * 2 / 3) / Int(Self.stepTime.components.seconds))
         var kinds: [ChaosFault.Kind] = []
         var steps: [Step] = []
         for number in 0..<count {
-            // Each of them once before any of them again.
+            // Each fault occurs once before any of them occurs again.
             if kinds.isEmpty { kinds = ChaosFault.Kind.allCases.shuffled(using: &random) }
             let kind = kinds.removeLast()
             steps.append(Self.step(number, kind, &random))
@@ -56,7 +56,7 @@ struct ChaosPlan: Equatable, Sendable {
         }
     }
 
-    /// Steps that somebody has thought of; every message is taken.
+    /// Makes a plan of given steps; every message is taken.
     init(steps: [Step]) {
         seed = 0
         self.steps = steps
@@ -100,7 +100,7 @@ struct ChaosPlan: Equatable, Sendable {
         )
     }
 
-    /// Two downloads of different files with the same length to the same destination.
+    /// Returns two downloads of different files with the same length to the same destination.
     private static func rivals(_ step: Int, _ random: inout SeededGenerator) -> [ChaosTask] {
         let bytes = Int.random(in: 1...100_000, using: &random)
         return ["a", "b"].map { name in

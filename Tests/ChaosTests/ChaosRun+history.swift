@@ -3,12 +3,12 @@ import TransferTestSupport
 import TransferWebhooks
 import TransferWire
 
-/// What is seen of a campaign once all faults have ended.
+/// The observations of a campaign once all faults have ended.
 extension ChaosRun {
     private static let rounds = 45
     private static let roundTime: Duration = .seconds(2)
 
-    /// Waits until all is delivered, stops the service, and tells what there is.
+    /// Waits until everything is delivered, stops the service, and returns the history.
     func history() async throws -> ChaosHistory {
         var history = ChaosHistory()
         history.faults = Set(plan.steps.compactMap(\.fault?.kind))
@@ -59,7 +59,7 @@ extension ChaosRun {
         )
     }
 
-    /// Of a session that is gone only its receivers know.
+    /// Returns the log of a deleted session, which only its receivers know.
     private func logOfBrief(_ session: String) -> ChaosHistory.Session {
         let messages = healthy.messages(at: Self.subscribers[0].path)
         var seen: Set<String> = []
@@ -73,8 +73,9 @@ extension ChaosRun {
         )
     }
 
-    /// Waits until each subscriber has taken each event, and ends the waits of those that failed, as
-    /// somebody does who has mended a receiver: the second wait is five minutes.
+    /// Waits until each subscriber has taken each event, and ends the waits of failed deliveries.
+    ///
+    /// Somebody who has mended a receiver does the same: the second wait is five minutes.
     private func deliver(_ sessions: [ChaosHistory.Session]) async throws {
         for _ in 0..<Self.rounds {
             for (id, _) in secrets.values {
@@ -94,7 +95,7 @@ extension ChaosRun {
         let isComplete = sessions.flatMap(\.events).allSatisfy { event in
             ids.contains(event.id) || !(subscriber.wants?.contains(event.type) ?? true)
         }
-        // The last event that an invalidated session has; not everybody asks for it.
+        // The last event of an invalidated session; not everybody subscribes to it.
         let invalidated = taken.filter { $0.type == "session.invalidated" }
             .compactMap(\.data.sessionIdentifier)
         return isComplete
@@ -111,7 +112,7 @@ extension ChaosRun {
         guard let answer, answer.status == 200,
             let document = try? JSONDecoder().decode(TaskDocument.self, from: Data(answer.body))
         else {
-            // What is not there any more in a session that lives was lost.
+            // A task that no longer exists in a live session was lost.
             if !briefSessions.contains(task.session) { task.state = "absent" }
             return task
         }
@@ -126,7 +127,7 @@ extension ChaosRun {
         return task
     }
 
-    /// Of all files, by their path in the tenant's container.
+    /// Returns the digests of all files, by their path in the tenant's container.
     private func digests() throws -> [String: String] {
         var digests: [String: String] = [:]
         let root = "\(fleet.directory.path)/containers"

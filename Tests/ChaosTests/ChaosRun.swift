@@ -5,12 +5,12 @@ import TransferTestSupport
 import TransferWebhooks
 import TransferWire
 
-/// One campaign: what its plan says, done to real processes.
+/// One campaign: its plan, performed on real processes.
 actor ChaosRun {
-    /// A webhook of the tenant and what it asks for.
+    /// A webhook of the tenant and the events that it subscribes to.
     struct Subscriber: Sendable {
         let path: String
-        /// Members of the JSON object that makes it.
+        /// The members of the JSON object that makes it.
         let settings: String
         let wants: Set<String>?
         /// Whether its receiver answers as the plan says.
@@ -54,9 +54,9 @@ actor ChaosRun {
     var tasks: [ChaosHistory.Task] = []
     var cancellations: [ChaosHistory.Cancellation] = []
     var unwanted: Set<String> = []
-    /// Sessions that were invalidated, or are to be.
+    /// The sessions that were invalidated, or are to be.
     var briefSessions: [String] = []
-    /// Batches that were answered otherwise than with 202.
+    /// The batches that were not answered with 202.
     var refusals: [String] = []
     private let link: ChaosLink
     private var pending: [Submission] = []
@@ -90,7 +90,7 @@ actor ChaosRun {
         }
     }
 
-    /// Goes through all steps.
+    /// Performs all steps.
     func pass() async throws {
         var going: [(fault: ChaosFault, until: Int)] = []
         for (number, step) in plan.steps.enumerated() {
@@ -114,7 +114,7 @@ actor ChaosRun {
         if let fault { try await fleet.begin(fault) }
     }
 
-    /// Sends to the origin what it has got before, as if a task did.
+    /// Repeats to the origin a request that it has already received, as if a task did.
     func postOnceMore(_ path: String) async throws {
         let curl = try CurlLoop(name: "once-more")
         defer { curl.stop() }
@@ -127,7 +127,7 @@ actor ChaosRun {
         _ = try await curl.fetch(request, bodyMax: 1000)
     }
 
-    /// Ends all faults and waits until all that was asked for is done.
+    /// Ends all faults and waits until all requested work is done.
     func settle() async throws {
         try await fleet.heal()
         unsteady.calmDown()
@@ -149,7 +149,7 @@ actor ChaosRun {
         return try? JSONDecoder().decode(SessionDocument.self, from: Data(answer.body))
     }
 
-    /// Submits tasks, now or, when nobody answers, later.
+    /// Submits tasks, now or, when no process answers, later.
     func submit(_ tasks: [ChaosTask], to session: String, key: String) async {
         for task in tasks { origin.serve(task) }
         pending.append(Submission(session: session, tasks: tasks, key: key))
@@ -198,7 +198,7 @@ actor ChaosRun {
         }
     }
 
-    /// The identifier of a task of a living session, counted from the newest.
+    /// Returns the identifier of a task of a live session, counted from the newest.
     private func task(at place: Int) -> String? {
         let living = tasks.filter { !briefSessions.contains($0.session) }
         return living.dropLast(place).last?.id
@@ -221,7 +221,7 @@ actor ChaosRun {
         await submit(tasks, to: session, key: "brief-\(number)")
     }
 
-    /// Sends again what nobody has answered.
+    /// Repeats the requests that were not answered.
     private func catchUp() async {
         for submission in pending {
             let bodies = submission.tasks.map {
@@ -248,7 +248,7 @@ actor ChaosRun {
         if answer.status != 202 { refusals.append("\(submission.key): \(answer.status)") }
         let receipt = try? JSONDecoder().decode(BatchReceipt.self, from: Data(answer.body))
         for (item, task) in zip(receipt?.items ?? [], submission.tasks) {
-            // Those that have not ended when their session is invalidated are cancelled.
+            // Tasks that have not ended when their session is invalidated are cancelled.
             if briefSessions.contains(submission.session) { unwanted.insert(item.id) }
             tasks.append(
                 ChaosHistory.Task(id: item.id, session: submission.session, asked: task)

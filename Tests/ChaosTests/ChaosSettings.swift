@@ -1,10 +1,10 @@
 import Foundation
 
-/// How a campaign is to be, by the environment.
+/// The settings of a campaign, from the environment.
 struct ChaosSettings {
-    /// `CHAOS_SEED`; of `make test` always the same.
+    /// The value of `CHAOS_SEED`; always the same under `make test`.
     let seed: UInt64
-    /// `CHAOS_MINUTES`.
+    /// The value of `CHAOS_MINUTES`.
     let minutes: Double
 
     static let current: ChaosSettings = {

@@ -1,4 +1,4 @@
-/// A task as a client of the campaign asks for it.
+/// A task as a client of the campaign requests it.
 struct ChaosTask: Hashable, Sendable {
     enum Kind: String, Sendable {
         case download
@@ -6,11 +6,11 @@ struct ChaosTask: Hashable, Sendable {
         case post
     }
 
-    /// What its origin does.
+    /// The behaviour of its origin.
     enum Origin: String, CaseIterable, Sendable {
         /// Answers at once.
         case whole
-        /// Keeps half of the bytes, or of an upload the answer, back until the step is over.
+        /// Holds back half of the bytes, or the answer to an upload, until the step is over.
         case late
         /// Answers 503 at first.
         case busy
@@ -20,14 +20,14 @@ struct ChaosTask: Hashable, Sendable {
 
     let kind: Kind
     let origin: Origin
-    /// Of its own at the origin, so that a request tells its task.
+    /// The path at the origin, unique so that a request identifies its task.
     let path: String
-    /// In the container; two rivals have the same.
+    /// The destination in the container; two rivals have the same.
     let destination: String?
     let bytes: Int
 
-    /// The state in which it ends when nobody cancels it and no fault spoils it; nil for one of
-    /// several.
+    /// The state in which the task ends when nobody cancels it and no fault spoils it; nil when
+    /// several are possible.
     var end: String? {
         if origin == .missing { return "failed" }
         return isRival || kind == .post ? nil : "completed"
@@ -38,7 +38,7 @@ struct ChaosTask: Hashable, Sendable {
 
     static let rivalSuffix = ".rivals"
 
-    /// The JSON of a submission.
+    /// Returns the JSON of a submission.
     func json(at base: String) -> String {
         var fields = [
             #""url":"\#(base)\#(path)""#,
@@ -56,7 +56,7 @@ struct ChaosTask: Hashable, Sendable {
         return "{\(fields.joined(separator: ","))}"
     }
 
-    /// The same bytes always, which the origin compares.
+    /// The constant bytes of an upload, which the origin compares.
     static let uploaded = "Zm9ydHktdHdv"
 
     private var upload: String { #""upload":{"data":"\#(Self.uploaded)"}"# }

@@ -1,14 +1,14 @@
-/// How a subscriber takes one message.
+/// A subscriber's answer to one message.
 enum ReceiverAnswer: CaseIterable {
     case taken
     /// Taken once the step is over, if the service is still there.
     case takenLate
     /// Refused with 500.
     case refused
-    /// Refused with 503, which keeps all of a subscription's messages back.
+    /// Refused with 503, which holds back all of a subscription's messages.
     case throttled
-    /// The connection breaks when the message is there.
+    /// The connection breaks when the message has arrived.
     case lost
-    /// No HTTP.
+    /// The answer is not HTTP.
     case garbled
 }

@@ -1,13 +1,13 @@
 import Synchronization
 import TransferTestSupport
 
-/// Subscribers on one port that answer as a plan says and that can be away for a while.
+/// Subscribers on one port that answer as a plan says and that can be absent for a while.
 final class UnsteadyReceiver: Sendable {
     private struct State {
         var origin: LoopbackOrigin?
-        /// What each path still answers otherwise than with 204.
+        /// The remaining answers of each path that differ from 204.
         var answers: [String: [ReceiverAnswer]] = [:]
-        /// Opens when late answers are due.
+        /// The gate that opens when late answers are due.
         var gate = OriginGate()
         var messages: [String: [ArrivedMessage]] = [:]
     }
@@ -25,7 +25,7 @@ final class UnsteadyReceiver: Sendable {
 
     /// Opens a path.
     ///
-    /// - Returns: the URL to subscribe with.
+    /// - Returns: The URL to subscribe with.
     func open(_ path: String, _ answers: [ReceiverAnswer]) -> String {
         state.withLock { state in
             state.answers[path] = answers
@@ -35,12 +35,12 @@ final class UnsteadyReceiver: Sendable {
         return "http://127.0.0.1:\(port)\(path)"
     }
 
-    /// What has arrived at a path, in order of arrival.
+    /// Returns the messages that have arrived at a path, in order of arrival.
     func messages(at path: String) -> [ArrivedMessage] {
         state.withLock { $0.messages[path, default: []] }
     }
 
-    /// How many messages have arrived at all paths.
+    /// The number of messages that have arrived at all paths.
     var count: Int { state.withLock { $0.messages.values.reduce(0) { $0 + $1.count } } }
 
     /// Refuses connections from now on.
@@ -64,7 +64,7 @@ final class UnsteadyReceiver: Sendable {
         }
     }
 
-    /// Gives the answers that are late; further ones wait for the next call.
+    /// Gives the late answers; further ones wait for the next call.
     func giveLateAnswers() {
         state.withLock { state in
             state.gate.open()
@@ -86,7 +86,7 @@ final class UnsteadyReceiver: Sendable {
         }
     }
 
-    /// Notes a message before it is answered: the service cannot know of the answer earlier.
+    /// Records a message before it is answered: the service cannot know of the answer earlier.
     private func answer(_ request: OriginRequest, at path: String) -> OriginScript {
         state.withLock { state in
             let isPlanned = state.answers[path]?.isEmpty == false

@@ -33,7 +33,7 @@ final class FaultConnection {
     private let origin: Side
     private let down: Lane
     private let up: Lane
-    /// Whether what the client says is read only to see when it leaves.
+    /// Whether the client's bytes are read only to notice when it leaves.
     private var ignoresClient = false
     private var timer: EventLoop.Timer?
     private var isClosed = false
@@ -59,7 +59,7 @@ final class FaultConnection {
     /// Ends the connection with a reset of both sides.
     func abort() { end(Loopback.reset) }
 
-    /// Does all that can be done now, and watches for what has to come first.
+    /// Performs all steps that are possible now, and watches for the condition of the next.
     func advance() {
         if let timer { board.loop.cancel(timer) }
         timer = nil
@@ -74,7 +74,7 @@ final class FaultConnection {
 
     // MARK: Writing
 
-    /// Writes what may be written, and returns the time of what may not yet be.
+    /// Writes the bytes that may be written, and returns the time of the next that may not yet be.
     private func pass(_ lane: Lane) -> ContinuousClock.Instant? {
         lane.target.isBlocked = false
         while !isClosed {
@@ -133,8 +133,10 @@ final class FaultConnection {
         }
     }
 
-    /// What the client still says must be read all the same: closing a socket with unread bytes
-    /// would be a reset, and only reading shows that the client has left.
+    /// Continues to read the client's bytes without passing them on.
+    ///
+    /// Closing a socket with unread bytes would be a reset, and only reading shows that the client
+    /// has left.
     private func ignoreClient() { ignoresClient = true }
 
     // MARK: Reading
@@ -145,7 +147,7 @@ final class FaultConnection {
         if side.isBlocked { interest.insert(.writable) }
         guard !isClosed, interest != side.interest else { return }
         side.interest = interest
-        // Even without an interest a hang-up would be told, again and again.
+        // Even without an interest a hang-up would be reported, again and again.
         guard !interest.isEmpty else { return board.loop.deregister(side.descriptor) }
         let isClient = side === client
         do {
@@ -178,7 +180,7 @@ final class FaultConnection {
         lane.queue.add(bytes, at: .now)
     }
 
-    /// Bytes, none at the end of the stream, or nil when there are none now or ever.
+    /// Returns bytes, none at the end of the stream, or nil when there are none now or ever.
     private func receive(_ side: Side, room: Int) -> [UInt8]? {
         var code: Int32 = 0
         let bytes = [UInt8](

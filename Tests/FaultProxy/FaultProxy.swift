@@ -2,16 +2,15 @@ import EventLoop
 import Glibc
 import Synchronization
 
-/// A TCP proxy on 127.0.0.1 in front of a port there or a socket, which does to connections what bad networks
-/// do.
+/// A TCP proxy on 127.0.0.1 that behaves like a bad network.
 ///
-/// All connections share one thread. It needs nothing but the event loop, so that tests and
-/// benchmarks can both use it.
+/// It stands in front of a port there or a socket. All connections share one thread. It needs
+/// nothing but the event loop, so that tests and benchmarks can both use it.
 package final class FaultProxy: Sendable {
     /// Decides about a connection by its number, counted from 1; called on the proxy's thread.
     package typealias Plan = @Sendable (_ connection: Int) -> Faults
 
-    /// What stands behind the proxy.
+    /// The server behind the proxy.
     package enum Origin: Sendable {
         /// A port on 127.0.0.1.
         case port(UInt16)
@@ -19,7 +18,7 @@ package final class FaultProxy: Sendable {
         case socket(String)
     }
 
-    /// What was passed on so far.
+    /// Counts of the connections and bytes passed on so far.
     package struct Counts: Sendable {
         /// Connections accepted.
         package fileprivate(set) var connections = 0
@@ -66,33 +65,33 @@ package final class FaultProxy: Sendable {
         loop.execute { [board] in board.start() }
     }
 
-    /// In front of a port on 127.0.0.1.
+    /// Makes a proxy in front of a port on 127.0.0.1.
     package convenience init(to originPort: UInt16, _ plan: @escaping Plan) throws {
         try self.init(to: .port(originPort), plan)
     }
 
-    /// The same faults for every connection.
+    /// Makes a proxy with the same faults for every connection.
     package convenience init(to originPort: UInt16, _ faults: Faults = Faults()) throws {
         try self.init(to: originPort) { _ in faults }
     }
 
     deinit { stop() }
 
-    /// What was passed on so far.
+    /// The counts so far.
     package var counts: Counts { board.counts.withLock { $0 } }
 
-    /// Loses the next `count` answers: each time the origin says something, its connection is reset
-    /// instead of passing that on.
+    /// Loses the next `count` answers.
     ///
-    /// What the client had asked for has then been done.
+    /// Each time the origin sends something, its connection is reset instead of passing that on.
+    /// The client's request has been performed by then.
     package func cutAnswers(_ count: Int = 1) {
         board.answersToCut.withLock { $0 += count }
     }
 
-    /// How many answers are still to be lost.
+    /// The number of answers still to be lost.
     package var answersToCut: Int { board.answersToCut.withLock(\.self) }
 
-    /// Ends all connections there are with a reset; further ones are accepted.
+    /// Ends all current connections with a reset; further ones are accepted.
     package func breakConnections() { loop.execute { [board] in board.breakConnections() } }
 
     /// Ends all connections and stops listening; a second call does nothing.
@@ -104,8 +103,8 @@ package final class FaultProxy: Sendable {
 
 /// The listener and its connections.
 ///
-/// `@unchecked Sendable` holds because everything but what a `Mutex` guards is touched only in closures that
-/// the loop executes.
+/// `@unchecked Sendable` holds because everything not guarded by a `Mutex` is touched only in
+/// closures that the loop executes.
 final class FaultProxyBoard: @unchecked Sendable {
     let loop: EventLoop
     let counts = Mutex(FaultProxy.Counts())
@@ -132,7 +131,7 @@ final class FaultProxyBoard: @unchecked Sendable {
         do {
             try loop.register(listener, for: .readable) { [unowned self] _ in accept() }
         } catch {
-            // Without a watch nobody is ever accepted, which the test under way will tell.
+            // Without a watch no connection is ever accepted, which the test under way will show.
         }
     }
 
@@ -153,7 +152,7 @@ final class FaultProxyBoard: @unchecked Sendable {
         counts.withLock { $0.connectionsOpen -= 1 }
     }
 
-    /// Whether what the origin has just said is to be lost.
+    /// Returns whether the bytes that the origin has just sent are to be lost.
     func mustCutAnswer() -> Bool {
         answersToCut.withLock { count in
             guard count > 0 else { return false }

@@ -1,10 +1,10 @@
 /// Bytes on their way through one direction of a faulty connection.
 ///
-/// A pure machine: bytes and the time go in, what to do comes out.
+/// A pure state machine: bytes and the time go in, the next step comes out.
 struct FaultQueue {
     typealias Instant = ContinuousClock.Instant
 
-    /// What to do next.
+    /// The next step.
     enum Step {
         /// Write up to `count` bytes from the front.
         case write(count: Int)
@@ -14,9 +14,9 @@ struct FaultQueue {
         case starve
         /// Tell the receiving end that the sending end has finished.
         case finish
-        /// The fault happens.
+        /// Perform the fault.
         case fail(Faults.End)
-        /// Nothing ever again.
+        /// Do nothing, ever again.
         case done
     }
 
@@ -34,14 +34,14 @@ struct FaultQueue {
     private var passed = 0
     private var settledAt: Instant?
     private var endDue: Instant?
-    /// Whether nothing comes any more.
+    /// Whether no more bytes come.
     private(set) var isDone = false
 
-    /// Room beyond what a delay keeps on its way.
+    /// The room beyond the bytes that a delay keeps on their way.
     private static let capacityMin = 512 * 1024
-    /// What is assumed of a stream without a rate.
+    /// The rate assumed for a stream without one.
     private static let rateAssumed: Int64 = 100 << 20
-    /// How far writes run ahead of the rate, so that timers of a millisecond can keep it.
+    /// The time by which writes run ahead of the rate, so that timers of a millisecond can keep it.
     private static let slack: Duration = .milliseconds(5)
 
     init(_ faults: Faults.Stream) {
@@ -50,10 +50,10 @@ struct FaultQueue {
         capacity = Self.capacityMin + Int(onTheWay)
     }
 
-    /// How many bytes may be added now.
+    /// The number of bytes that may be added now.
     var room: Int { endDue == nil && !isDone ? max(0, capacity - queued) : 0 }
 
-    /// Adds bytes, or with none the end of the stream.
+    /// Adds bytes; an empty array is the end of the stream.
     mutating func add(_ bytes: [UInt8], at now: Instant) {
         guard !bytes.isEmpty else {
             endDue = now + faults.delay
@@ -63,7 +63,7 @@ struct FaultQueue {
         pieces.append(Piece(bytes: bytes, due: now + faults.delay))
     }
 
-    /// What to do now.
+    /// Returns the next step.
     func step(at now: Instant) -> Step {
         if isDone { return .done }
         let left = faults.end.map { $0.byteCount - passed } ?? .max
@@ -78,20 +78,20 @@ struct FaultQueue {
         var count = min(piece.bytes.count - offset, left)
         if let slice = faults.sliceBytesMax { count = min(count, slice) }
         if let rate = faults.rate {
-            // About as much as the slack, lest one write is followed by a long silence.
+            // About as much as the slack, so that one write is not followed by a long silence.
             count = min(count, max(1, Int(Double(rate) * (Self.slack / .seconds(1)))))
         }
         return .write(count: count)
     }
 
-    /// Lets `body` write from the front.
+    /// Calls `body` with the bytes at the front, for it to write them.
     func withFront<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         pieces[first].bytes.withUnsafeBytes {
             body(UnsafeRawBufferPointer(rebasing: $0[offset...]))
         }
     }
 
-    /// Notes that bytes were written from the front.
+    /// Records that bytes were written from the front.
     mutating func written(_ count: Int, at now: Instant) {
         queued -= count
         passed += count
@@ -103,14 +103,14 @@ struct FaultQueue {
         guard offset == pieces[first].bytes.count else { return }
         offset = 0
         first += 1
-        // Removing from the front one by one would move the rest each time.
+        // Removing pieces from the front one by one would move the rest each time.
         if first == pieces.count || first == 64 {
             pieces.removeFirst(first)
             first = 0
         }
     }
 
-    /// Forgets everything; nothing comes any more.
+    /// Drops everything; no more bytes come.
     mutating func end() {
         isDone = true
         pieces = []

@@ -1,21 +1,21 @@
-/// What a proxy does to one connection; nothing by default.
+/// The faults of one connection; none by default.
 package struct Faults: Sendable {
-    /// What happens to the bytes of one direction.
+    /// The faults of one direction.
     package struct Stream: Sendable {
-        /// How much later each byte arrives than it was sent.
+        /// The time by which each byte arrives later than it was sent.
         package var delay: Duration = .zero
-        /// Bytes per second, above zero, or nil for as many as there are.
+        /// The bytes per second, above zero, or nil for no limit.
         package var rate: Int64?
-        /// The most bytes of one write, and so on loopback of one segment; nil for any.
+        /// The most bytes of one write, and thus of one segment on loopback; nil for no limit.
         package var sliceBytesMax: Int?
-        /// What happens after some bytes, or nil for nothing.
+        /// The fault after some bytes, or nil for none.
         package var end: End?
 
-        /// A stream that passes unchanged.
+        /// Makes a stream that passes unchanged.
         package init() {}
     }
 
-    /// How a connection goes wrong after `bytes` of a stream were passed on.
+    /// The way in which a connection fails after `bytes` of a stream were passed on.
     package enum End: Sendable {
         /// Both ends get a reset (RST), after the bytes.
         case reset(after: Int)
@@ -31,15 +31,15 @@ package struct Faults: Sendable {
         }
     }
 
-    /// From the origin to the client.
+    /// The stream from the origin to the client.
     package var down = Stream()
-    /// From the client to the origin.
+    /// The stream from the client to the origin.
     package var up = Stream()
 
-    /// No faults.
+    /// Makes a connection without faults.
     package init() {}
 
-    /// A slow network: `delay` each way, and at most `rate` bytes per second each way.
+    /// Returns a slow network: `delay` each way, and at most `rate` bytes per second each way.
     package static func slow(delay: Duration = .zero, rate: Int64? = nil) -> Faults {
         var faults = Faults()
         faults.down.delay = delay
@@ -48,14 +48,14 @@ package struct Faults: Sendable {
         return faults
     }
 
-    /// A response that goes wrong.
+    /// Returns a response that fails.
     package static func down(_ end: End) -> Faults {
         var faults = Faults()
         faults.down.end = end
         return faults
     }
 
-    /// A request that goes wrong.
+    /// Returns a request that fails.
     package static func up(_ end: End) -> Faults {
         var faults = Faults()
         faults.up.end = end

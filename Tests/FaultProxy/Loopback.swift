@@ -6,7 +6,9 @@ enum Loopback {
     private static let type =
         Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | O_NONBLOCK
 
-    /// Small enough that the kernel does not take a whole body away from a slow stream, and large
+    /// The size of socket buffers.
+    ///
+    /// It is small enough that the kernel does not take a whole body from a slow stream, and large
     /// enough for some hundred megabytes per second.
     private static let bufferBytes: Int32 = 256 * 1024
 
@@ -29,7 +31,7 @@ enum Loopback {
         return (descriptor, UInt16(bigEndian: address.sin_port))
     }
 
-    /// The next connection, or -1 when there is none.
+    /// Returns the next connection, or -1 when there is none.
     static func accept(_ listener: Int32) -> Int32 {
         let descriptor = Glibc.accept(listener, nil, nil)
         guard descriptor >= 0 else { return -1 }
@@ -39,7 +41,7 @@ enum Loopback {
         return descriptor
     }
 
-    /// A socket that connects to `port`, or -1.
+    /// Returns a socket that connects to `port`, or -1.
     static func connect(_ port: UInt16) -> Int32 {
         let descriptor = socket(AF_INET, type, 0)
         guard descriptor >= 0 else { return -1 }
@@ -58,7 +60,7 @@ enum Loopback {
         return descriptor
     }
 
-    /// A socket that connects to the one at `path`, or -1.
+    /// Returns a socket that connects to the one at `path`, or -1.
     static func connect(toSocket path: String) -> Int32 {
         let descriptor = socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else { return -1 }
@@ -97,7 +99,7 @@ enum Loopback {
         return address
     }
 
-    /// Accepted sockets inherit these of the listener.
+    /// Sets the buffers, which accepted sockets inherit from the listener.
     private static func setBuffers(_ descriptor: Int32) {
         var bytes = bufferBytes
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, 4)

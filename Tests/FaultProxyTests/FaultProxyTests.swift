@@ -148,7 +148,7 @@ struct FaultProxyTests {
                     bodyMax: body.count
                 )) == nil
         }
-        // The proxy takes the connection and then resets it, which may be seen as early as that.
+        // The proxy accepts the connection and then resets it, which the client may see this early.
         let code = try await failure(Faults()).code
         #expect(code == .connectionLost || code == .couldNotConnect)
     }

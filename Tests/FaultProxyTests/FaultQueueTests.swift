@@ -10,7 +10,7 @@ struct FaultQueueTests {
         start + .milliseconds(milliseconds)
     }
 
-    /// A step in words; times in milliseconds since the start.
+    /// Returns a step in words; times in milliseconds since the start.
     private func step(_ queue: FaultQueue, at milliseconds: Int) -> String {
         switch queue.step(at: after(milliseconds)) {
         case .write(let count): "write \(count)"
@@ -102,7 +102,7 @@ struct FaultQueueTests {
     @Test func holdsOnlySoMuch() {
         var queue = queue { $0.delay = .seconds(1) }
         while queue.room > 0 { queue.add([UInt8](repeating: 0, count: 1 << 20), at: start) }
-        // As much as one second of delay keeps on its way, and no more.
+        // The bytes that one second of delay keeps on their way, and no more.
         #expect(step(queue, at: 0) == "wait 1000")
         #expect(queue.room == 0)
     }

@@ -2,9 +2,9 @@ package import Curl
 import Foundation
 package import TransferWire
 
-/// Speaks to a running service over HTTP.
+/// A client of a running service over HTTP.
 package final class APIClient: Sendable {
-    /// The longest answer read.
+    /// The maximum number of bytes read of an answer.
     private static let bodyMax = 16 << 20
 
     private let address: String
@@ -25,7 +25,7 @@ package final class APIClient: Sendable {
         try self.init(port: service.announcement.port, key: key, timeout: timeout)
     }
 
-    /// Of a service that has not said where it listens.
+    /// Makes a client of a service that has not said where it listens.
     package init(port: Int, key: String, timeout: Duration? = nil) throws {
         self.timeout = timeout
         address = "http://127.0.0.1:\(port)"
@@ -35,7 +35,7 @@ package final class APIClient: Sendable {
 
     deinit { curl.stop() }
 
-    /// Sends a request and gives back whatever was answered.
+    /// Sends a request and returns whatever was answered.
     package func send(
         _ method: String,
         _ path: String,
@@ -56,12 +56,12 @@ package final class APIClient: Sendable {
         return (response.head.status, response.head, response.body)
     }
 
-    /// The status of an answer, nil when there is none.
+    /// Returns the status of an answer; nil when there is none.
     package func status(_ method: String, _ path: String, _ body: String? = nil) async -> Int? {
         try? await send(method, path, body).status
     }
 
-    /// The answer to a request, as a wire type.
+    /// Returns the answer to a request, as a wire type.
     package func get<Value: Decodable>(
         _ path: String,
         as type: Value.Type = Value.self
@@ -69,7 +69,7 @@ package final class APIClient: Sendable {
         try JSONDecoder().decode(type, from: Data(try await send("GET", path).body))
     }
 
-    /// All events of a session, page by page.
+    /// Returns all events of a session, page by page.
     package func events(of session: String) async throws -> [EventMessage] {
         var events: [EventMessage] = []
         var place = ""
@@ -83,14 +83,14 @@ package final class APIClient: Sendable {
 
     /// Submits a download of each URL.
     ///
-    /// - Returns: their identifiers.
+    /// - Returns: The identifiers of the tasks.
     package func submit(_ urls: [String], to session: String) async throws -> [String] {
         try await submit(tasks: urls.map { #"{"url":"\#($0)"}"# }, to: session)
     }
 
     /// Submits a download of each URL, every other one with a destination: `d1`, `d3` and so on.
     ///
-    /// - Returns: their identifiers, and how the name of the file of each begins.
+    /// - Returns: The identifiers of the tasks, and the prefix of the file name of each.
     package func submitNamingEveryOther(
         _ urls: [String],
         to session: String
@@ -104,9 +104,9 @@ package final class APIClient: Sendable {
         return (ids, ids.enumerated().map { $0 % 2 == 0 ? $1 : "d\($0)" })
     }
 
-    /// Submits tasks as they are written.
+    /// Submits tasks given as JSON.
     ///
-    /// - Returns: their identifiers.
+    /// - Returns: The identifiers of the tasks.
     package func submit(tasks: [String], to session: String) async throws -> [String] {
         let answer = try await send(
             "POST",

@@ -1,9 +1,9 @@
 import Foundation
 
 extension OpenAPIDocument {
-    /// What in a request is not as the document says.
+    /// Returns the deviations of a request from the document.
     ///
-    /// `path` may have a query. What no operation describes is not judged.
+    /// `path` may have a query. Parts that no operation describes are not judged.
     package func requestViolations(
         method: String,
         path: String,
@@ -55,7 +55,7 @@ extension OpenAPIDocument {
         }
     }
 
-    /// Reads a parameter's text as its schema says, and holds it against that.
+    /// Parses a parameter's text according to its schema, and checks it against the schema.
     private func violations(of text: String, for parameter: OpenAPIValue) -> [String] {
         let demand = schema.resolved(parameter["schema"] ?? .object([:]))
         let value: OpenAPIValue
@@ -85,7 +85,7 @@ extension OpenAPIDocument {
         guard let media = content[name] ?? content["*/*"] else {
             return ["has a body of type \(name), and documents \(content.keys.sorted())"]
         }
-        // Of lines each has an answer of its own.
+        // In a body of lines, each line has an answer of its own.
         guard name == "application/json" else { return [] }
         return schema.violations(
             of: try OpenAPIValue(json: body),

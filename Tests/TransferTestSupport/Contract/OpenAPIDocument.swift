@@ -1,10 +1,10 @@
-/// `openapi.yaml`, to hold requests and answers against it.
+/// The document `openapi.yaml`, against which requests and answers are checked.
 package struct OpenAPIDocument: Sendable {
     /// One method of one path.
     package struct Operation: Hashable, Sendable, CustomStringConvertible {
-        /// In upper case.
+        /// The method in upper case.
         package let method: String
-        /// With `{name}` for parameters.
+        /// The path, with `{name}` for parameters.
         package let path: String
         package let needsKey: Bool
 
@@ -13,7 +13,7 @@ package struct OpenAPIDocument: Sendable {
 
     /// The whole document.
     package let root: OpenAPIValue
-    /// Holds values against its schemas.
+    /// The checker of values against the document's schemas.
     package let schema: OpenAPISchema
 
     private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]
@@ -39,19 +39,19 @@ package struct OpenAPIDocument: Sendable {
         .sorted { ($0.path, $0.method) < ($1.path, $1.method) }
     }
 
-    /// The names in `components/schemas/<name>/enum`, or deeper at `path`.
+    /// Returns the names in `components/schemas/<name>/enum`, or deeper at `path`.
     package func enumeration(_ path: String...) -> [String] {
         path.reduce(root["components"]?["schemas"]) { $0?[$1] }?["enum"]?.array?
             .compactMap(\.string) ?? []
     }
 
-    /// A schema of `components/schemas`.
+    /// Returns the violations of a schema in `components/schemas`.
     package func violations(of json: [UInt8], schema name: String) throws -> [String] {
         let reference = OpenAPIValue.object(["$ref": .string("#/components/schemas/\(name)")])
         return schema.violations(of: try OpenAPIValue(json: json), against: reference)
     }
 
-    /// The template of a path as it was requested, without its query.
+    /// Returns the template of a requested path, without its query.
     package func template(of path: String) -> String? {
         let steps = path.split(separator: "/")
         return (root["paths"]?.object ?? [:]).keys.sorted().first { template in
@@ -61,7 +61,7 @@ package struct OpenAPIDocument: Sendable {
         }
     }
 
-    /// What in an answer is not as the document says.
+    /// Returns the deviations of an answer from the document.
     package func violations(
         method: String,
         path: String,
@@ -74,7 +74,7 @@ package struct OpenAPIDocument: Sendable {
         guard let template = template(of: path),
             let operation = root["paths"]?[template]?[verb]
         else {
-            // What no operation describes is answered with a problem all the same.
+            // A request that no operation describes is answered with a problem all the same.
             return isHead ? [] : try violations(of: body, schema: "Problem")
         }
         guard let found = operation["responses"]?[String(status)] else {
@@ -91,7 +91,7 @@ package struct OpenAPIDocument: Sendable {
     ) throws -> [String] {
         (response["headers"]?.object ?? [:]).flatMap { name, header in
             guard let text = fields[name.lowercased()] else {
-                // Those that not every answer of a status has.
+                // Fields that not every answer with a given status has.
                 let optional = [
                     "accept-ranges", "idempotency-replayed", "preference-applied", "retry-after",
                     "upload-offset",

@@ -6,7 +6,7 @@ package struct BoundaryValue: Sendable {
 }
 
 extension OpenAPISchema {
-    /// The schemas of the members of an object, by JSON pointer, those of members' members too.
+    /// Returns the schemas of an object's members, by JSON pointer, including members of members.
     package func members(
         of schema: OpenAPIValue,
         at pointer: String = ""
@@ -19,7 +19,8 @@ extension OpenAPISchema {
         }
     }
 
-    /// Values at the edges of a schema, one for each keyword that bounds it, and of another type.
+    /// Returns values at the edges of a schema, one for each keyword that bounds it, and one of
+    /// another type.
     package func boundaries(of schema: OpenAPIValue) -> [BoundaryValue] {
         let demand = present(schema)
         let isNullable = violations(of: .null, against: schema).isEmpty
@@ -90,7 +91,7 @@ extension OpenAPISchema {
         return values
     }
 
-    /// A schema without the alternative that it may be null.
+    /// Returns a schema without the alternative that it may be null.
     private func present(_ schema: OpenAPIValue) -> OpenAPIValue {
         let demand = resolved(schema)
         let others = (demand["oneOf"]?.array ?? []).filter { $0["type"]?.string != "null" }

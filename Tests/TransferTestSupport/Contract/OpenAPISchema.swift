@@ -1,11 +1,11 @@
 import Foundation
 
-/// Holds values against the part of JSON Schema that `openapi.yaml` uses.
+/// A checker of values against the part of JSON Schema that `openapi.yaml` uses.
 ///
-/// A keyword that it does not know is an error too: otherwise a schema could demand what nobody
+/// An unknown keyword is an error too; otherwise a schema could demand something that nobody
 /// checks.
 package struct OpenAPISchema: Sendable {
-    /// Where `$ref` leads.
+    /// The document in which `$ref` is resolved.
     let document: OpenAPIValue
 
     private static let annotations: Set<String> = [
@@ -13,7 +13,7 @@ package struct OpenAPISchema: Sendable {
         "deprecated", "writeOnly",
     ]
 
-    /// What is wrong with `value`, one line each.
+    /// Returns the violations in `value`, one line each.
     package func violations(
         of value: OpenAPIValue,
         against schema: OpenAPIValue,
@@ -36,7 +36,7 @@ package struct OpenAPISchema: Sendable {
         }
     }
 
-    /// What a `$ref` stands for.
+    /// Returns the value that a `$ref` refers to.
     package func resolved(_ value: OpenAPIValue) -> OpenAPIValue {
         guard let reference = value["$ref"]?.string else { return value }
         let target = reference.dropFirst("#/".count).split(separator: "/")
@@ -166,7 +166,8 @@ package struct OpenAPISchema: Sendable {
         return isGood ? [] : ["\(path): \(value) violates \(keyword) \(argument)"]
     }
 
-    /// Whether a part of `text` is as `pattern` says, byte by byte where it is ASCII (ECMA-262).
+    /// Returns whether a part of `text` matches `pattern`, byte by byte where it is ASCII
+    /// (ECMA-262).
     private static func matches(_ text: String, _ pattern: String) -> Bool {
         guard let regex = try? Regex(pattern) else { return false }
         return text.contains(regex.matchingSemantics(.unicodeScalar).dotMatchesNewlines())

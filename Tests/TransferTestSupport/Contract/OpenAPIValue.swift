@@ -1,7 +1,7 @@
 import Foundation
 import Yams
 
-/// What JSON and this project's YAML can say.
+/// A value of JSON or of this project's YAML.
 package enum OpenAPIValue: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -115,7 +115,8 @@ extension OpenAPIValue: Encodable {
         }
     }
 
-    /// This with the member at a JSON pointer replaced, and objects made on the way there.
+    /// Returns a copy with the member at a JSON pointer replaced, making missing objects on the
+    /// way.
     package func setting(_ pointer: String, to value: OpenAPIValue) -> OpenAPIValue {
         let steps = pointer.split(separator: "/", maxSplits: 1).map(String.init)
         guard let name = steps.first else { return value }

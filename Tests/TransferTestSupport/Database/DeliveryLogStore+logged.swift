@@ -2,7 +2,7 @@ package import TransferModel
 package import TransferStore
 
 extension DeliveryLogStore {
-    /// What is logged of a subscription's deliveries that stand so, the newest first.
+    /// Returns the logged deliveries of a subscription in a given state, the newest first.
     package func logged(
         _ subscription: SubscriptionID,
         _ state: LoggedDelivery.State,

@@ -1,15 +1,15 @@
 import Postgres
 package import TransferStore
 
-/// A store on one connection, set as the service's are, that tells how much PostgreSQL reads.
+/// A store on one connection, set up as the service's are, that reports how much PostgreSQL reads.
 ///
-/// Whatever it does is undone: every measurement finds the database as the one before. Plans are
-/// kept, each as it was made the first time.
+/// Everything it does is undone, so every measurement finds the database in the same state as the
+/// previous one did. Plans are kept, each as it was made the first time.
 package struct PageMeter: Sendable {
     package let stores: Stores
     private let pool: ConnectionPool
 
-    /// More than the verbs of a store have statements, so that none is planned anew.
+    /// More than the number of statements in a store's verbs, so that none is planned again.
     private static let preparedStatementsMax = 4096
 
     /// Makes a connection with the service's settings, or with others.
@@ -38,17 +38,17 @@ package struct PageMeter: Sendable {
         try await connection.executeScript(rows[0].decode("script"))
     }
 
-    /// How many pages of tables and indexes are read by `body`, those counted each time that are
-    /// read several times.
+    /// Returns the number of pages of tables and indexes that `body` reads, counting a page each
+    /// time that it is read.
     package func pages(_ body: (Stores) async throws -> Void) async throws -> Int64 {
         try await pagesOfRelations(body).values.reduce(0, +)
     }
 
-    /// The same of each table and index of which any is read.
+    /// Returns the same number for each table and index of which any page is read.
     package func pagesOfRelations(
         _ body: (Stores) async throws -> Void
     ) async throws -> [String: Int64] {
-        // In one transaction, as what PostgreSQL counts of it goes with its end.
+        // In one transaction, because PostgreSQL's counts of it disappear when it ends.
         _ = try await pool.execute("BEGIN")
         let outcome: Result<[String: Int64], any Error>
         do {

@@ -2,7 +2,7 @@ package import TransferModel
 package import TransferStore
 
 extension QueueStore {
-    /// Gives tasks that wait, of whatever flow, to a worker.
+    /// Gives waiting tasks, whatever their flow, to a worker.
     package func claimAny(
         _ limit: Int,
         by worker: WorkerIdentity

@@ -1,7 +1,7 @@
 import Postgres
 import TransferModel
 
-/// The rows, a statement for each table or kind.
+/// The rows, one statement for each table or kind.
 extension ScaleWorld {
     var statements: [Query] {
         sessionRows + taskRows + placeRows + endRows + eventRows + countRows + deliveryRows
@@ -11,7 +11,7 @@ extension ScaleWorld {
     private var count: Int64 { Int64(tasks) }
     private var part: Int64 { Int64(generation) }
     private var width: Int64 { Int64(sessions) }
-    /// Where the tasks of `large` begin, and those of the other sessions.
+    /// The number of the first task of `large`, and of the first task of the other sessions.
     private var firstOfLarge: Int64 { part + count }
     private var firstOfOthers: Int64 { part + 2 * count }
     private var tenantID: Query { "\(tenant.uuid)" }
@@ -94,7 +94,7 @@ extension ScaleWorld {
         ]
     }
 
-    /// A row for each task `k` of `large` whose number within its hundred is so.
+    /// Returns a row for each task `k` of `large` that meets `condition`.
     private func ofLarge(_ columns: Query, where condition: Query) -> Query {
         """
         SELECT \(columns)
@@ -113,13 +113,13 @@ extension ScaleWorld {
         """
     }
 
-    /// Of the first ten thousand tasks it has come.
+    /// A time that has come for the first ten thousand tasks only.
     private static let time: Query = """
         now() + k * interval '1 ms' + CASE WHEN k < 10000 THEN interval '-1 hour'
             ELSE interval '1 day' END
         """
 
-    /// In the running week, which has a partition.
+    /// A time in the current week, which has a partition.
     private static let earlier: Query = """
         greatest(
             date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC',
@@ -298,8 +298,10 @@ extension ScaleWorld {
         ]
     }
 
-    /// A tenth of the other sessions has something due; of `kept` a tenth as many messages as tasks
-    /// are logged, of which half have died.
+    /// The rows about deliveries.
+    ///
+    /// A tenth of the other sessions has something due. For `kept`, a tenth as many messages as
+    /// tasks are logged, of which half have died.
     private var deliveryRows: [Query] {
         [
             """

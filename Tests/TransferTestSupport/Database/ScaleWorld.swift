@@ -3,35 +3,34 @@ package import Postgres
 package import TransferModel
 import TransferStore
 
-/// A database that is full: a session of many outstanding tasks, one of as many results, a
-/// hundredth of as many other sessions with a subscription each, and what is kept beside them.
+/// A full database: a session of many outstanding tasks, one of equally many results, a hundredth
+/// as many other sessions with a subscription each, and the records kept beside them.
 ///
-/// Its rows are made by a few statements and are what the service would have written, counters
-/// included.
+/// A few statements make its rows as the service would have written them, counters included.
 package struct ScaleWorld: Sendable {
-    /// The session of outstanding tasks in every state, and that of results.
+    /// The name of the session of outstanding tasks in every state; `kept` is that of results.
     package static let large = "large"
     package static let kept = "kept"
-    /// Generations of `kept`; the tasks of the first have expired.
+    /// The number of generations of `kept`; the tasks of the first have expired.
     package static let generations = 11
-    /// Attempts and publications of the whole fleet.
+    /// The numbers of attempts and of publications of the whole fleet.
     static let running = 300
     static let published = 20
 
     package let tenant: TenantID
-    /// Outstanding tasks of `large`, and results of `kept`.
+    /// The number of outstanding tasks of `large`, and of results of `kept`.
     package let tasks: Int
-    /// Has all attempts.
+    /// The worker that has all attempts.
     package let worker: WorkerIdentity
     /// The time of the first task, in milliseconds since 1970.
     let epoch: Int64
 
-    /// Tasks of a generation of `kept`.
+    /// The number of tasks in a generation of `kept`.
     package var generation: Int { tasks / (Self.generations - 1) }
-    /// Never as many as a tenant may have: verbs that are measured make others.
+    /// The number of sessions, always below a tenant's maximum, because measured verbs make others.
     package var sessions: Int { max(20, min(tasks / 100, Int(Quota.sessionsMax) - 100)) }
 
-    /// Fills the tables anew, of a multiple of 1000 tasks; what is there is removed first.
+    /// Fills the tables for `tasks`, a multiple of 1000, after removing all rows.
     package init(
         tasks: Int,
         of tenant: TenantID,
@@ -53,7 +52,7 @@ package struct ScaleWorld: Sendable {
         for statement in statements { _ = try await connection.execute(statement) }
     }
 
-    /// What is filled.
+    /// The tables that are filled.
     private static let tables: [Query] = [
         "task", "ready", "held", "delayed", "asked", "attempt", "publication", "outcome",
         "attempt_log", "event", "partial", "task_move", "session_task_count", "tenant_task_count",
@@ -64,14 +63,15 @@ package struct ScaleWorld: Sendable {
     ]
 }
 
-// Names of what is in it.
+// Names of the tables' contents.
 extension ScaleWorld {
-    /// The `n`th task of the expired generation, of `kept` or of `large`.
+    /// Returns the `n`th task of the expired generation, of `kept` or of `large`.
     package func expired(_ n: Int) -> TaskID { task(n) }
     package func kept(_ n: Int) -> TaskID { task(generation + n) }
     package func large(_ n: Int) -> TaskID { task(generation + tasks + n) }
 
-    /// The first task of `large` that stands so; the states follow each other by the hundred.
+    /// Returns the first task of `large` in a given state; the states follow each other by the
+    /// hundred.
     package func large(_ state: TransferState) -> TaskID { large(Self.place(of: state)) }
 
     static func place(of state: TransferState) -> Int {
@@ -89,12 +89,12 @@ extension ScaleWorld {
         }
     }
 
-    /// The session of number `n`; 0 is `large` and 1 `kept`.
+    /// Returns the session of number `n`; 0 is `large` and 1 `kept`.
     package func session(_ n: Int) -> SessionID { SessionID(uuid(epoch, 0x9000, n)) }
     package func identifier(_ n: Int) -> String {
         n == 0 ? Self.large : n == 1 ? Self.kept : "s\(n)"
     }
-    /// That to session `n`; 0 is to all of the tenant.
+    /// Returns the subscription to session `n`; 0 is that to all sessions of the tenant.
     package func subscription(_ n: Int) -> SubscriptionID { SubscriptionID(uuid(epoch, 0xa000, n)) }
     package func delivery(_ n: Int) -> DeliveryID { DeliveryID(uuid(epoch, 0xb000, n)) }
 
@@ -111,7 +111,7 @@ extension ScaleWorld {
         withUnsafeBytes(of: value.bigEndian) { Array($0.suffix(count)) }
     }
 
-    /// What ``uuid(_:_:_:)`` gives, in SQL.
+    /// Returns SQL that computes the same as ``uuid(_:_:_:)``.
     func uuid(_ time: Query, _ kind: Query, _ n: Query) -> Query {
         """
         (lpad(to_hex((\(time))::bigint), 12, '0') || '7000' || \(kind)

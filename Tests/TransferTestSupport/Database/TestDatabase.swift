@@ -3,13 +3,13 @@ import Foundation
 package import Postgres
 import Synchronization
 
-/// A schema of its own for one test, in the throwaway cluster of the test process.
+/// A separate schema for one test, in the temporary cluster of the test process.
 ///
-/// Given by the trait `.postgresSchema`; everything made from it is closed after the test.
+/// The trait `.postgresSchema` provides it; everything made from it is closed after the test.
 package final class TestDatabase: Sendable {
     @TaskLocal private static var bound: TestDatabase?
 
-    /// That of the running test.
+    /// The database of the running test.
     package static var current: TestDatabase {
         guard let bound else {
             preconditionFailure("give the test or its suite the trait .postgresSchema")
@@ -17,15 +17,15 @@ package final class TestDatabase: Sendable {
         return bound
     }
 
-    /// Leads to the schema: unqualified names are looked up and made in it.
+    /// The configuration that leads to the schema: unqualified names are looked up and made in it.
     package let configuration: ConnectionConfiguration
     /// The name of the schema.
     package let schema: String
-    /// What connections of tests run on.
+    /// The event loop of the tests' connections.
     package let loop: EventLoop
     private let pools = Mutex<[ConnectionPool]>([])
     private let connections = Mutex<[Connection]>([])
-    /// Whether each of what was made for the test is there still.
+    /// Closures that say whether an object made for the test still exists.
     private let presences = Mutex<[@Sendable () -> Bool]>([])
 
     private let url: String
@@ -62,8 +62,8 @@ package final class TestDatabase: Sendable {
         return pool
     }
 
-    /// Makes a pool of one connection at a time that leads through a proxy on 127.0.0.1; it is closed
-    /// after the test.
+    /// Makes a pool that leads through a proxy on 127.0.0.1, by default with one connection; it is
+    /// closed after the test.
     package func pool(through port: UInt16, connectionsMax: Int = 1) -> ConnectionPool {
         var configuration = ConnectionConfiguration(
             url: "\(url) host=127.0.0.1 port=\(port) sslmode=disable"
@@ -99,12 +99,13 @@ package final class TestDatabase: Sendable {
         )
     }
 
-    /// Has the test fail when somebody holds `object` on after its end, such as the object itself.
+    /// Makes the test fail when something still holds `object` after the test's end, such as
+    /// `object` itself.
     package func expectsRelease(of object: some AnyObject & Sendable) {
         presences.withLock { $0.append { [weak object] in object != nil } }
     }
 
-    /// Runs `body` with a new schema, in a new database where it is to be alone, and drops both
+    /// Runs `body` with a new schema, in a new database when it is to be alone, and drops both
     /// afterwards.
     static func withSchema(
         isAlone: Bool,

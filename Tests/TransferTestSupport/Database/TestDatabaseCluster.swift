@@ -4,24 +4,26 @@ import Logging
 import Postgres
 import Synchronization
 
-/// The PostgreSQL cluster of this test process: started by the first test that needs it, stopped
-/// and removed with the directory of the run.
+/// The PostgreSQL cluster of this test process.
+///
+/// The first test that needs it starts it; it is stopped and removed together with the directory of
+/// the run.
 final class TestDatabaseCluster: Sendable {
     static let shared = TestDatabaseCluster()
 
-    /// What a throwaway cluster can do without, and what many tests at once need.
+    /// Settings that omit what a temporary cluster does not need and allow many simultaneous tests.
     private static let settings = [
         "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
         "max_connections": "300", "shared_buffers": "64MB",
     ]
 
-    /// Never stopped: it ends with the process.
+    /// The event loop, which is never stopped: it ends with the process.
     let loop = Result { () throws(EventLoopError) in try EventLoop(name: "postgres-tests") }
     private let starting = Mutex<Task<String, any Error>?>(nil)
 
     private init() {}
 
-    /// How to connect; starts the cluster the first time.
+    /// Returns the URL of the cluster, which the first call starts.
     func url() async throws -> String {
         let task = starting.withLock { starting in
             let task = starting ?? Task { try await Self.start() }
@@ -31,12 +33,12 @@ final class TestDatabaseCluster: Sendable {
         return try await task.value
     }
 
-    /// Executes statements outside of any test's schema.
+    /// Executes statements outside any test's schema.
     func execute(_ script: String) async throws {
         try await Self.execute(script, at: try await url(), on: try loop.get())
     }
 
-    /// The same, in any database.
+    /// Executes statements in any database.
     static func execute(_ script: String, at url: String, on loop: EventLoop) async throws {
         let connection = try await Connection.open(ConnectionConfiguration(url: url), on: loop)
         do {

@@ -1,6 +1,6 @@
 package import Testing
 
-/// Gives every test a PostgreSQL schema of its own, as ``TestDatabase/current``.
+/// A trait that gives every test a separate PostgreSQL schema, as ``TestDatabase/current``.
 package struct PostgresSchemaTrait: TestTrait, SuiteTrait, TestScoping {
     package var isRecursive: Bool { true }
     /// Whether the schema is in a database of its own.
@@ -16,10 +16,11 @@ package struct PostgresSchemaTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == PostgresSchemaTrait {
-    /// Gives every test a PostgreSQL schema of its own, as ``TestDatabase/current``.
+    /// Gives every test a separate PostgreSQL schema, as ``TestDatabase/current``.
     package static var postgresSchema: PostgresSchemaTrait { PostgresSchemaTrait(isAlone: false) }
 
-    /// The same in a database of its own, where the transactions of no other test keep rows that
-    /// are gone, and with them pages to be read.
+    /// Gives every test a schema in a separate database.
+    ///
+    /// There, transactions of other tests do not keep deleted rows, and with them pages to be read.
     package static var postgresDatabase: PostgresSchemaTrait { PostgresSchemaTrait(isAlone: true) }
 }

@@ -1,17 +1,19 @@
 import Foundation
 import Glibc
 
-/// A real pooler that gives out sessions by the transaction: pgbouncer as a child process, on a
+/// A real pooler that assigns sessions for one transaction: pgbouncer as a child process, on a
 /// socket of its own.
 package final class TransactionPooler: Sendable {
     private let folder: TestFolder
     private let program: SpawnedProgram
 
     private static let paths = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"]
-    /// Fewer than a service has connections, so that each is used by many.
+    /// The maximum number of sessions, fewer than the connections of a service, so that each is
+    /// used by many.
     private static let sessionsMax = 3
 
-    /// Starts it in front of the server whose socket is in `server`, and waits for its own.
+    /// Starts the pooler in front of the server whose socket is in `server`, and waits for its own
+    /// socket.
     ///
     /// - Throws: ``NeverHappened`` without a pgbouncer, or what the system refuses.
     package init(
@@ -24,7 +26,7 @@ package final class TransactionPooler: Sendable {
             throw NeverHappened(what: "pgbouncer is there (apt-get install pgbouncer)")
         }
         let files = FileManager.default
-        // It refuses to be root, and makes its socket as the account it becomes.
+        // It refuses to run as root, and makes its socket as the account that it changes to.
         try files.setAttributes([.posixPermissions: 0o777], ofItemAtPath: folder.path)
         let configuration = """
             [databases]
@@ -41,7 +43,7 @@ package final class TransactionPooler: Sendable {
         let account = geteuid() == 0 ? ["-u", "postgres"] : []
         self.folder = folder
         program = try SpawnedProgram(
-            // Whatever happens to the test, no pooler outlives it for long.
+            // Whatever happens to the test, no pooler outlives it by much.
             ["timeout", "300", path, "-q"] + account + ["\(folder.path)/pgbouncer.ini"],
             in: folder,
             environment: [:],
@@ -54,6 +56,6 @@ package final class TransactionPooler: Sendable {
 
     deinit { program.terminate() }
 
-    /// Leads through it.
+    /// The URL of a connection through the pooler.
     package var url: String { "host=\(folder.path) port=6432 dbname=pooled user=any" }
 }

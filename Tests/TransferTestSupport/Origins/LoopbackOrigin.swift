@@ -27,7 +27,7 @@ package final class LoopbackOrigin: Sendable {
 
     /// The port the system has chosen.
     package let port: UInt16
-    /// What was seen and done so far.
+    /// The requests and actions so far.
     package let log = OriginLog()
     /// Readable once the origin stops; every waiting connection watches it.
     let stopGate = OriginGate()
@@ -35,10 +35,10 @@ package final class LoopbackOrigin: Sendable {
     private let connectionsMax: Int
     private let state = Mutex(State())
 
-    /// Connections at once when a test does not say; further ones wait in the kernel's queue.
+    /// The default limit of simultaneous connections; further ones wait in the kernel's queue.
     package static let connectionsMaxDefault = 1024
 
-    /// Listens and starts accepting; `port` is that of an origin which has stopped, if any.
+    /// Listens and starts accepting; `port` is that of a stopped origin, if any.
     package init(
         connectionsMax: Int = LoopbackOrigin.connectionsMaxDefault,
         port: UInt16 = 0
@@ -79,7 +79,7 @@ package final class LoopbackOrigin: Sendable {
 
     deinit { stop() }
 
-    /// The absolute URL of a path here.
+    /// Returns the absolute URL of a path on this origin.
     package func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
     /// Answers requests for `path`, whatever their query, with what `responder` returns.
@@ -94,15 +94,16 @@ package final class LoopbackOrigin: Sendable {
         }
     }
 
-    /// Answers requests for `path` always in the same way.
+    /// Answers requests for `path` always with the same script.
     package func when(_ path: String, _ script: OriginScript) {
         when(path) { _ in script }
     }
 
-    /// Ends all connections, stops listening and lets go of whatever the responders hold.
+    /// Ends all connections, stops listening and releases everything that the responders hold.
     package func stop() {
         stopGate.open()
-        // Let go of outside of the lock: what a responder holds may stop this origin as it ends.
+        // Release them outside the lock: an object held by a responder may stop this origin as it
+        // ends.
         _ = state.withLock { state in
             state.isStopped = true
             for descriptor in state.connections { shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -133,7 +134,7 @@ package final class LoopbackOrigin: Sendable {
         }
         startThread {
             OriginConnection(origin: self, descriptor: descriptor, number: number).run()
-            // Under the lock, so that stop() never shuts down a number that is somebody else's.
+            // Under the lock, so that stop() never shuts down a descriptor that was reused.
             self.state.withLock { state in
                 state.connections.remove(descriptor)
                 close(descriptor)
@@ -143,7 +144,7 @@ package final class LoopbackOrigin: Sendable {
     }
 }
 
-/// Blocks until `descriptor` can be read; false once the gate is open.
+/// Blocks until `descriptor` can be read; returns false once the gate is open.
 func wait(for descriptor: Int32, unless gate: OriginGate) -> Bool {
     var events = [
         pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),

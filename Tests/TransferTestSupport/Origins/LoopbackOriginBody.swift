@@ -1,19 +1,19 @@
 internal import Crypto
 
-/// Bytes that an origin serves: given ones, or any number made from a seed without being kept.
+/// Bytes that an origin serves: given bytes, or any number generated from a seed and not stored.
 package enum OriginBody: Sendable {
-    /// Exactly these.
+    /// Exactly the given bytes.
     case bytes([UInt8])
-    /// `size` bytes that are the same for the same seed and differ for others.
+    /// Pseudorandom bytes, `size` in number, determined by the seed.
     case random(seed: UInt64, size: Int)
 
     /// No bytes.
     package static let empty = OriginBody.bytes([])
 
-    /// A text in UTF-8.
+    /// Returns a text in UTF-8.
     package static func text(_ text: String) -> OriginBody { .bytes(Array(text.utf8)) }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     package var count: Int {
         switch self {
         case .bytes(let bytes): bytes.count
@@ -21,7 +21,7 @@ package enum OriginBody: Sendable {
         }
     }
 
-    /// The bytes at `range`, computed on demand; the range is cut to the body.
+    /// Returns the bytes at `range`, computed on demand; the range is cut to the body.
     package func bytes(in range: Range<Int>) -> [UInt8] {
         let range = range.clamped(to: 0..<count)
         switch self {
@@ -47,15 +47,15 @@ package enum OriginBody: Sendable {
         return hash.finalize().hexadecimal
     }
 
-    /// The SHA-256 of `bytes` in lower-case hexadecimal.
+    /// Returns the SHA-256 of `bytes` in lower-case hexadecimal.
     package static func sha256(of bytes: [UInt8]) -> String {
         SHA256.hash(data: bytes).hexadecimal
     }
 
-    /// How much is made, hashed and sent at once.
+    /// The number of bytes generated, hashed and sent at once.
     static let pieceBytes = 64 * 1024
 
-    /// SplitMix64 of the word's position: any offset can be computed by itself.
+    /// Returns SplitMix64 of the word's position, so that any offset can be computed by itself.
     private static func byte(_ seed: UInt64, _ offset: Int) -> UInt8 {
         var word = seed &+ UInt64(offset / 8 + 1) &* 0x9E37_79B9_7F4A_7C15
         word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9

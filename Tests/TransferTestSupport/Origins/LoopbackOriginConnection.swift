@@ -42,7 +42,7 @@ final class OriginConnection {
         return request["Connection"]?.lowercased() != "close"
     }
 
-    /// Returns whether the connection lives on.
+    /// Performs a step and returns whether the connection stays open.
     private func perform(_ step: OriginScript.Step, path: String) -> Bool {
         switch step {
         case .head(let status, let headers):
@@ -95,7 +95,7 @@ final class OriginConnection {
         return true
     }
 
-    /// Waits for the gate; false when the peer hangs up or the origin stops first.
+    /// Waits for the gate; returns false when the peer hangs up or the origin stops first.
     private func waitForOpening(_ gate: OriginGate) -> Bool {
         var events = [
             pollfd(fd: gate.descriptor, events: Int16(POLLIN), revents: 0),
@@ -125,7 +125,7 @@ final class OriginConnection {
     }
 }
 
-// Reading requests.
+// The reading of requests.
 extension OriginConnection {
     private func readHead() -> OriginRequest? {
         let end: [UInt8] = [13, 10, 13, 10]

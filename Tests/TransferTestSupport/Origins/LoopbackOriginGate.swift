@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Holds connections of an origin back until a test opens it; it never closes again.
+/// A gate that holds connections of an origin back until a test opens it; it never closes again.
 package final class OriginGate: Sendable {
     /// The reading end of a pipe; it hangs up, and so wakes any number of pollers, when opened.
     let descriptor: Int32
@@ -21,7 +21,7 @@ package final class OriginGate: Sendable {
         close(descriptor)
     }
 
-    /// Lets everything that waits, and everything that will, go on.
+    /// Lets all present and future waiters continue.
     package func open() {
         holder.withLock { holder in
             if let end = holder { close(end) }

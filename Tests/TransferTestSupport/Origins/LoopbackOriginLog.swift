@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What an origin has seen and done so far; tests wait on it instead of sleeping.
+/// The requests and actions of an origin so far; tests wait for it instead of sleeping.
 package final class OriginLog: Sendable {
     /// The counts at one moment.
     package struct Snapshot: Sendable {
@@ -18,14 +18,14 @@ package final class OriginLog: Sendable {
         package internal(set) var bytesSent: [String: Int] = [:]
         private var requestCounts: [String: Int] = [:]
 
-        /// The requests for one path.
+        /// Returns the requests for one path.
         package func requests(at path: String) -> [OriginRequest] {
             requests.filter { $0.path == path }
         }
 
-        /// Notes a request.
+        /// Records a request.
         ///
-        /// - Returns: its place among those for its path, from 1.
+        /// - Returns: The number of the request among those for its path, from 1.
         mutating func add(_ request: OriginRequest) -> Int {
             let count = requestCounts[request.path, default: 0] + 1
             requestCounts[request.path] = count
@@ -53,7 +53,7 @@ package final class OriginLog: Sendable {
     /// The counts now.
     package var now: Snapshot { state.withLock { $0.snapshot } }
 
-    /// Returns once the counts are as `condition` wants, or the task is cancelled.
+    /// Returns once the counts meet `condition`, or the task is cancelled.
     package func wait(until condition: @escaping @Sendable (Snapshot) -> Bool) async {
         let number = state.withLock { state in
             state.waiterCount += 1
@@ -80,7 +80,7 @@ package final class OriginLog: Sendable {
         }
     }
 
-    /// Returns once `count` bytes of bodies were handed to the kernel at a path.
+    /// Returns once `count` bytes of bodies have been handed to the kernel at a path.
     package func sent(_ count: Int, at path: String) async {
         await wait { $0.bytesSent[path, default: 0] >= count }
     }

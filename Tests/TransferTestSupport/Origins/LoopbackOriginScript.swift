@@ -1,12 +1,12 @@
-/// What an origin does with one request, step by step.
+/// The actions of an origin for one request, step by step.
 ///
-/// When the last step is done, the connection is kept for the next request.
+/// After the last step, the connection is kept for the next request.
 package struct OriginScript: Sendable {
     /// One step.
     package enum Step: Sendable {
         /// Sends a status line and fields, ended by an empty line.
         case head(_ status: Int, [(name: String, value: String)] = [])
-        /// Sends bytes as they are.
+        /// Sends bytes unchanged.
         case raw([UInt8])
         /// Sends part of a body, or all of it.
         case body(OriginBody, Range<Int>? = nil)
@@ -25,10 +25,10 @@ package struct OriginScript: Sendable {
     /// The steps in order.
     package var steps: [Step]
 
-    /// Creates a script of any steps.
+    /// Creates a script from any steps.
     package init(_ steps: [Step]) { self.steps = steps }
 
-    /// A whole response with its `Content-Length`.
+    /// Returns a whole response with its `Content-Length`.
     package static func response(
         _ status: Int = 200,
         headers: [(name: String, value: String)] = [],
@@ -37,22 +37,23 @@ package struct OriginScript: Sendable {
         OriginScript([.head(status, headers + [contentLength(body.count)]), .body(body)])
     }
 
-    /// A redirection without a body.
+    /// Returns a redirection without a body.
     package static func redirect(_ status: Int = 302, to location: String) -> OriginScript {
         response(status, headers: [("Location", location)])
     }
 
-    /// A text sent as it is, then the end of the connection.
+    /// Returns a text sent unchanged, followed by the end of the connection.
     package static func raw(_ text: String) -> OriginScript {
         OriginScript([.raw(Array(text.utf8)), .close])
     }
 
-    /// The head with the full length, then only `sent` bytes, then what `end` says.
+    /// Returns a head with the full length, then only `sent` bytes of the body, then the step
+    /// `end`.
     package static func cut(_ body: OriginBody, after sent: Int, _ end: Step) -> OriginScript {
         OriginScript([.head(200, [contentLength(body.count)]), .body(body, 0..<sent), end])
     }
 
-    /// A response that stops after `sent` bytes of its body until the gate opens.
+    /// Returns a response that stops after `sent` bytes of its body until the gate opens.
     package static func gated(
         _ body: OriginBody,
         after sent: Int,
@@ -65,13 +66,14 @@ package struct OriginScript: Sendable {
         ])
     }
 
-    /// A body that ends with the connection and has no length.
+    /// Returns a response whose body ends with the connection and has no length.
     package static func closeDelimited(_ body: OriginBody) -> OriginScript {
         OriginScript([.head(200, [("Connection", "close")]), .body(body), .close])
     }
 
-    /// A file with a strong validator, as a good origin serves it: `Range` with `If-Range` gives
-    /// 206, 416 or, when the validator is another, the whole file.
+    /// Returns a file with a strong validator, as a good origin serves it.
+    ///
+    /// `Range` with `If-Range` gives 206, 416 or, when the validator is another, the whole file.
     package static func file(
         _ body: OriginBody,
         etag: String,

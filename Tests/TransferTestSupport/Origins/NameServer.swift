@@ -3,7 +3,7 @@ import Synchronization
 
 /// A name server (RFC 1035) on a loopback address of its own, with answers that a test gives.
 ///
-/// Port 53 takes the rights of root.
+/// Port 53 requires root.
 package final class NameServer: Sendable {
     /// The server could not take its address.
     package struct Failure: Error {
@@ -11,24 +11,24 @@ package final class NameServer: Sendable {
         let code: Int32
     }
 
-    /// What it knows of a name.
+    /// The answer for a name.
     package enum Answer: Sendable {
-        /// IPv4 addresses; more than fit a datagram are only told over TCP.
+        /// IPv4 addresses; more than fit into a datagram are returned only over TCP.
         case addresses([String])
         /// SERVFAIL.
         case failure
-        /// Nothing is ever sent.
+        /// No answer at all.
         case silence
     }
 
-    /// Where it listens, always at port 53.
+    /// The address on which it listens, always at port 53.
     package let address: String
     private let answers = Mutex<[String: Answer]>([:])
     private let datagrams: Int32
     private let listener: Int32
     private static let count = Atomic(0)
 
-    /// What fits a datagram without extensions (RFC 1035 §2.3.4).
+    /// The maximum size of a datagram without extensions (RFC 1035 §2.3.4).
     private static let datagramMax = 512
     private static let internet: [UInt8] = [0, 1]
     private static let typeA: [UInt8] = [0, 1]
@@ -50,13 +50,13 @@ package final class NameServer: Sendable {
         startThread { [self] in answerConnections() }
     }
 
-    /// Sets what is answered from now on; a name that was not set does not exist.
+    /// Sets the answer for a name from now on; a name without one does not exist.
     package func know(_ name: String, _ answer: Answer) {
         answers.withLock { $0[name] = answer }
     }
 
     package func stop() {
-        // Wakes the threads, which close what they use.
+        // This wakes the threads, which close their descriptors.
         shutdown(datagrams, Int32(SHUT_RDWR))
         shutdown(listener, Int32(SHUT_RDWR))
     }
@@ -96,7 +96,7 @@ package final class NameServer: Sendable {
         }
     }
 
-    /// Answers until the resolver closes: it asks for addresses of both kinds on one connection.
+    /// Answers until the resolver closes: it asks for both kinds of addresses on one connection.
     private func answer(_ connection: Int32) {
         defer { close(connection) }
         while let head = Self.read(2, from: connection),
@@ -108,10 +108,10 @@ package final class NameServer: Sendable {
         }
     }
 
-    /// The message that answers `query`; nil for none.
+    /// Returns the message that answers `query`; nil for none.
     private func message(to query: [UInt8], bytesMax: Int) -> [UInt8]? {
         guard let question = Question(query) else { return nil }
-        // Of another type there is nothing, which is no error.
+        // There is nothing of another type, which is no error.
         let isAsked = question.type == Self.typeA
         let records: [[UInt8]]
         var code: UInt8 = 0
@@ -124,7 +124,7 @@ package final class NameServer: Sendable {
         let isCut = 12 + question.bytes.count + records.count * 16 > bytesMax
         let count = isCut ? 0 : records.count
         var message = Array(query.prefix(2))
-        // A response that is authoritative, perhaps cut, with recursion wanted and available.
+        // An authoritative response, perhaps truncated, with recursion desired and available.
         message += [0x85 | (isCut ? 0x02 : 0), 0x80 | code]
         message += [0, 1, UInt8(count >> 8), UInt8(count & 0xFF), 0, 0, 0, 0]
         message += question.bytes
@@ -132,7 +132,7 @@ package final class NameServer: Sendable {
         return message
     }
 
-    /// The resource record of an address, to be kept for no time.
+    /// Returns the resource record of an address, with a time to live of zero.
     private static func record(_ address: String) -> [UInt8]? {
         var parsed = in_addr()
         guard inet_pton(AF_INET, address, &parsed) == 1 else { return nil }
@@ -176,7 +176,7 @@ package final class NameServer: Sendable {
 private struct Question {
     let name: String
     let type: [UInt8]
-    /// As it stands in the message.
+    /// The bytes of the question as in the message.
     let bytes: [UInt8]
 
     init?(_ query: [UInt8]) {

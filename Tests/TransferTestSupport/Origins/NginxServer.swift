@@ -9,7 +9,7 @@ package final class NginxServer: Sendable {
 
     private static let paths = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
 
-    /// Whether there is an nginx; it is no condition for the tests.
+    /// Whether nginx is installed; the tests do not require it.
     package static var isInstalled: Bool { paths.contains { access($0, X_OK) == 0 } }
 
     /// Starts the server, which answers with `body`.
@@ -26,8 +26,8 @@ package final class NginxServer: Sendable {
     ) async throws {
         let folder = authority.folder
         try Data(body.bytes).write(to: URL(filePath: "\(folder.path)/body"))
-        // Listened on here and handed over, as nginx does it between its own versions: so no port
-        // has to be guessed, and connections wait until it is there.
+        // Listen here and hand the socket over, as nginx does between its own versions: no port has
+        // to be guessed, and connections wait until nginx runs.
         let (listener, port) = try Self.listen()
         defer { close(listener) }
         self.port = port
@@ -53,7 +53,7 @@ package final class NginxServer: Sendable {
             throw NeverHappened(what: "nginx is there")
         }
         program = try SpawnedProgram(
-            // Whatever happens to the test, no server outlives it for long.
+            // Whatever happens to the test, no server outlives it by much.
             ["timeout", "300", path, "-e", "/dev/null", "-c", "\(folder.path)/nginx.conf"],
             in: folder,
             environment: environment,
@@ -63,7 +63,7 @@ package final class NginxServer: Sendable {
 
     deinit { program.terminate() }
 
-    /// Where the body is.
+    /// The URL of the body.
     package var url: String { "https://127.0.0.1:\(port)/body" }
 
     private static func listen() throws -> (descriptor: Int32, port: UInt16) {

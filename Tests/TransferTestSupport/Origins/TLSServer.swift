@@ -6,11 +6,11 @@ import Synchronization
 ///
 /// It serves one connection after the other, never two at once.
 package final class TLSServer: Sendable {
-    /// What the server does on a connection.
+    /// The behaviour of the server on a connection.
     package enum Mode: Sendable {
         /// Answers each `GET` with the bytes, which are a whole response, and ends the connection.
         case answer([UInt8])
-        /// Sends what ``TLSServer/send(_:)`` is given and keeps the connection.
+        /// Sends the argument of ``TLSServer/send(_:)`` and keeps the connection.
         case manual
     }
 
@@ -34,7 +34,7 @@ package final class TLSServer: Sendable {
         options: [String] = []
     ) async throws {
         var arguments = [
-            // Whatever happens to the test, no server outlives it for long.
+            // Whatever happens to the test, no server outlives it by much.
             "timeout", "300", "openssl", "s_server", "-accept", "127.0.0.1:0",
             "-cert", certificate.certificatePath, "-key", certificate.keyPath,
         ]
@@ -64,22 +64,22 @@ package final class TLSServer: Sendable {
 
     deinit { program.terminate() }
 
-    /// The URL of the response.
+    /// Returns the URL of the response.
     package func url(host: String = "127.0.0.1") -> String {
         "https://\(host):\(port)/\(Self.fileName)"
     }
 
-    /// Sends bytes on the present connection of a `manual` server.
+    /// Sends bytes on the current connection of a `manual` server.
     package func send(_ text: String) { line.send(Array(text.utf8)) }
 
-    /// Returns once a `manual` server has received `count` whole heads of requests.
+    /// Returns once a `manual` server has received `count` whole request heads.
     package func receivedHeads(_ count: Int) async {
         _ = await line.wait { $0.ranges(of: Array("\r\n\r\n".utf8)).count >= count }
     }
 
     private static let fileName = "response"
 
-    /// Reads `ACCEPT 127.0.0.1:4711`, which s_server says when it was not given a port.
+    /// Parses `ACCEPT 127.0.0.1:4711`, which s_server prints when it was not given a port.
     private static func port(in output: [UInt8]) -> UInt16? {
         let marker = Array("ACCEPT 127.0.0.1:".utf8)
         guard let start = output.firstRange(of: marker)?.upperBound,
@@ -89,7 +89,7 @@ package final class TLSServer: Sendable {
     }
 }
 
-/// Talks to a child process, and wakes those who wait for something that it says.
+/// A line to a child process that wakes those who wait for its output.
 private final class OutputLog: Sendable {
     private struct Waiter {
         let isMet: @Sendable ([UInt8]) -> Bool
@@ -135,7 +135,7 @@ private final class OutputLog: Sendable {
 
     var bytes: [UInt8] { state.withLock { $0.bytes } }
 
-    /// Returns true once `condition` holds, false when it cannot any more.
+    /// Returns true once `condition` holds, and false when it cannot hold any more.
     func wait(until condition: @escaping @Sendable ([UInt8]) -> Bool) async -> Bool {
         await withCheckedContinuation { continuation in
             let answer: Bool? = state.withLock { state in

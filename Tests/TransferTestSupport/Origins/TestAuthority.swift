@@ -2,7 +2,8 @@ import Foundation
 
 /// A certificate authority of one test, made by the `openssl` command.
 ///
-/// Its files live in a folder of their own, which is removed with it and its servers.
+/// Its files are in a separate folder, which is removed together with the authority and its
+/// servers.
 package final class TestAuthority: Sendable {
     /// A certificate and its key, as files and in PEM.
     package struct Certificate: Sendable {
@@ -16,13 +17,13 @@ package final class TestAuthority: Sendable {
         package let key: [UInt8]
     }
 
-    /// The `openssl` command has failed.
+    /// A failure of the `openssl` command.
     package struct Failure: Error, CustomStringConvertible {
         /// The command and its status.
         package let description: String
     }
 
-    /// Where the files are; servers may be given theirs here, too.
+    /// The folder of the files; servers may put theirs here, too.
     let folder: TestFolder
     /// The authority's own certificate in PEM.
     package let certificate: [UInt8]
@@ -83,7 +84,7 @@ package final class TestAuthority: Sendable {
         )
     }
 
-    /// The environment of `openssl`, with as little of ours as possible.
+    /// Returns the environment of `openssl`, with as little of ours as possible.
     static func environment(_ folder: TestFolder) -> [String: String] {
         [
             "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin",

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A subscriber on 127.0.0.1 that answers as a test has planned and keeps what it got.
+/// A subscriber on 127.0.0.1 that answers as a test has planned and keeps the received messages.
 package final class WebhookReceiver: Sendable {
-    /// How one message is answered.
+    /// The answer to one message.
     package enum Answer: Sendable {
         /// A status without a body.
         case status(Int, headers: [(name: String, value: String)] = [])
@@ -28,12 +28,12 @@ package final class WebhookReceiver: Sendable {
 
     deinit { origin.stop() }
 
-    /// What was seen so far, for counts beyond messages.
+    /// The log of the origin so far, for counts other than messages.
     package var log: OriginLog { origin.log }
 
-    /// Opens a path for messages, which it answers as planned, each once, and then with 204.
+    /// Opens a path for messages: each planned answer is given once, and then always 204.
     ///
-    /// - Returns: the URL to subscribe with.
+    /// - Returns: The URL to subscribe with.
     @discardableResult
     package func open(_ path: String = "/hook", answers: [Answer] = []) -> String {
         plans.withLock { $0[path] = answers }
@@ -48,7 +48,7 @@ package final class WebhookReceiver: Sendable {
 
     /// Waits until `count` messages have arrived at a path.
     ///
-    /// - Returns: all that have arrived there, at least `count`.
+    /// - Returns: All messages that have arrived there, at least `count`.
     /// - Throws: `CancellationError` when the test's time limit ends the wait.
     package func messages(
         _ count: Int,
@@ -60,7 +60,7 @@ package final class WebhookReceiver: Sendable {
         return received
     }
 
-    /// What has arrived at a path until now, in order of arrival.
+    /// Returns the messages that have arrived at a path so far, in order of arrival.
     package func received(at path: String = "/hook") -> [ReceivedWebhook] {
         origin.log.now.requests(at: path).map(ReceivedWebhook.init)
     }

@@ -2,9 +2,9 @@ import Foundation
 
 /// One message as it reached a subscriber.
 package struct ReceivedWebhook: Sendable {
-    /// The fields in order.
+    /// The header fields in order.
     package let headers: [(name: String, value: String)]
-    /// The bytes as they came.
+    /// The bytes of the body, as received.
     package let body: [UInt8]
     /// The method as sent.
     package let method: String
@@ -15,7 +15,7 @@ package struct ReceivedWebhook: Sendable {
         method = request.method
     }
 
-    /// The value of the first field of that name.
+    /// Returns the value of the first field of that name.
     package subscript(name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
@@ -23,7 +23,7 @@ package struct ReceivedWebhook: Sendable {
     /// The message's identifier.
     package var id: String { self["webhook-id"] ?? "" }
 
-    /// The session and place of the message's event, and what happened.
+    /// Returns the session and the sequence number of the message's event, and its type.
     package func event() throws -> (session: String, sequence: Int64, type: String) {
         let event = try JSONDecoder().decode(Event.self, from: Data(body))
         return (event.data.session_identifier, event.data.sequence, event.type)

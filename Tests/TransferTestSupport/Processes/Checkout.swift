@@ -1,6 +1,6 @@
 import Foundation
 
-/// The sources that the tests were built from.
+/// The source tree that the tests were built from.
 package enum Checkout {
     package static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(components: "..", "..", "..").standardized.path

@@ -2,12 +2,12 @@ package import Foundation
 import Glibc
 import Synchronization
 
-/// A process of ours, from its start to its end.
+/// A child process, from its start to its end.
 ///
-/// Not Foundation's: that one takes a process for running as long as any descendant of it does,
+/// Foundation's class is unsuitable: it considers a process running as long as any descendant is,
 /// such as a database that survives the service that started it.
 package final class ChildProcess: Sendable {
-    /// The system refused to start it.
+    /// The system's refusal to start it.
     package struct SpawnError: Error {
         package let program: String
         package let code: Int32
@@ -19,11 +19,11 @@ package final class ChildProcess: Sendable {
     }
 
     package let pid: pid_t
-    /// What it prints.
+    /// The output of the process.
     package let output: FileHandle
     private let state = Mutex(State())
 
-    /// Starts `program`, whose standard error begins the file `log` anew.
+    /// Starts `program`, whose standard error overwrites the file `log`.
     package init(
         _ program: String,
         _ arguments: [String],
@@ -55,9 +55,9 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for its end.
+    /// Waits for the process to end.
     ///
-    /// - Returns: its exit status, or 128 and the number of the signal that killed it.
+    /// - Returns: The exit status, or 128 plus the number of the signal that killed it.
     package func status() async -> Int32 {
         await withCheckedContinuation { continuation in
             let status = state.withLock { state in
@@ -68,15 +68,15 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Sends a signal unless it has ended.
+    /// Sends a signal unless the process has ended.
     package func signal(_ signal: Int32) {
-        // Under the lock, so that a number is not meant that belongs to somebody else by now.
+        // Under the lock, so that the signal does not reach a process that has reused the number.
         state.withLock { state in
             if state.status == nil { kill(pid, signal) }
         }
     }
 
-    /// The next bytes that it prints up to the end of a line; nil at the end of its output.
+    /// Returns the next bytes of its output up to the end of a line; nil at the end of its output.
     package func line() async -> Data? {
         let (lines, continuation) = AsyncStream<Data>.makeStream()
         Thread.detachNewThread { [output] in
@@ -92,7 +92,7 @@ package final class ChildProcess: Sendable {
         return await lines.first { _ in true }
     }
 
-    /// As in wait(2).
+    /// Records a status as in wait(2).
     private func record(_ status: Int32) {
         let isKilled = status & 0x7F != 0
         let code = isKilled ? 128 + (status & 0x7F) : (status >> 8) & 0xFF

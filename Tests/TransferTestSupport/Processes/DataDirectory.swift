@@ -3,11 +3,11 @@ package import Glibc
 
 /// A data directory of one test, with the private cluster that the program makes in it.
 package final class DataDirectory: Sendable {
-    /// Made by the program.
+    /// The path of the directory, which the program makes.
     package let path: String
     private let folder: TestFolder
 
-    /// The options that lead a command here.
+    /// The options that make a command use this directory.
     package var options: [String] { ["--data-directory", path, "--resources", Checkout.root] }
 
     package init() throws {
@@ -20,9 +20,9 @@ package final class DataDirectory: Sendable {
         if let server = databaseServer, isAlive(server) { kill(server, SIGKILL) }
     }
 
-    /// Writes a resolv.conf(5) that names one server.
+    /// Writes a resolv.conf(5) file that names one server.
     ///
-    /// - Returns: the path of the file.
+    /// - Returns: The path of the file.
     package func resolver(_ server: NameServer) throws -> String {
         let file = "\(folder.path)/resolver"
         let text = "nameserver \(server.address)\noptions timeout:5 attempts:1\n"
@@ -30,14 +30,14 @@ package final class DataDirectory: Sendable {
         return file
     }
 
-    /// The process of the cluster's server, as its own file names it.
+    /// The process of the cluster's server, as named in the cluster's own file.
     package var databaseServer: pid_t? {
         let file = "\(path)/postgres/postmaster.pid"
         let text = try? String(contentsOfFile: file, encoding: .utf8)
         return text?.split(separator: "\n").first.flatMap { pid_t($0) }
     }
 
-    /// How the private cluster is reached past the program.
+    /// The URL of the private cluster, for connections that bypass the program.
     package var databaseURL: String { "host=\(path)/run user=transferd dbname=postgres" }
 
     /// The cluster's server and all its children.
@@ -48,7 +48,7 @@ package final class DataDirectory: Sendable {
         return [server] + text.split(separator: " ").compactMap { pid_t($0) }
     }
 
-    /// Whether that number is the server of this directory and not somebody else's.
+    /// Returns whether that process is the server of this directory and not another one.
     package func isAlive(_ server: pid_t) -> Bool {
         let place = try? FileManager.default.destinationOfSymbolicLink(
             atPath: "/proc/\(server)/cwd"
@@ -56,7 +56,8 @@ package final class DataDirectory: Sendable {
         return place == "\(path)/postgres"
     }
 
-    /// Has the cluster's processes do nothing at all, as when the database cannot be reached, or go on.
+    /// Signals the cluster's processes, to suspend them, as when the database cannot be reached, or
+    /// to continue them.
     package func signalDatabase(_ signal: Int32) throws {
         guard let server = databaseServer else { return }
         let all = try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap {
@@ -67,27 +68,27 @@ package final class DataDirectory: Sendable {
         }
     }
 
-    /// As in proc_pid_stat(5): behind the name, which may hold anything.
+    /// Returns the parent as in proc_pid_stat(5): behind the name, which may hold anything.
     private static func parent(of process: pid_t) -> pid_t? {
         let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         let fields = text?.split(separator: ")").last?.split(separator: " ")
         return fields.flatMap { $0.count > 1 ? pid_t($0[1]) : nil }
     }
 
-    /// What `transferd verify` says of it once its services have stopped.
+    /// Runs `transferd verify` on the directory once its services have stopped.
     ///
-    /// - Returns: its exit status, and the first finding or else the summary.
+    /// - Returns: The exit status, and the first finding or else the summary.
     package func verify() async throws -> (status: Int32, output: String) {
         try await Program.run(["verify", "--json"] + options)
     }
 
-    /// The key that the first start makes.
+    /// Returns the key that the first start makes.
     package func apiKey() throws -> String {
         try String(contentsOfFile: "\(path)/api-key", encoding: .utf8)
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// Where the next process writes what it logs.
+    /// Returns the path of the next process's log.
     package func log() throws -> String {
         let folder = "\(folder.path)/log"
         try FileManager.default.createDirectory(
@@ -97,14 +98,14 @@ package final class DataDirectory: Sendable {
         return "\(folder)/\(UUID().uuidString.lowercased())"
     }
 
-    /// The files beneath the containers, by path: their inode and when they were changed.
+    /// Returns the files beneath the containers, by path: their inode and the time of their change.
     package func files() throws -> [String: [String]] {
         let files = FileManager.default
         let root = "\(path)/containers"
         let all = files.enumerator(atPath: root)?.allObjects ?? []
         var found: [String: [String]] = [:]
         for case let name as String in all {
-            // One that goes meanwhile is not there.
+            // A file that disappears meanwhile does not count.
             guard let attributes = try? files.attributesOfItem(atPath: "\(root)/\(name)"),
                 attributes[.type] as? FileAttributeType == .typeRegular
             else { continue }
@@ -115,7 +116,8 @@ package final class DataDirectory: Sendable {
         return found
     }
 
-    /// Whether there is one file, whole or not, of each of these names and no other.
+    /// Returns whether there is one file, complete or partial, for each of these names and no
+    /// other.
     ///
     /// A name is a task's identifier, or its destination.
     package func holdsOneFile(each names: [String]) throws -> Bool {
@@ -126,7 +128,7 @@ package final class DataDirectory: Sendable {
             }
     }
 
-    /// The same, and what has a destination is there.
+    /// Returns the same, and whether every destination is there.
     package func holdsOnlyResults(_ names: [String]) throws -> Bool {
         try holdsOneFile(each: names) && !files().keys.contains { $0.hasSuffix(".part") }
     }

@@ -1,16 +1,17 @@
-/// A condition did not come true in time.
+/// An error that says that a condition did not come true in time.
 package struct NeverHappened: Error, CustomStringConvertible {
-    /// What was waited for.
+    /// The condition.
     package let what: String
 
     package var description: String { "this did not happen in time: \(what)" }
 }
 
-/// Returns once `condition` holds; for what nothing tells of, such as the state of another process.
+/// Returns once `condition` holds; for conditions without a signal, such as the state of another
+/// process.
 ///
-/// Where there is a signal, wait for that instead.
+/// When there is a signal, wait for that instead.
 ///
-/// - Throws: ``NeverHappened`` after `limit`, or what `condition` throws.
+/// - Throws: ``NeverHappened`` after `limit`, or the errors of `condition`.
 package func eventually(
     _ what: String,
     within limit: Duration = .seconds(30),

@@ -2,7 +2,8 @@ import Foundation
 
 /// The program `transferd` that was built with these tests.
 package enum Program {
-    /// Beside the executable of the tests, unless `TRANSFERD_BINARY` says otherwise.
+    /// The path of the program: beside the tests' executable, unless `TRANSFERD_BINARY` says
+    /// otherwise.
     package static let path: String = {
         let environment = ProcessInfo.processInfo.environment
         if let path = environment["TRANSFERD_BINARY"] { return path }
@@ -10,7 +11,7 @@ package enum Program {
         return tests.deletingLastPathComponent().appending(path: "transferd").path
     }()
 
-    /// That of these tests without any setting of the machine.
+    /// The environment of these tests without any setting of the machine.
     package static var environment: [String: String] {
         ProcessInfo.processInfo.environment.filter {
             $0.key != "DATABASE_URL" && !$0.key.hasPrefix("TRANSFERD_")
@@ -18,10 +19,10 @@ package enum Program {
         }
     }
 
-    /// Starts it without any setting of the machine.
+    /// Starts the program without any setting of the machine.
     ///
-    /// `resolver` is a file to be its resolv.conf(5), which no other process sees; `added` are further
-    /// variables of its environment.
+    /// `resolver` is a file to be its resolv.conf(5), which no other process sees; `added` are
+    /// further variables of its environment.
     package static func start(
         _ arguments: [String],
         log: String,
@@ -41,9 +42,9 @@ package enum Program {
         )
     }
 
-    /// Runs it to its end.
+    /// Runs the program until it ends.
     ///
-    /// - Returns: its exit status and the first that it printed.
+    /// - Returns: The exit status and the beginning of the output.
     package static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         let process = try start(arguments, log: "/dev/null")
         let output = await process.line() ?? Data()

@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// Keeps what was logged, one text a line.
+/// A log that keeps its entries, one text a line.
 package final class RecordingLog: Sendable {
     private let recorded = Mutex<[String]>([])
 
@@ -9,7 +9,7 @@ package final class RecordingLog: Sendable {
 
     package var lines: [String] { recorded.withLock { $0 } }
 
-    /// A logger that writes here.
+    /// A logger that writes to this log.
     package var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
 
     private struct Handler: LogHandler {

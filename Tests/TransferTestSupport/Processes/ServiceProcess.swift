@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The built program, running as its users run it.
+/// A process of the built program, running as its users run it.
 package final class ServiceProcess: Sendable {
     /// The line that the service prints when it listens.
     package struct Announcement: Decodable {
@@ -11,20 +11,20 @@ package final class ServiceProcess: Sendable {
         package let pid: Int32
     }
 
-    /// The program ended before it said where it listens.
+    /// An error that says that the program ended before it said where it listens.
     package struct NotStarted: Error, CustomStringConvertible {
         package let description: String
     }
 
     package let announcement: Announcement
     private let process: ChildProcess
-    /// Whose end is that of the database, too.
+    /// The data directory, whose end is that of the database, too.
     private let directory: DataDirectory
 
     /// Starts the service in `directory` and waits until it listens.
     ///
-    /// It asks no name server but `nameServer`, if that is given, which needs root. It logs to `log`,
-    /// or to a file of the directory.
+    /// It asks only `nameServer`, if one is given, which requires root. It logs to `log`, or to a
+    /// file of the directory.
     ///
     /// - Throws: ``NotStarted`` when it ends before.
     package init(
@@ -55,23 +55,23 @@ package final class ServiceProcess: Sendable {
 
     deinit { process.signal(SIGKILL) }
 
-    /// The threads that it has now.
+    /// Returns the current number of its threads.
     package func threadCount() throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
     }
 
     package var pid: Int32 { process.pid }
 
-    /// Sends a signal and does not wait.
+    /// Sends a signal without waiting.
     package func signal(_ signal: Int32) { process.signal(signal) }
 
-    /// Waits for its end.
+    /// Waits for the process to end.
     ///
-    /// - Returns: its exit status.
+    /// - Returns: The exit status.
     package func status() async -> Int32 { await process.status() }
 
-    /// Lets it open no more than `count` files and sockets beside those that it has open now; with
-    /// nil as many as it may.
+    /// Limits the process to `count` files and sockets beyond those that are open now; nil restores
+    /// the maximum.
     package func limitDescriptors(toFurther count: Int?) async throws {
         let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/fd")
         let hard = try hardDescriptorLimit()
@@ -97,13 +97,13 @@ package final class ServiceProcess: Sendable {
         return String(hard)
     }
 
-    /// The bytes of memory that it has now.
+    /// Returns the bytes of memory in use now.
     package func memory() throws -> Int { try memory("VmRSS") }
 
-    /// The most that it had since ``forgetMemoryPeak()``.
+    /// Returns the maximum memory in use since ``forgetMemoryPeak()``.
     package func memoryPeak() throws -> Int { try memory("VmHWM") }
 
-    /// Begins anew to look for the most memory that it has; see proc(5), `clear_refs`.
+    /// Restarts the measurement of ``memoryPeak()``; see proc(5), `clear_refs`.
     package func forgetMemoryPeak() throws {
         try "5".write(
             toFile: "/proc/\(process.pid)/clear_refs",
@@ -119,20 +119,20 @@ package final class ServiceProcess: Sendable {
         return (kibibytes.flatMap { Int($0) } ?? 0) * 1024
     }
 
-    /// Has it do nothing at all, as on a machine that was suspended, until ``resume()``.
+    /// Suspends the process, as on a suspended machine, until ``resume()``.
     package func pause() { process.signal(SIGSTOP) }
 
     package func resume() { process.signal(SIGCONT) }
 
-    /// Ends it without warning.
+    /// Kills the process without warning.
     package func killNow() async -> Int32 {
         process.signal(SIGKILL)
         return await process.status()
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Asks the process to end, and waits until it has.
     ///
-    /// - Returns: its exit status.
+    /// - Returns: The exit status.
     package func terminate() async -> Int32 {
         process.signal(SIGTERM)
         return await process.status()

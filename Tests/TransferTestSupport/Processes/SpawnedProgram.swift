@@ -1,12 +1,12 @@
 import Glibc
 import Synchronization
 
-/// A child process whose end is waited for by a thread of its own.
+/// A child process whose end a separate thread waits for.
 ///
-/// Foundation's `Process` learns of an end from a descriptor that children started at the same
-/// time inherit, and so not before those have ended too: useless beside servers that live on.
+/// Foundation's `Process` notices an end by a descriptor that children started at the same time
+/// inherit, and so not before those have ended too: useless beside servers that keep running.
 final class SpawnedProgram: Sendable {
-    /// The program could not be started.
+    /// A failure to start the program.
     struct Failure: Error {
         /// `errno`.
         let code: Int32
@@ -18,11 +18,11 @@ final class SpawnedProgram: Sendable {
     }
 
     private let identifier: pid_t
-    /// Held until it has ended: it uses files there to its end.
+    /// The folder, held until the program has ended, because it uses files there until then.
     private let folder: TestFolder
     private let state = Mutex(State())
 
-    /// Starts a program that is looked up in `PATH`.
+    /// Starts a program found in `PATH`.
     ///
     /// - Parameters:
     ///   - arguments: its name and arguments.
@@ -51,7 +51,7 @@ final class SpawnedProgram: Sendable {
         let variables = Self.vector(environment.map { "\($0.key)=\($0.value)" })
         defer { for text in words + variables { free(text) } }
         var identifier = pid_t()
-        // Threads that run tasks block all signals, which a child would inherit.
+        // Threads that run tasks block all signals, and a child would inherit that.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -66,7 +66,8 @@ final class SpawnedProgram: Sendable {
         startThread { self.reap() }
     }
 
-    /// Returns the exit status once the program has ended: not zero when it failed or was killed.
+    /// Returns the exit status once the program has ended; it is not zero when it failed or was
+    /// killed.
     func waitUntilExit() async -> Int32 {
         await withCheckedContinuation { continuation in
             let status = state.withLock { state in
@@ -77,9 +78,9 @@ final class SpawnedProgram: Sendable {
         }
     }
 
-    /// Asks the program to end, unless it has.
+    /// Asks the program to end, unless it has ended.
     func terminate() {
-        // Under the lock, so that the number is not somebody else's by now.
+        // Under the lock, so that the signal does not reach a process that has reused the number.
         state.withLock { state in
             if state.status == nil { _ = kill(identifier, SIGTERM) }
         }

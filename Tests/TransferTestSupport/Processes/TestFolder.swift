@@ -1,18 +1,18 @@
 import Foundation
 import Synchronization
 
-/// An empty folder of one test, removed with the last that holds it.
+/// An empty folder of one test, removed with the last reference to it.
 ///
-/// It is beneath the directory of the run, with which it goes where a run was killed.
+/// It is in the directory of the run, and is removed with that when a run was killed.
 package final class TestFolder: Sendable {
-    /// Short enough for the sockets of servers in it.
+    /// The path, short enough for the sockets of servers in it.
     package let path: String
 
     private static let count = Atomic(0)
 
-    /// Makes the folder; `kind` says in its name what it is for.
+    /// Makes the folder; `kind` becomes part of its name and says its purpose.
     ///
-    /// - Throws: what the file system refuses.
+    /// - Throws: The errors of the file system.
     package init(_ kind: String) throws {
         let number = Self.count.add(1, ordering: .relaxed).newValue
         path = "\(RunDirectory.path)/\(kind)-\(number)"
@@ -22,13 +22,13 @@ package final class TestFolder: Sendable {
         )
     }
 
-    // One that stays is no harm to the result of a test, and goes with the run.
+    // A folder that remains does not affect the result of a test, and is removed with the run.
     deinit { try? remove() }
 
-    /// Removes it before its end.
+    /// Removes the folder before its end.
     package func remove() throws { try FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file into it, and the folders that lead there.
+    /// Writes a file into the folder, and makes the folders that lead there.
     package func write(_ text: String, to name: String) throws {
         let file = URL(filePath: "\(path)/\(name)")
         try FileManager.default.createDirectory(
