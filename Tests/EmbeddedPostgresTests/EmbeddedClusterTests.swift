@@ -5,12 +5,12 @@ import Logging
 import Postgres
 import Testing
 
-/// One after the other: each test runs servers of its own.
+/// Tests that run one after the other, because each runs servers of its own.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct EmbeddedClusterTests {
     private let logger = Logger(label: "test")
     private let fast = ["fsync": "off", "shared_buffers": "16MB"]
 
-    /// A directory that is removed after `body`.
+    /// Runs `body` with a directory that is removed afterwards.
     private func withDirectory(
         depth: Int = 0,
         _ body: (String) async throws -> Void
@@ -94,7 +94,7 @@ import Testing
     @Test func serverLeftByKilledProcessIsTakenOver() async throws {
         try await withDirectory { directory in
             do {
-                // Forgotten without a stop: its locks go, as with a killed process.
+                // Released without a stop: its locks go, as with a killed process.
                 _ = try await EmbeddedCluster.start(in: directory, settings: fast, logger: logger)
             }
             let server = try serverID(directory)

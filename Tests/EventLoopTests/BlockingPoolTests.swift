@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct BlockingPoolTests {
-    /// Holds what waits for it until it is opened.
+    /// A gate that holds back its waiters until it is opened.
     private final class Gate: Sendable {
         private let group = DispatchGroup()
         init() { group.enter() }
@@ -12,7 +12,7 @@ import Testing
         func open() { group.leave() }
     }
 
-    /// Does `work` and returns once it is done.
+    /// Performs `work` and returns once it is done.
     private static func done(
         _ pool: BlockingPool<String>,
         for key: String,
@@ -48,7 +48,7 @@ import Testing
         gate.open()
         await Self.done(pool, for: "c")
         await Self.done(pool, for: "a")
-        // Who came later does not wait for all that others asked for before.
+        // A later caller does not wait for everything that others have requested before.
         #expect(order.withLock { $0 } == ["a0", "b0", "a1", "a2"])
     }
 

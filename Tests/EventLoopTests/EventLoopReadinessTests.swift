@@ -84,7 +84,7 @@ struct EventLoopReadinessTests {
                 loop.watch(first.reader, for: .readable) { _ in
                     continuation.resume(returning: "first")
                 }
-                // The number now means another pipe, of which the loop was told nothing.
+                // The number now refers to another pipe, about which the loop was not told.
                 dup2(second.reader, first.reader)
                 loop.watch(first.reader, for: .readable) { _ in
                     loop.deregister(first.reader)
@@ -171,7 +171,7 @@ private final class Pipe: Sendable {
 }
 
 extension EventLoop {
-    /// Registers and records an issue when that fails.
+    /// Registers a watch, and records an issue when that fails.
     fileprivate func watch(
         _ descriptor: Int32,
         for interest: Readiness,

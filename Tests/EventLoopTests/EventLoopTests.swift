@@ -51,7 +51,7 @@ struct EventLoopTests {
             loop.execute { continuation.resume() }
             loop.stop()
         }
-        // The thread may have ended by now; neither call has anybody to reach.
+        // The thread may have ended by now; neither call reaches anybody.
         loop.stop()
         loop.execute {}
     }
@@ -64,8 +64,8 @@ struct EventLoopTests {
                 await loop.run {}
                 loop.stop()
             }
-            // The threads end on their own; their last act is to let go of the loop. A leak would
-            // be of a hundred; the runtime may have opened a few of its own meanwhile.
+            // The threads end on their own; their last act is to release the loop. A leak would be
+            // of a hundred; the runtime may have opened a few of its own meanwhile.
             while openDescriptors() > before + 10 { sched_yield() }
         }
     }
@@ -82,7 +82,7 @@ struct EventLoopTests {
     }
 }
 
-/// Counts on a loop's thread, and says whether it did.
+/// A counter on a loop's thread, which says whether it ran there.
 private actor Counter {
     private let loop: EventLoop
     private(set) var count = 0

@@ -59,8 +59,8 @@ import TransferTestSupport
         let connection = try await TestDatabase.current.connection {
             $0.queryDeadline = .seconds(3)
         }
-        // Together longer than the deadline, each far from it however busy the machine is: time
-        // itself is looked at, for which there is no signal.
+        // Together they take longer than the deadline, but each stays far below it however busy the
+        // machine is: the time itself is under test, for which there is no signal.
         for _ in 0..<3 {
             _ = try await connection.execute("SELECT pg_sleep(1.1)::text AS slept")
         }

@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @Suite(.postgresSchema, .timeLimit(.minutes(5))) struct ConnectionPoolTests {
     private func backendCount(_ connection: Connection) async throws -> Int {
-        // The one that asks is not counted.
+        // The connection that asks is not counted.
         try await connection.execute(
             """
             SELECT count(*) AS count FROM pg_stat_activity
@@ -15,7 +15,7 @@ import TransferTestSupport
         )[0].decode("count")
     }
 
-    /// Returns once so many backends wait for the advisory lock 7 of this test.
+    /// Returns once `count` backends wait for the advisory lock 7 of this test.
     private func waitUntilBlocked(_ count: Int, seenBy other: Connection) async throws {
         while try await other.execute(
             """
@@ -129,7 +129,7 @@ import TransferTestSupport
                     AND pid <> pg_backend_pid()
                 """
             )
-            // What was in flight is lost and what comes early fails; then service returns.
+            // Statements in flight are lost and early ones fail; then service returns.
             while (try? await pool.execute("SELECT 1 AS one")) == nil {}
         }
     }

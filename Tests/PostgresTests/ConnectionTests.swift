@@ -177,7 +177,7 @@ import TransferTestSupport
         let isRefused = Mutex(false)
         let refuse = { @Sendable in isRefused.withLock { $0 = true } }
         try await eventually("what comes is refused") {
-            // What comes before the end waits for the held one, and this must not wait for it.
+            // Statements before the end wait for the held one, and this must not wait for it.
             Task { do { _ = try await connection.execute("SELECT 1 AS one") } catch { refuse() } }
             return isRefused.withLock(\.self)
         }

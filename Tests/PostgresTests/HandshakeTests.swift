@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import TransferTestSupport
 
-/// Openings that block, as a lookup does while name servers are silent.
+/// Connection attempts that block, as a lookup does while name servers are silent.
 ///
 /// A service file that is a FIFO holds libpq at the same place for as long as the test wants.
 @Suite(.postgresSchema, .serialized, .timeLimit(.minutes(2))) struct HandshakeTests {
@@ -19,7 +19,7 @@ import TransferTestSupport
             folder = try TestFolder("handshake")
             path = "\(folder.path)/services"
             #expect(mkfifo(path, 0o600) == 0)
-            // Read where a connection string names a service, which no other test's does.
+            // This is read when a connection string names a service; no other test's does.
             setenv("PGSERVICEFILE", path, 1)
         }
 
@@ -80,7 +80,7 @@ import TransferTestSupport
             _ = try await Connection.open(configuration, on: TestDatabase.current.loop)
         }
         #expect(failure?.code == .connectionFailed)
-        // What it has opened by then is closed without anybody who would use it.
+        // A connection opened by then is closed without a user.
         let end = try await file.reader()
         try end.write(contentsOf: Data(Self.section.utf8))
         try end.close()

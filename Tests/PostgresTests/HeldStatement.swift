@@ -2,12 +2,12 @@ import Foundation
 import Postgres
 import TransferTestSupport
 
-/// A statement that the server does not answer until it is let go: it waits for a lock.
+/// A statement that the server does not answer until it is released: it waits for a lock.
 struct HeldStatement {
     private let key: Int64
     private let holder: Connection
 
-    /// Waits for the lock, and has one row.
+    /// A query that waits for the lock, and has one row.
     var query: Query { "SELECT pg_advisory_xact_lock(\(key))::text AS lock, 1 AS one" }
 
     init() async throws {
@@ -16,10 +16,10 @@ struct HeldStatement {
         _ = try await holder.execute("SELECT pg_advisory_lock(\(key))::text AS lock")
     }
 
-    /// Comes back when the statement has reached the server.
+    /// Returns once the statement has reached the server.
     func waitUntilReached() async throws {
         try await eventually("the statement waits for its lock") {
-            // The view `pg_locks` has the key in two halves.
+            // The view `pg_locks` shows the key in two halves.
             try await !holder.execute(
                 """
                 SELECT 1 AS one FROM pg_locks
@@ -30,7 +30,7 @@ struct HeldStatement {
         }
     }
 
-    /// Has the server answer it.
+    /// Makes the server answer it.
     func letGo() async throws {
         _ = try await holder.execute("SELECT pg_advisory_unlock(\(key)) AS gone")
     }

@@ -4,7 +4,7 @@ import Testing
 import TransferTestSupport
 
 @Suite(.postgresSchema, .timeLimit(.minutes(5))) struct RoundTripTests {
-    /// Sends a value through the server, which gives it back in its declared type.
+    /// Sends a value through the server, which returns it in its declared type.
     private func roundTrip<Value: PostgresEncodable & PostgresDecodable>(
         _ value: Value
     ) async throws -> Value {
@@ -13,7 +13,7 @@ import TransferTestSupport
         return try rows[0].decode("value")
     }
 
-    /// What the server makes of a value when it writes it as text.
+    /// Returns a value as the server writes it as text.
     private func text(_ value: some PostgresEncodable) async throws -> String? {
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute("SELECT \(value)::text AS value")
@@ -84,7 +84,7 @@ import TransferTestSupport
     }
 
     @Test func datesToTheMicrosecond() async throws {
-        // The server's own clock has microseconds; through us it must stay what it is.
+        // The server's own clock has microseconds, which our conversion must preserve.
         let connection = try await TestDatabase.current.connection()
         let date: Date = try await connection.execute("SELECT now() AS now")[0].decode("now")
         let same = try await connection.execute(
@@ -137,7 +137,7 @@ import TransferTestSupport
         #expect(try await roundTrip(documents) == documents)
     }
 
-    /// Some are too long to be copied, and more than are left where they are.
+    /// Some values are too long to be copied, and there are more of them than are left in place.
     @Test func manyLongValues() async throws {
         let values = (0..<24).map { number in
             String(repeating: "\(number) ", count: number % 3 == 0 ? 10 : 60_000)

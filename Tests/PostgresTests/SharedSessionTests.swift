@@ -2,7 +2,7 @@ import Postgres
 import Testing
 import TransferTestSupport
 
-/// Connections through a pooler that gives out another session for each transaction.
+/// Connections through a pooler that assigns another session for each transaction.
 @Suite(.postgresSchema) struct SharedSessionTests {
     @Test func eachTransactionBringsItsSettingsAndLeavesNothing() async throws {
         let connection = try await TestDatabase.current.connection {
@@ -20,7 +20,7 @@ import TransferTestSupport
                 try rows.map { try $0[0].decode("value", as: String.self) } == ["7s", "off", "0"]
             )
         }
-        // A script is what it says, and tells what the session itself has.
+        // A script runs unchanged, and shows the settings of the session itself.
         let schema = Query.quoted(identifier: TestDatabase.current.schema)
         try await connection.executeScript(
             "CREATE TABLE \(schema).told AS SELECT current_setting('lock_timeout') AS value"

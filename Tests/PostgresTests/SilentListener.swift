@@ -1,6 +1,6 @@
 import Glibc
 
-/// A port that accepts connections (the kernel does) and never says a word.
+/// A port that accepts connections (the kernel does) and never sends anything.
 final class SilentListener {
     let port: UInt16
     private let descriptor: Int32

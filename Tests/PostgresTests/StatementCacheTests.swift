@@ -44,7 +44,7 @@ import TransferTestSupport
         #expect(isLeft == [true, false])
         #expect(cache.use(key("a"), inSegment: 2) == .prepare("s3"))
         #expect(cache.use(key("b"), inSegment: 2) == .prepare("s4"))
-        // What was under way then says nothing of the new ones.
+        // Statements that were under way then say nothing about the new ones.
         cache.forgetAll(ifUsing: "s2", for: key("b"))
         cache.prepared(key("b"), as: "s2")
         cache.forget(key("b"), as: "s2")
@@ -64,7 +64,7 @@ import TransferTestSupport
 
 @Suite(.postgresSchema, .timeLimit(.minutes(5))) struct PreparedStatementTests {
     private func preparedCount(_ connection: Connection) async throws -> Int {
-        // Asked by a script-free query that is itself prepared, hence the exclusion.
+        // The query that asks is itself prepared, hence the exclusion.
         try await connection.execute(
             """
             SELECT count(*) AS count FROM pg_prepared_statements
@@ -118,7 +118,7 @@ import TransferTestSupport
         }
     }
 
-    /// A second connection that alters what the first has prepared statements for.
+    /// Alters, on a second connection, tables for which the first has prepared statements.
     private func altered(
         _ query: Query,
         _ alteration: String
@@ -154,7 +154,7 @@ import TransferTestSupport
         try await other.executeScript(
             "\(Self.widens); ALTER TABLE note ALTER id TYPE int8; TRUNCATE note"
         )
-        // Three statements of it are stale: what made one so is told only by its failure.
+        // Three of its statements are stale: only a failure shows the cause of one.
         let results = try await connection.execute([noted, Self.items, listed])
         #expect(results.map(\.count) == [1, 1, 1])
         #expect(try await other.execute(listed).count == 1)
@@ -198,7 +198,7 @@ import TransferTestSupport
             }
             #expect(failure?.sqlState == "0A000")
         }
-        // What was prepared only now cannot be stale, and is not repeated.
+        // A statement prepared only now cannot be stale, and is not repeated.
         let tries = try await connection.execute("SELECT last_value FROM tries")
         #expect(try tries[0].decode("last_value", as: Int64.self) == 3)
     }

@@ -6,21 +6,22 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Every verb of the store beside all that a full database holds: it reads as much as it returns.
+/// Every verb of the store on a full database: it reads as much as it returns.
 ///
 /// `make scale` runs it with a million tasks.
 @Suite(.postgresDatabase, .timeLimit(.minutes(15))) struct ScaleTests {
     private static let tasks =
         ProcessInfo.processInfo.environment["TRANSFERD_SCALE_TASKS"].flatMap { Int($0) } ?? 20_000
-    /// In full, beside the pages.
+    /// The maximum time of a verb in the full run, beside the pages.
     private static let timeMax: Duration? = tasks < 1_000_000 ? nil : .seconds(1)
-    /// Indexes are a level higher then, and what measurements have undone is in the way.
+    /// The factor for the full run: its indexes are a level higher, and rows of undone measurements
+    /// are in the way.
     private static let pagesFactor: Int64 = tasks < 1_000_000 ? 1 : 2
-    /// Of the world in which the plans are made.
+    /// The number of tasks in the database for which the plans are made.
     private static let tasksWhenPlanned = 1000
 
-    /// Plans that were made while the tables were almost empty, as those of a new installation are,
-    /// and such as were made for what there is.
+    /// The plans are made either while the tables are almost empty, as in a new installation, or
+    /// for the actual content.
     @Test(arguments: [false, true])
     func verbsReadWhatTheyReturn(isAnalyzed: Bool) async throws {
         let connection = try await TestDatabase.current.connection {
@@ -75,7 +76,7 @@ import TransferTestSupport
         let time: Duration
 
         var pages: Int64 { pagesOfRelations.values.reduce(0, +) }
-        /// The tables and indexes that most was read of.
+        /// The tables and indexes with the most pages read.
         var most: [(key: String, value: Int64)] {
             Array(pagesOfRelations.sorted { $0.value > $1.value }.prefix(4))
         }
@@ -98,8 +99,10 @@ import TransferTestSupport
         return use
     }
 
-    /// Adds a line to the file that `TRANSFERD_SCALE_REPORT` names: the verb, what it returned, the
-    /// pages that it read, how long that took and where most of them were.
+    /// Adds a line to the file that `TRANSFERD_SCALE_REPORT` names.
+    ///
+    /// It holds the verb, the number of returned rows, the pages read, the duration, and where most
+    /// of the pages were.
     private func report(_ verb: StoreVerb, _ use: Use) throws {
         let variable = "TRANSFERD_SCALE_REPORT"
         guard let path = ProcessInfo.processInfo.environment[variable] else { return }

@@ -3,7 +3,7 @@ import TransferStore
 import TransferTestSupport
 
 extension StoreVerb {
-    /// What every instance does again and again.
+    /// The verbs that every instance performs again and again.
     static let chores: [StoreVerb] = [
         StoreVerb("foldMoves", pages: 1000) { stores, world in
             _ = try await stores.control.cancelTask(tenant: world.tenant, id: world.large(.queued))
@@ -12,7 +12,7 @@ extension StoreVerb {
         StoreVerb("sessionsToExpire", pages: 10_000) { stores, _ in
             try await stores.retention.sessionsToExpire(after: nil).sessions.count
         },
-        // Each subscription of the tenant is looked at.
+        // Each subscription of the tenant is examined.
         StoreVerb("tasksToExpire", pages: 60_000) { stores, world in
             try await stores.retention.tasksToExpire(
                 of: world.session(1),
@@ -24,11 +24,11 @@ extension StoreVerb {
             try await stores.retention.expire((0..<page).map(world.kept))
             return 2 * page
         },
-        // A batch of a thousand.
+        // One batch has a thousand tasks.
         StoreVerb("pruneExpiredTasks", pages: 1000) { stores, _ in
             try await stores.retention.pruneExpiredTasks(after: nil).removed
         },
-        // All of it is looked through.
+        // All tasks with resume data are examined.
         StoreVerb("expireResumeData", pages: 100_000) { stores, _ in
             try await stores.retention.expireResumeData()
         },

@@ -118,7 +118,7 @@ extension StoreVerb {
             _ = try await stores.deliveryLog.replay(tenant: world.tenant, id: world.delivery(0))
             return 2
         },
-        // The dead of a subscription are looked through for those of a time.
+        // The dead deliveries of a subscription are searched for those of a period.
         StoreVerb("recover", pages: 1000) { stores, world in
             try await stores.deliveryLog.recover(
                 tenant: world.tenant,
@@ -150,7 +150,7 @@ extension StoreVerb {
             try await stores.deliveryLog.cancelReplays(of: world.subscription(1))
             return 1
         },
-        // What a tenant has is counted up to its quota.
+        // The tenant's subscriptions are counted up to its quota.
         StoreVerb("createSubscription", pages: 60_000) { stores, world in
             let subscription = Subscription(
                 id: SubscriptionID(.version7()),

@@ -95,7 +95,7 @@ extension StoreVerb {
             _ = try await stores.credentials.storedCredential(CredentialID(UUID()))
             return 1
         },
-        // By name, and that order has no index: the hosts of the tenant are sorted.
+        // The hosts of the tenant are sorted by name, an order for which there is no index.
         StoreVerb("hosts", pages: 50_000) { stores, world in
             try await stores.hosts.hosts(tenant: world.tenant, limit: page).count
         },

@@ -5,7 +5,7 @@ import TransferTestSupport
 extension StoreVerb {
     static let sessionChanges: [StoreVerb] =
         [
-            // What a tenant has is counted up to its quota.
+            // The tenant's sessions are counted up to its quota.
             StoreVerb("putSession", pages: 60_000) { stores, world in
                 _ = try await stores.sessions.putSession(
                     tenant: world.tenant,
@@ -63,7 +63,7 @@ extension StoreVerb {
                 _ = try await stores.clients.launch(tenant: world.tenant, id: client)
                 return 2 * count
             },
-            // Each of its sessions is looked at.
+            // Each of the client's sessions is examined.
             StoreVerb("launch(a client of many sessions)", pages: 1_000_000) { stores, world in
                 _ = try await stores.clients.enterBackground(tenant: world.tenant, id: .default)
                 _ = try await stores.clients.launch(tenant: world.tenant, id: .default)
@@ -97,7 +97,7 @@ extension StoreVerb {
                     origins: [],
                     secret: [1]
                 )
-                // Those of `large` that have waited for it.
+                // The tasks of `large` that have waited for it.
                 return 1 + world.tasks / 20 / 1000 * 2
             },
             StoreVerb("deleteCredential") { stores, world in

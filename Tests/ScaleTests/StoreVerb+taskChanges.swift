@@ -91,7 +91,7 @@ extension StoreVerb {
             )
             return 1
         },
-        // A tenth of the session is held by somebody, and looked through.
+        // A tenth of the session is held by somebody, and examined.
         StoreVerb("reconnect", pages: 400_000) { stores, world in
             try await stores.sessions.reconnect(
                 world.session(0),

@@ -4,7 +4,7 @@ import TransferStore
 import TransferTestSupport
 
 extension StoreVerb {
-    /// The events of a task that is completed.
+    /// The result of a task that is completed.
     private static let result = TransferResult(
         httpStatus: 200,
         bytesReceived: 42,

@@ -1,16 +1,16 @@
 import TransferStore
 import TransferTestSupport
 
-/// A verb of the store as it is measured in a full database.
+/// A verb of the store, as measured in a full database.
 struct StoreVerb: Sendable {
-    /// The verb's name, and of which case it is in parentheses.
+    /// The verb's name, followed by the case in parentheses.
     let name: String
-    /// What it may read beside what it returns.
+    /// The number of pages that it may read beside the returned rows.
     let pages: Int64
-    /// Does it, and tells how many rows it returned or moved.
+    /// Performs the verb, and returns how many rows it returned or moved.
     let perform: @Sendable (Stores, ScaleWorld) async throws -> Int
 
-    /// Of each row that is returned or moved.
+    /// The number of pages allowed for each row that is returned or moved.
     static let pagesOfItem: Int64 = 40
 
     init(
@@ -26,11 +26,11 @@ struct StoreVerb: Sendable {
     /// The name of the function.
     var function: Substring { name.prefix { $0 != "(" } }
 
-    /// Every verb of the store, but for ``exceptions``.
+    /// Every verb of the store, except ``exceptions``.
     static let all =
         taskReads + reads + taskChanges + work + sessionChanges + deliveries + chores
 
-    /// Package functions of the store that are not measured, and why.
+    /// The package functions of the store that are not measured, and the reasons.
     static let exceptions = [
         "makePartition": "defines a table, and reads none",
         "dropPartition": "defines a table, and reads none",
@@ -42,10 +42,10 @@ struct StoreVerb: Sendable {
         "unequalTenantCounts": "a part of `transferd verify`",
     ]
 
-    /// What lists are asked for.
+    /// The page size requested of lists.
     static let page = 100
-    /// Where there is nothing of a state, five thousand tasks are looked at.
+    /// The number of pages when no task has the requested state: five thousand tasks are examined.
     static let pagesOfLook: Int64 = 60_000
-    /// What is running in the whole fleet is looked through.
+    /// The number of pages when everything that runs in the whole fleet is examined.
     static let pagesOfFleet: Int64 = 3000
 }

@@ -2,9 +2,10 @@ import Foundation
 import Testing
 import TransferTestSupport
 
-/// What is measured is all that there is.
+/// Tests that the measured verbs are all that exist.
 @Suite struct StoreVerbTests {
-    /// The package functions of the stores and of their database, by the names in the sources.
+    /// Returns the package functions of the stores and of their database, by the names in the
+    /// sources.
     private static func functions() throws -> Set<String> {
         let folder = "\(Checkout.root)/Sources/TransferStore"
         var names: Set<String> = []

@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct ImportTests {
-    /// What each target may import of ours and of packages, besides the system.
+    /// The modules of ours and of packages that each target may import, besides the system's.
     private static let allowed: [String: Set<String>] = [
         "EventLoop": ["CLinux"],
         "Curl": ["CCurl", "EventLoop"],
@@ -60,7 +60,7 @@ import Testing
         #expect(Set(names) == Set(Self.allowed.keys))
     }
 
-    /// The module of an import declaration.
+    /// Returns the module of an import declaration.
     private static func module(_ line: Substring) -> String? {
         var words = line.split(separator: " ")[...]
         while let word = words.first, word != "import" {

@@ -1,8 +1,8 @@
 import Testing
 
-/// Where a reader looks for a type.
+/// Rules for where a reader finds a type.
 @Suite struct PlaceTests {
-    /// A folder with more files has rooms.
+    /// The maximum number of files in a folder; a folder with more is divided.
     private static let filesMax = 20
 
     /// A type that only one file knows may live beside its user.
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// The name of the type that a line at the left margin declares to more than its file.
+    /// Returns the name of the type that an unindented line declares beyond its file.
     private static func type(_ line: Substring) -> Substring? {
         let kinds: Set<Substring> = ["struct", "class", "enum", "actor", "protocol"]
         let modifiers: Set<Substring> = ["package", "public", "final", "indirect"]

@@ -1,14 +1,14 @@
 extension SourceTree.File {
     struct Function {
         let line: Int
-        /// Without those of literals of several lines.
+        /// The number of lines without those of multi-line literals.
         let lineCount: Int
     }
 
     /// Functions and initializers with a body of several lines.
     var functions: [Function] {
         var found: [Function] = []
-        // Those that are open: where each began, how far it is indented, its lines so far.
+        // The open functions: their first line, indentation, and number of lines so far.
         var open: [(line: Int, indent: Substring, lineCount: Int)] = []
         var isInLiteral = false
         for (number, text) in lines {
@@ -16,7 +16,7 @@ extension SourceTree.File {
             if !isInLiteral || isMark {
                 let indent = text.prefix { $0 == " " }
                 if !isInLiteral, Self.beginsFunction(text.dropFirst(indent.count)) {
-                    // What a protocol asks for has no end of its own.
+                    // A protocol's requirement has no end of its own.
                     open.removeAll { $0.indent.count >= indent.count }
                     open.append((number, indent, 0))
                 }

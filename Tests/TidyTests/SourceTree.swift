@@ -1,8 +1,8 @@
 import Foundation
 
-/// The files of this checkout that rules are about.
+/// The files of this checkout that rules apply to.
 enum SourceTree {
-    /// A file and where it is, relative to the root.
+    /// A file and its path relative to the root.
     struct File {
         let path: String
         let text: String
@@ -19,7 +19,7 @@ enum SourceTree {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(components: "..", "..").standardized
 
-    /// All files beneath `folder` with one of the extensions.
+    /// Returns all files beneath `folder` with one of the extensions.
     static func files(_ folder: String, _ extensions: String...) throws -> [File] {
         let directory = root.appending(path: folder).resolvingSymlinksInPath()
         let names = FileManager.default.enumerator(atPath: directory.path)?.allObjects ?? []
@@ -38,7 +38,7 @@ enum SourceTree {
         FileManager.default.fileExists(atPath: root.appending(path: path).path)
     }
 
-    /// The names of the folders in a folder.
+    /// Returns the names of the folders in a folder.
     static func folders(_ folder: String) throws -> [String] {
         try names(folder).filter {
             let url = root.appending(components: folder, $0)
@@ -46,7 +46,7 @@ enum SourceTree {
         }
     }
 
-    /// The names in a folder.
+    /// Returns the names in a folder.
     static func names(_ folder: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)
             .sorted()
@@ -54,7 +54,7 @@ enum SourceTree {
 }
 
 extension Substring {
-    /// The code of a line: without a comment, and with the content of string literals left out.
+    /// The code of a line, without a comment and without the content of string literals.
     var code: String {
         var result = ""
         var isInLiteral = false

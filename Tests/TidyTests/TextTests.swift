@@ -1,13 +1,13 @@
 import Testing
 
 @Suite struct TextTests {
-    /// What may not be called, where that holds, where it is allowed all the same, and what to
-    /// write instead.
+    /// A banned call: the places where the ban holds, the files that may use it all the same, and
+    /// the code to write instead.
     private struct Ban {
         let call: String
         let folders: [String]
         var exempt: [String] = []
-        /// A longer call that begins like the banned one.
+        /// A longer call that starts like the banned one.
         var allowedForm: String?
         let instead: String
     }
@@ -59,16 +59,17 @@ import Testing
             exempt: [
                 // A body that arrives slowly on purpose.
                 "Tests/CurlTests/Loop/DripSource.swift",
-                // Runs at the exit of the process, where nothing can be awaited.
+                // This runs at the exit of the process, when nothing can be awaited.
                 "Tests/TransferTestSupport/Processes/RunDirectory.swift",
             ],
             instead: "the signal or event that the test is about"
         ),
     ]
 
-    /// Longer files were looked at and stay as they are.
+    /// The maximum number of lines of a file; longer files were reviewed and stay as they are.
     private static let linesMax = 400
-    /// Of a function, but for those of string literals: a statement is read by its steps.
+    /// The maximum number of lines of a function, without those of string literals: a statement is
+    /// read by its steps.
     private static let functionLinesMax = 70
 
     @Test func nothingCallsWhatIsBanned() throws {
@@ -121,7 +122,7 @@ import Testing
             guard !homes.contains(where: { file.path.hasPrefix($0) }) else { continue }
             for line in file.lines {
                 let text = line.text.drop { $0 == " " || $0 == "\"" }
-                // Prose may say UPDATE; a statement begins with it.
+                // Prose may contain UPDATE; a statement starts with it.
                 guard !text.hasPrefix("//"), words.contains(where: { text.hasPrefix($0) }) else {
                     continue
                 }

@@ -17,7 +17,7 @@ import TransferModel
         return hasher.finalize()
     }
 
-    /// Bytes without a pattern that a wrong join of lanes could hide behind.
+    /// Returns bytes without a pattern that could hide a wrong join of lanes.
     private static func noise(_ count: Int) -> [UInt8] {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         return (0..<count).map { _ in
@@ -28,7 +28,8 @@ import TransferModel
         }
     }
 
-    /// RFC 3720, appendix B.4, whose bytes are in the order of the wire: lowest first.
+    /// The vectors of RFC 3720, appendix B.4, whose bytes are in the order of the wire: lowest
+    /// first.
     @Test(
         arguments: [
             (Array(repeating: 0x00, count: 32), "8a9136aa"),
@@ -49,7 +50,7 @@ import TransferModel
         0x00, 0x00, 0x00,
     ]
 
-    /// RFC 1321, appendix A.5.
+    /// The vectors of RFC 1321, appendix A.5.
     @Test(arguments: [
         ("", "d41d8cd98f00b204e9800998ecf8427e"), ("abc", "900150983cd24fb0d6963f7d28e17f72"),
         ("message digest", "f96b697d7cb7938d525a2f31aaf161d0"),
@@ -149,7 +150,7 @@ import TransferModel
         var hasher = ContentHasher([])
         hasher.update(UnsafeRawBufferPointer(start: nil, count: 0))
         Self.noise(10).withUnsafeBytes { hasher.update($0) }
-        // No such descriptor: the call would fail if it read.
+        // There is no such descriptor: the call would fail if it read.
         try hasher.update(file: -1, range: 0..<10)
         #expect(hasher.finalize().isEmpty)
     }
@@ -164,7 +165,7 @@ import TransferModel
     }
 }
 
-/// A file without a name, gone when it is closed.
+/// A file without a name, which disappears when it is closed.
 private final class TemporaryFile {
     let descriptor: Int32
 

@@ -6,7 +6,7 @@ import Testing
 @Suite struct PlaceTests {
     @Test(arguments: [
         ("a", "", "a"), ("a/b", "/a", "b"), ("a/b/c.part", "/a/b", "c.part"),
-        // One character with the slash before it, and two names to the kernel.
+        // To Swift one character with the preceding slash, to the kernel two names.
         ("a/\u{301}b", "/a", "\u{301}b"),
     ])
     func isADirectoryOfTheTenantAndAName(path: String, directory: String, name: String) {

@@ -27,7 +27,7 @@ struct CurlCancellationTests {
         transfer.cancel()
         #expect(await sink.result?.code == .cancelled)
         #expect(sink.record.heads.isEmpty)
-        // The connection is of no use to anybody else and must be closed.
+        // Nobody else can use the connection, so it must be closed.
         await exchange.origin.log.wait { $0.connectionsOpen == 0 }
     }
 
@@ -107,7 +107,7 @@ struct CurlCancellationTests {
         #expect(throws: CurlError.self) { try result.get() }
     }
 
-    /// Whatever was posted to the loop before this call has been done when it returns.
+    /// Returns once everything posted to the loop before this call has been done.
     private func expectLoopIsIdle(_ loop: CurlLoop, _ request: CurlRequest) async {
         _ = try? await loop.fetch(request, bodyMax: 10)
     }

@@ -46,7 +46,7 @@ struct CurlFirstByteTests {
     }
 
     @Test func countsFromEndOfSlowHandshake() async throws {
-        // Each flight of the handshake takes half a second more; then nothing is answered.
+        // Each flight of the handshake takes another half second; then no answer comes.
         let authority = try await TestAuthority()
         let server = try await TLSServer(authority.issue(), of: authority, .manual)
         let proxy = try FaultProxy(to: server.port, .slow(delay: .milliseconds(250)))

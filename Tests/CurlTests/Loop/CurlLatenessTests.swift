@@ -3,11 +3,11 @@ import Dispatch
 import Testing
 import TransferTestSupport
 
-/// What a loop's own lateness costs its transfers.
+/// The effects of a loop's own lateness on its transfers.
 @Suite(.timeLimit(.minutes(2))) struct CurlLatenessTests {
     private static let body = OriginBody.random(seed: 2, size: 200_000)
 
-    /// Bytes that came while nobody could look were there in time, and so are those that follow soon.
+    /// Bytes that came while the loop was held up were in time, and so are those that follow soon.
     @Test(arguments: [CurlError.Timeout.inactivity, .firstByte, .total])
     func aLoopThatWasHeldUpBlamesNoOrigin(timeout: CurlError.Timeout) async throws {
         let exchange = try Exchange()

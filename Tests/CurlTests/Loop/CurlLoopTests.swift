@@ -99,7 +99,7 @@ struct CurlLoopTests {
         let library = CurlLoop.libraryVersion
         #expect(library.version.split(separator: ".").count == 3)
         #expect(library.protocols.contains("https"))
-        // Name resolution without a thread of its own would block the loop.
+        // Name resolution without a separate thread would block the loop.
         #expect(library.features.contains("AsynchDNS"))
     }
 }

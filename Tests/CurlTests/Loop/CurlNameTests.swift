@@ -3,10 +3,10 @@ import Synchronization
 import Testing
 import TransferTestSupport
 
-/// Fault T13.
+/// Fault T13: names with several addresses.
 ///
-/// libcurl itself knows `localhost` as ::1 and 127.0.0.1 (`Curl_resolv` in lib/hostip.c),
-/// so that a name with two addresses needs no name server; the origin has only the second.
+/// libcurl itself resolves `localhost` to ::1 and 127.0.0.1 (`Curl_resolv` in lib/hostip.c), so
+/// that a name with two addresses needs no name server; the origin has only the second.
 @Suite(.timeLimit(.minutes(5)))
 struct CurlNameTests {
     private static let body = OriginBody.text("found")
@@ -41,7 +41,7 @@ struct CurlNameTests {
     @Test func aDeniedAddressIsNotReachedForTheSakeOfAnother() async throws {
         let exchange = try Exchange()
         let result = try await run(exchange, EgressGuard { $0.bytes.count == 16 })
-        // Where there is no IPv6, no address is left that is allowed.
+        // Without IPv6, no allowed address is left.
         #expect([.couldNotConnect, .egressDenied].contains(result.code))
         #expect(exchange.origin.log.now.connectionsAccepted == 0)
     }
@@ -70,7 +70,8 @@ struct CurlNameTests {
         }
     }
 
-    /// A label of more than 63 bytes (RFC 1035 §2.3.4), which no name server is asked for.
+    /// The name has a label of more than 63 bytes (RFC 1035 §2.3.4), for which no name server is
+    /// asked.
     @Test func aNameWithoutAnAddressIsNotResolved() async throws {
         let host = String(repeating: "a", count: 64) + ".test"
         let result = try await run(try Exchange(), host: host, .everywhere)

@@ -17,7 +17,8 @@ final class DripSource: CurlBodySource {
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         left.withLock { left in
             guard left > 0 else { return 0 }
-            // Blocks as a slow disk would: the pause is the fault under test, not a wait for it.
+            // This blocks as a slow disk would: the pause is the fault under test, not a wait for
+            // it.
             usleep(UInt32(pause.components.attoseconds / 1_000_000_000_000))
             buffer[0] = 0x61
             left -= 1
@@ -28,7 +29,7 @@ final class DripSource: CurlBodySource {
     func rewind() -> Bool { false }
 }
 
-/// A listening socket that nobody accepts from: connections are made and then hear nothing.
+/// A listening socket that nobody accepts from: connections are made and then receive nothing.
 final class SilentListener: Sendable {
     let port: UInt16
     private let descriptor: Int32

@@ -5,7 +5,7 @@ import Testing
 
 @Suite
 struct EasyHandleTests {
-    /// The settings that protect the host and other tenants, of which no origin sees anything.
+    /// The settings that protect the host and other tenants, which no origin can observe.
     @Test(arguments: [
         (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_MAXREDIRS, 0), (CURLOPT_SSL_VERIFYPEER, 1),
         (CURLOPT_SSL_VERIFYHOST, 2), (CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2),

@@ -16,12 +16,12 @@ final class Exchange: Sendable {
         origin.stop()
     }
 
-    /// A request for a path of the origin.
+    /// Returns a request for a path of the origin.
     func request(_ path: String, method: String = "GET", body: [UInt8]? = nil) -> CurlRequest {
         CurlRequest(url: origin.url(path), method: method, body: body, egress: .everywhere)
     }
 
-    /// Runs one transfer against a script and returns what the sink got.
+    /// Runs one transfer against a script and returns everything that the sink got.
     func run(
         _ script: OriginScript,
         _ change: (inout CurlRequest) -> Void = { _ in }

@@ -19,7 +19,7 @@ struct FirstByteWatchTests {
     @Test func connectingDoesNotCount() {
         let watch = FirstByteWatch(timeout: limit)
         #expect(!watch.isOverdue(at: after(100)))
-        // It looks again when a connection made right now would have waited too long.
+        // The watch looks again when a connection made right now would have waited too long.
         #expect(watch.deadline(at: after(100)) == after(102))
     }
 

@@ -24,7 +24,7 @@ import Testing
         let question = try #require(asked)
         lookups.leave(1, "a.test")
         #expect(question.ask() == nil)
-        // Who comes then asks anew, and an old answer is not taken for the new one's.
+        // A later caller makes a new lookup, and an old answer is not taken for the new one.
         let askedAnew = lookups.wait(2, for: "a.test")
         let second = try #require(askedAnew)
         #expect(lookups.answered(question, [], at: start).isEmpty)

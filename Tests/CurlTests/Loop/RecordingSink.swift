@@ -1,7 +1,7 @@
 import Curl
 import Synchronization
 
-/// Keeps everything a transfer tells, and lets a test wait for its end.
+/// A sink that keeps everything that a transfer reports, and lets a test wait for its end.
 final class RecordingSink: CurlSink {
     struct Record {
         var heads: [ResponseHead] = []
@@ -76,8 +76,8 @@ extension Result<CurlSummary, CurlError> {
 }
 
 extension EgressGuard {
-    /// Lets everything pass.
+    /// A guard that allows every address.
     static let everywhere = EgressGuard { _ in true }
-    /// Lets nothing pass.
+    /// A guard that allows no address.
     static let nowhere = EgressGuard { _ in false }
 }

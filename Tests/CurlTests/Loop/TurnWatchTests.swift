@@ -10,7 +10,7 @@ import Testing
         for second in 1...100 {
             #expect(turns.turn(at: start + .seconds(second)) == nil)
         }
-        // A busy machine's timers come late.
+        // Timers of a busy machine are late.
         #expect(turns.turn(at: start + .milliseconds(101_900)) == nil)
     }
 

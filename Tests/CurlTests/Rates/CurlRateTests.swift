@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @testable import Curl
 
-/// Times are compared in the one direction that a slow machine cannot spoil.
+/// Tests that compare times only in the direction that a slow machine cannot spoil.
 @Suite(.timeLimit(.minutes(5)))
 struct CurlRateTests {
     @Test func receivesNoFasterThanItsRate() async throws {
@@ -32,7 +32,7 @@ struct CurlRateTests {
         #expect(OriginBody.sha256(of: record.body) == body.sha256)
     }
 
-    /// Bytes that the TLS library holds already wake nobody.
+    /// Bytes that the TLS library already holds wake nobody.
     @Test func keepsRateOverTLS() async throws {
         let authority = try await TestAuthority()
         let bytes = OriginBody.random(seed: 9, size: 200_000).bytes
@@ -135,7 +135,7 @@ struct CurlRateTests {
         let transfer = exchange.loop.start(exchange.request("/"), sink: limited)
         try await eventually("a fast stream") { limited.record.body.count > 1_000_000 }
         transfer.limit(receiveRate: 1, sendRate: nil)
-        // The loop serves requests in order, so that the limit holds when this has ended.
+        // The loop serves requests in order, so the limit is in force when this one has ended.
         exchange.origin.when("/other", .response())
         exchange.loop.start(exchange.request("/other"), sink: done)
         #expect(await done.result?.code == nil)
@@ -143,7 +143,7 @@ struct CurlRateTests {
         for _ in 0..<20 {
             _ = try await exchange.loop.fetch(exchange.request("/other"), bodyMax: 10)
         }
-        // One piece may pass before it is known to be too much.
+        // One piece may pass before the excess is noticed.
         #expect(limited.record.body.count - count <= 64 * 1024)
         transfer.cancel()
         #expect(await limited.result?.code == .cancelled)
@@ -162,7 +162,7 @@ struct CurlRateTests {
     }
 
     @Test func lastBytesDoNotWait() async throws {
-        // All of the body comes at once, and nothing is left to be held back.
+        // The whole body comes at once, and nothing is left to hold back.
         let exchange = try Exchange()
         let (record, code) = await exchange.run(.response(body: .text("0123456789"))) {
             $0.receiveRateMax = 1

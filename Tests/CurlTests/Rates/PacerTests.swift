@@ -10,7 +10,7 @@ struct PacerTests {
         start + .milliseconds(milliseconds)
     }
 
-    /// When the pacer lets go on, in milliseconds since the start.
+    /// Returns when the pacer lets the transfer continue, in milliseconds since the start.
     private func pause(_ pacer: Pacer, at milliseconds: Int, isPaused: Bool = false) -> Int? {
         pacer.pauseEnd(at: after(milliseconds), isPaused: isPaused).map {
             Int((($0 - start) / .milliseconds(1)).rounded())
@@ -37,7 +37,7 @@ struct PacerTests {
         #expect(pause(pacer, at: 0) == nil)
         pacer.move(1, at: start)
         #expect(pause(pacer, at: 0) == 21)
-        // A pause that has begun lasts until nothing is owed.
+        // A started pause lasts until nothing is owed.
         #expect(pause(pacer, at: 10, isPaused: true) == 21)
         #expect(pause(pacer, at: 10) == nil)
     }

@@ -3,9 +3,9 @@ import TransferTestSupport
 
 @testable import Curl
 
-/// Rates that several transfers keep together.
+/// Rates that several transfers share.
 ///
-/// Times are compared in the one direction that a slow machine cannot spoil.
+/// Times are compared only in the direction that a slow machine cannot spoil.
 @Suite(.timeLimit(.minutes(5)))
 struct SharedRateTests {
     @Test func transfersAreTogetherNoFasterThanTheirRate() async throws {
@@ -21,7 +21,7 @@ struct SharedRateTests {
             #expect(await sink.result?.code == nil)
             #expect(OriginBody.sha256(of: sink.record.body) == body.sha256)
         }
-        // The last piece of each is not waited for.
+        // The last piece of each causes no wait.
         #expect(ContinuousClock.now - started >= .milliseconds(750))
     }
 
@@ -69,13 +69,13 @@ struct SharedRateTests {
         let transfer = exchange.loop.start(request, sink: sink)
         await exchange.origin.log.arrived(1)
         if isJoinedLater { transfer.share([rate]) }
-        // The loop does one thing after the other: once this is done, it has heard of the rate.
+        // The loop works in order: once this request is done, the loop has received the rate.
         exchange.origin.when("/after", .response())
         _ = try await exchange.loop.fetch(exchange.request("/after"), bodyMax: 10)
         gate.open()
         try await eventually("the head") { !sink.record.heads.isEmpty }
-        // Another transfer, of an origin that stays silent, tells that more time has passed than
-        // the origin might be silent; being held is no inactivity.
+        // Another transfer, from an origin that stays silent, shows that more time has passed than
+        // the origin might be silent; being held back is no inactivity.
         exchange.origin.when("/silent", OriginScript([.wait(OriginGate())]))
         var silent = exchange.request("/silent")
         silent.totalTimeout = .seconds(1)

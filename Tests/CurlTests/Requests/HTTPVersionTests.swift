@@ -41,7 +41,7 @@ struct HTTPVersionTests {
         var request = CurlRequest(url: server.url, egress: .everywhere)
         request.tls.certificateAuthorities = authority.certificate
         request.httpVersion = version
-        // Together, so that streams share connections.
+        // They run together, so that streams share connections.
         let sinks = (0..<50).map { _ in RecordingSink() }
         for sink in sinks { loop.start(request, sink: sink) }
         for sink in sinks {

@@ -3,7 +3,7 @@ import FaultProxy
 import Testing
 import TransferTestSupport
 
-/// Fault T12: what is wrong with a certificate is for good, what is wrong with the line is not.
+/// Fault T12: faults of a certificate are permanent, faults of the line are not.
 @Suite(.timeLimit(.minutes(5)))
 struct TLSFaultTests {
     private let authority: TestAuthority
@@ -38,7 +38,7 @@ struct TLSFaultTests {
         var request = request(server.url())
         request.tls.certificateAuthorities = try await TestAuthority().certificate
         #expect(await outcome(request) == .tlsFailure)
-        // And the system's authorities know nothing of it either.
+        // The system's authorities do not know it either.
         request.tls.certificateAuthorities = nil
         #expect(await outcome(request) == .tlsFailure)
     }
@@ -48,7 +48,7 @@ struct TLSFaultTests {
         #expect(try await outcome(authority.issue(), options: old) == .tlsHandshake)
     }
 
-    /// Nothing of the server's part arrives, or only its beginning.
+    /// Nothing of the server's part arrives, or only its first bytes.
     @Test(arguments: [0, 200])
     func givesUpHandshakeThatStalls(bytes: Int) async throws {
         let server = try await TLSServer(authority.issue(), of: authority)
@@ -65,7 +65,7 @@ struct TLSFaultTests {
         #expect(code == .tlsHandshake)
     }
 
-    /// Without the TLS alert that ends a connection anybody on the way may have cut it.
+    /// Without the TLS alert that ends a connection, anybody on the way may have cut it.
     @Test(arguments: [
         "Content-Length: 200000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n30d40\r\n",
     ])
@@ -76,8 +76,8 @@ struct TLSFaultTests {
         #expect(record.body.count < 200_000)
     }
 
-    /// libcurl tells OpenSSL 3 to take the cut for an end (`SSL_OP_IGNORE_UNEXPECTED_EOF` in
-    /// lib/vtls/openssl.c of 7.88.1), for many servers end so: only the summary tells.
+    /// libcurl makes OpenSSL 3 treat the cut as an end, because many servers end so
+    /// (`SSL_OP_IGNORE_UNEXPECTED_EOF` in lib/vtls/openssl.c of 7.88.1): only the summary shows it.
     @Test func connectionClosedWithoutAlertEndsUnframedBodyUnverified() async throws {
         let (code, record) = try await cut("\r\n")
         #expect(code == nil)
@@ -116,7 +116,7 @@ struct TLSFaultTests {
         return await sink.result?.code
     }
 
-    /// The failure of a request to a server with the certificate.
+    /// Returns the failure of a request to a server with the certificate.
     private func outcome(
         _ certificate: TestAuthority.Certificate,
         options: [String] = []

@@ -22,10 +22,11 @@ struct TLSSettingsTests {
         #expect(await outcome(request, on: loop) == nil)
     }
 
-    /// Besides the system's authorities, those of the loop, or those of the request.
+    /// The further authorities are those of the loop, or those of the request.
     @Test func furtherAuthoritiesAreTrustedBesidesTheOthers() async throws {
         let other = try await TestAuthority()
-        /// What comes of a request to a server of its own, which serves one connection at a time.
+        /// Returns the outcome of a request to a separate server, which serves one connection at a
+        /// time.
         func code(
             _ authority: TestAuthority,
             _ tls: TLSSettings,
@@ -97,7 +98,7 @@ struct TLSSettingsTests {
         dump(request, to: &dumped)
         for text in ["\(request)", String(reflecting: request), dumped] {
             #expect(text.contains("3 bytes"))
-            // As numbers, which is how bytes are described.
+            // As numbers, the form in which bytes are described.
             #expect(!text.contains("\(bytes[0])") && !text.contains("\(bytes[3])"))
         }
     }
@@ -108,8 +109,10 @@ struct TLSSettingsTests {
             minimumVersion
     }
 
-    /// The server is busy with the connection that is kept, and so answers no other; a request that
-    /// used it all the same would wait for an answer, and run out of another time.
+    /// The server is busy with the kept connection, and so answers no other.
+    ///
+    /// A request that used that connection all the same would wait for an answer, and exceed
+    /// another time limit.
     @Test(arguments: Difference.allCases)
     func keptConnectionServesOnlySameSettings(difference: Difference) async throws {
         let server = try await TLSServer(authority.issue(), of: authority, .manual)
@@ -134,7 +137,7 @@ struct TLSSettingsTests {
             request.tls.minimumVersion = .v1_3
         }
         guard difference != .clientKey else {
-            // Found before anything is sent, so that no server has to be waited for.
+            // The fault is found before anything is sent, so there is no server to wait for.
             #expect(await outcome(request) == .tlsFailure)
             return
         }

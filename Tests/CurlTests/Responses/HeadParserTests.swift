@@ -65,7 +65,7 @@ struct HeadParserTests {
         parse(Array(text.utf8), bytesMax: bytesMax, linesMax: linesMax)
     }
 
-    /// Feeds line by line, as libcurl does.
+    /// Feeds a head line by line, as libcurl does.
     private func parse(
         _ bytes: [UInt8],
         bytesMax: Int = 10_000,

@@ -3,7 +3,7 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// What becomes of tasks when somebody sets the database's clock.
+/// The effects on tasks when somebody sets the database's clock.
 @Suite(.timeLimit(.minutes(3))) struct ClockTests {
     @Test func nothingBeginsEarlierWhenTheClockIsSetAheadAndItIsTold() async throws {
         let directory = try DataDirectory()

@@ -6,7 +6,7 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// What survives when the service or its database is killed.
+/// The state that survives when the service or its database is killed.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct CrashTests {
     private static let terminal: Set = ["task.completed", "task.failed", "task.cancelled"]
 
@@ -17,13 +17,14 @@ import TransferWire
         #expect(try await client.send("POST", "/v1/subscriptions", body).status == 201)
     }
 
-    /// Waits until the subscriber knows that `generations` have ended, and no more than that.
+    /// Waits until the subscriber knows that exactly `generations` have ended.
     private func finished(_ receiver: WebhookReceiver, generations: Int = 1) async throws {
         await receiver.log.wait { Self.finishes($0.requests(at: "/hook")) >= generations }
         #expect(Self.finishes(receiver.log.now.requests(at: "/hook")) == generations)
     }
 
-    /// A message that is repeated has the identifier it had, and counts once.
+    /// Returns the number of ended generations; a repeated message has the same identifier, and
+    /// counts once.
     private static func finishes(_ messages: [OriginRequest]) -> Int {
         let type = #""type":"session.events_finished""#
         let ends = messages.filter { String(decoding: $0.body, as: UTF8.self).contains(type) }
@@ -53,7 +54,7 @@ import TransferWire
                 log.bytesSent["/\($0)", default: 0] >= bodies[$0].count / 2
             }
         }
-        // What the origin has sent may still be on its way.
+        // Bytes sent by the origin may still be on their way.
         try await eventually("every part file is there") {
             try directory.holdsOneFile(each: names)
         }
@@ -84,8 +85,8 @@ import TransferWire
         #expect(await second.terminate() == 0)
         #expect(!directory.isAlive(database))
         #expect(try await directory.verify().status == 0)
-        // Each event reached the subscriber, for the first time in order. What was sent shortly before
-        // the kill may come again, with the same bytes under the same identifier.
+        // Each event reached the subscriber, for the first time in order. Messages sent shortly
+        // before the kill may come again, with the same bytes under the same identifier.
         let messages = receiver.received()
         var newest: Int64 = 0
         for message in messages {
@@ -130,7 +131,7 @@ import TransferWire
         for (index, id) in ids.enumerated() {
             let content = try await client.send("GET", "/v1/tasks/\(id)/content")
             #expect(OriginBody.sha256(of: content.body) == bodies[index].sha256)
-            // The page cache outlives the process, so that not one byte is fetched twice.
+            // The page cache outlives the process, so that no byte is fetched twice.
             let requests = origin.log.now.requests(at: "/\(index)")
             #expect(requests.map { $0["Range"] } == [nil, "bytes=\(kept)-"])
             let attempts = try await client.get("/v1/tasks/\(id)/attempts", as: AttemptList.self)
@@ -144,8 +145,8 @@ import TransferWire
         #expect(try await directory.verify().status == 0)
     }
 
-    /// What a predecessor in the same directory left is gone on with at once: the lock that the kernel
-    /// took from it says that it is dead.
+    /// Work of a predecessor in the same directory continues at once: the lock that the kernel
+    /// released shows that the predecessor is dead.
     @Test func aRestartedServiceDoesNotWaitForItsOwnLease() async throws {
         let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
@@ -169,8 +170,7 @@ import TransferWire
             return try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state
                 == "completed"
         }
-        // Of the one that died there was never anything to see; the new one is none before its first
-        // sign of life.
+        // The dead worker was never visible; the new one is not counted before its first heartbeat.
         #expect(workers.isSubset(of: [0, 1]))
         try await eventually("the new one is counted") {
             try await client.get("/health", as: HealthDocument.self).workers == 1
@@ -180,8 +180,8 @@ import TransferWire
         #expect(await second.terminate() == 0)
     }
 
-    /// A claim that the database forgets is made again; a request that must not be sent twice has to
-    /// wait until it is not forgotten any more.
+    /// A claim that the database forgets is made again; a request that must not be sent twice has
+    /// to wait until its claim can no longer be forgotten.
     @Test func aPostIsSentOnceThoughTheDatabaseCrashesRightAfterItsClaim() async throws {
         let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
@@ -251,7 +251,7 @@ import TransferWire
         #expect(again.allSatisfy { $0["Range"] != nil })
         let attempts = try await client.get("\(path)/attempts", as: AttemptList.self)
         #expect(attempts.items.map(\.outcome) == ["lost", "completed"])
-        // What was told of is kept.
+        // Reported progress is kept.
         #expect(try #require(attempts.items.last?.resumedAtOffset) >= told)
         #expect(try directory.holdsOnlyResults([id]))
         #expect(await second.terminate() == 0)
@@ -316,7 +316,7 @@ import TransferWire
         #expect(await client.status("GET", "/livez") == 200)
         let task = #"{"url":"\#(origin.url("/file"))"}"#
         let refused = try await client.send("POST", "/v1/sessions/s/tasks", task)
-        // Unless it is back already.
+        // Unless the database is already back.
         if refused.status != 202 {
             #expect(refused.status == 503)
             #expect(refused.head["Retry-After"] != nil)

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// What an operator is told when the database goes away.
+/// The log for an operator when the database goes away.
 @Suite(.timeLimit(.minutes(5))) struct OutageTests {
     @Test func theLogSaysOnceThatTheDatabaseIsAwayAndOnceThatItIsBack() async throws {
         let directory = try DataDirectory()
@@ -22,7 +22,7 @@ import TransferTestSupport
         try await eventually("it is said that the database is away") {
             try count("the database is away") > 0
         }
-        // The service starts it again.
+        // The service restarts the database.
         try await eventually("it is said that the database is back", within: .seconds(60)) {
             try count("the database answers again") > 0
         }

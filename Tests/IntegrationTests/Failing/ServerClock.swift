@@ -5,12 +5,12 @@ import TransferTestSupport
 final class ServerClock: Sendable {
     struct NotBuilt: Error {}
 
-    /// What the service has to be started with.
+    /// The environment with which the service has to be started.
     let environment: [String: String]
     private let file: String
     private let folder: TestFolder
 
-    /// Compiles what is loaded into the server.
+    /// Compiles the library that is loaded into the server.
     init() async throws {
         self.folder = try TestFolder("clock")
         let folder = folder.path
@@ -31,7 +31,7 @@ final class ServerClock: Sendable {
         }
     }
 
-    /// Sets it ahead by so many seconds, in place: the server has mapped the file.
+    /// Sets the clock ahead by `seconds`, in place: the server has mapped the file.
     func set(ahead seconds: Int64) throws {
         let handle = try FileHandle(forWritingTo: URL(filePath: file))
         try withUnsafeBytes(of: seconds) { try handle.write(contentsOf: Data($0)) }

@@ -2,7 +2,7 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// What becomes of tasks while the service is short of something.
+/// The effects on tasks while the service lacks a resource.
 @Suite(.timeLimit(.minutes(3)), .serialized) struct ShortageTests {
     @Test func withTooFewDescriptorsTasksWaitAndNoneFails() async throws {
         let directory = try DataDirectory()

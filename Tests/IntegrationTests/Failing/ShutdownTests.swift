@@ -7,12 +7,12 @@ import TransferWire
 
 /// A service that is asked to end while others hold it up.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct ShutdownTests {
-    /// Somewhat more than the grace, after which the system would end the process by force.
+    /// A little more than the grace period, after which the system would end the process by force.
     private static let graceMax: Duration = .seconds(17)
 
     /// Ends the service by SIGTERM.
     ///
-    /// - Returns: its exit status, and how long it took.
+    /// - Returns: The exit status, and the time that the end took.
     private func terminate(_ service: ServiceProcess) async -> (status: Int32, took: Duration) {
         let start = ContinuousClock.now
         let status = await service.terminate()
@@ -75,11 +75,12 @@ import TransferWire
     }
 }
 
-/// Connections whose requests never come to their end.
+/// Connections whose requests never end.
 private final class SlowPeers: Sendable {
     private let descriptors: [Int32]
 
-    /// Every other one is still sending its header, the others the body of a submission.
+    /// Opens the connections: every other one is still sending its header, the others the body of a
+    /// submission.
     init(_ count: Int, port: Int, key: String) throws {
         let head = "POST /v1/sessions/s/tasks HTTP/1.1\r\nHost: a\r\n"
         let body =

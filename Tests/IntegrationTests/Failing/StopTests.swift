@@ -4,7 +4,8 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// A process that is stopped for a while, as by a paused machine: nobody else is to blame for that.
+/// A process that is stopped for a while, as by a paused machine, which nobody else is to blame
+/// for.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct StopTests {
     private static let body = OriginBody.random(seed: 11, size: 300_000)
 
@@ -30,9 +31,9 @@ import TransferWire
         #expect(try await client.send("PUT", "/v1/sessions/s", configuration).status == 201)
         let id = try #require(try await client.submit([origin.url("/file")], to: "s").first)
         await origin.log.arrived(1, at: "/file")
-        // Less than its lease.
+        // The stop is shorter than its lease.
         try await stop(service, .seconds(4))
-        // What comes now comes in time: the stop has cost it nothing.
+        // Bytes that come now are in time: the stop has cost the transfer nothing.
         gate.open()
         try await eventually("the task has completed", within: .seconds(60)) {
             try await client.get("/v1/tasks/\(id)", as: TaskDocument.self).state == "completed"

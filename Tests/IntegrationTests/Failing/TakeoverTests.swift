@@ -7,25 +7,25 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// What several instances on one database do for each other when one of them ends or sleeps.
+/// The work that instances on one database do for each other when one of them ends or sleeps.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct TakeoverTests {
     private static let terminal: Set = ["task.completed", "task.failed", "task.cancelled"]
     private static let ends: Set = ["completed", "failed", "cancelled"]
-    /// Within which others go on: a lease, the time between two looks for dead ones, and what a
-    /// busy machine adds.
+    /// The time within which others continue: a lease, the time between two searches for dead
+    /// workers, and some delay of a busy machine.
     private static let patience: Duration = .seconds(60)
 
-    /// A session with downloads that an API instance has taken.
+    /// A session with downloads that an API instance has accepted.
     struct Work {
         let client: APIClient
         let ids: [String]
-        /// Of their files.
+        /// The names of their files.
         let names: [String]
         let bodies: [OriginBody]
         let receiver: WebhookReceiver
 
-        /// Each task has one end and the right bytes, its session one end, the events no gap, and
-        /// the subscriber all of them, for the first time in order.
+        /// Checks that each task has one end and the right bytes, its session one end, the events
+        /// no gap, and that the subscriber has all of them, for the first time in order.
         func check(_ directory: DataDirectory) async throws {
             try await eventually("all tasks have ended", within: patience) {
                 // Nothing is answered while the database is away.
@@ -56,8 +56,8 @@ import TransferWire
         }
     }
 
-    /// Submits downloads that stop at `kept` bytes until the gate opens, for each further request
-    /// that of `next`.
+    /// Submits downloads that stop at `kept` bytes until the gate opens; each further request gets
+    /// the answer of `next`.
     func submit(
         _ count: Int,
         size: Int,
@@ -86,7 +86,7 @@ import TransferWire
         return Work(client: client, ids: ids, names: names, bodies: bodies, receiver: receiver)
     }
 
-    /// Tells the first of several.
+    /// A counter that identifies the first of several visits.
     private final class Visits: Sendable {
         private let count = Mutex(0)
 
@@ -151,7 +151,7 @@ import TransferWire
         try await progress(work, 300_000)
         sleeper.pause()
         let paused = ContinuousClock.now
-        // All that it misses is waiting for it when it wakes.
+        // Everything that it missed is waiting for it when it wakes.
         gate.open()
         let second = try await ServiceProcess(in: directory, ["--roles", "worker,webhooks"])
         for index in 0..<6 { await origin.log.arrived(2, at: "/\(index)") }
@@ -159,8 +159,8 @@ import TransferWire
             ContinuousClock.now - paused > .seconds(31)
         }
         sleeper.resume()
-        // It says by a new registration that it has seen what happened, and by its part files that
-        // it has ended what it had.
+        // A new registration shows that it has noticed what happened, and its part files show that
+        // it has ended its attempts.
         try await eventually("both workers live", within: Self.patience) {
             try await client.get("/health", as: HealthDocument.self).workers == 2
         }
@@ -176,8 +176,8 @@ import TransferWire
         #expect(try await directory.verify().status == 0)
     }
 
-    /// A cancellation was answered while the worker slept: it does not follow the answer that it finds
-    /// when it wakes.
+    /// The cancellation is answered while the worker sleeps; when the worker wakes, it does not
+    /// follow the answer that it finds.
     @Test func aSleeperBeginsNothingOfWhatWasCancelledMeanwhile() async throws {
         let directory = try DataDirectory()
         let origin = try LoopbackOrigin()
@@ -205,7 +205,7 @@ import TransferWire
             ContinuousClock.now - paused > .seconds(11)
         }
         sleeper.resume()
-        // It works again, and has seen what there was to see.
+        // It works again, and has noticed everything.
         let next = try await client.submit([origin.url("/file")], to: "s")[0]
         try await eventually("it works again", within: Self.patience) {
             try await client.get("/v1/tasks/\(next)", as: TaskDocument.self).state == "completed"
@@ -214,7 +214,8 @@ import TransferWire
         for service in [sleeper, front] { #expect(await service.terminate() == 0) }
     }
 
-    /// The database was away for longer than a lease: each worker finds all others silent, and itself.
+    /// The database is away for longer than a lease: each worker finds all others silent, and
+    /// itself.
     @Test func healthyWorkersKeepWhatTheyHaveThroughALongOutage() async throws {
         let directory = try DataDirectory()
         let origins = try (0..<8).map { _ in try LoopbackOrigin() }
@@ -271,8 +272,8 @@ import TransferWire
         let origin = try LoopbackOrigin()
         defer { origin.stop() }
         let gate = OriginGate()
-        // Only a signal can tell the second worker within the time of this test: it looks for dead
-        // ones, and this one does not die.
+        // Only a signal can tell the second worker within the time of this test: it searches for
+        // dead workers, and this one does not die.
         let options = ["--poll-interval", "3600"]
         let front = try await ServiceProcess(in: directory, ["--roles", "api"] + options)
         let workers = ["--roles", "worker,webhooks"] + options
@@ -297,7 +298,7 @@ import TransferWire
             let requests = origin.log.now.requests(at: "/\(index)")
             #expect(requests.map { $0["Range"] } == [nil, "bytes=3000000-"])
             let task = try await client.get("/v1/tasks/\(id)", as: TaskDocument.self)
-            // Given back, and not lost.
+            // The task was given back, and not lost.
             #expect(task.attempt == 1)
         }
         for service in [second, front] { #expect(await service.terminate() == 0) }
@@ -315,7 +316,7 @@ import TransferWire
         #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
         let hook = #"{"url":"\#(receiver.open(answers: [.hold(gate)]))"}"#
         #expect(try await client.send("POST", "/v1/subscriptions", hook).status == 201)
-        // Nobody runs it; that it was created is what is told.
+        // Nobody runs the task; its creation is the event to deliver.
         _ = try await client.submit(["http://127.0.0.1:1/"], to: "s")
         _ = try await receiver.messages(1)
         try await eventually("the instance is ready") {
@@ -372,7 +373,7 @@ import TransferWire
         let client = try APIClient(front, key: directory.apiKey())
         let work = try await submit(300, size: 40_000, kept: 40_000, origin, gate, over: client)
         gate.open()
-        // In the middle, not before the begin.
+        // In the middle of the work, not before its start.
         try await eventually("some have ended") {
             try await client.events(of: "s").contains { $0.type == "task.completed" }
         }

@@ -3,7 +3,7 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// `transferd verify` beneath a service that has stopped.
+/// Tests of `transferd verify` on the data of a service that has stopped.
 @Suite(.timeLimit(.minutes(5))) struct VerifyTests {
     private struct Line: Decodable {
         let kind: String
@@ -12,7 +12,7 @@ import TransferWire
         let mended: Int?
     }
 
-    /// Everything that it prints, and its exit status.
+    /// Returns everything that it prints, and its exit status.
     private func verify(
         _ directory: DataDirectory,
         _ options: String...
@@ -51,7 +51,7 @@ import TransferWire
         let root = "\(directory.path)/containers"
         let result = try #require(directory.files().keys.first { $0.contains(ids[0]) })
         try FileManager.default.removeItem(atPath: "\(root)/\(result)")
-        // As an attempt leaves it whose process was killed and of which no row is left.
+        // As left by an attempt whose process was killed and of which no row remains.
         let nobodys = "\(root)/\(result.split(separator: "/")[0])/d9.00000100000000ff.part"
         try Data([1]).write(to: URL(filePath: nobodys))
         let found = try await verify(directory)

@@ -4,11 +4,11 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// What clients that do not read, or that send all at once, cost in memory.
+/// The memory used by clients that do not read, or that send everything at once.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FloodTests {
-    /// Above what the service needs at rest.
+    /// The maximum number of bytes above the memory of the service at rest.
     private static let bytesMax = 128 << 20
-    /// What may stay of it.
+    /// The maximum number of these bytes that may remain afterwards.
     private static let restMax = 48 << 20
 
     @Test func requestsSentAheadAreNotAnsweredIntoMemory() async throws {
@@ -49,7 +49,8 @@ import TransferWire
         }
     }
 
-    /// Sixteen bodies of 16 MiB: none is lost, each is told when to come again.
+    /// Sixteen bodies of 16 MiB are sent: none is lost, and each refused client is told when to
+    /// retry.
     @Test func largeSubmissionsAreTakenOneAfterTheOther() async throws {
         let directory = try DataDirectory()
         let service = try await ServiceProcess(in: directory)
@@ -82,8 +83,8 @@ import TransferWire
         #expect(await service.terminate() == 0)
     }
 
-    /// Opens connections that do not read, and looks at what the service needs until it has nothing
-    /// more to do for them, and when they have gone.
+    /// Opens connections that do not read, and measures the memory of the service until it has
+    /// nothing more to do for them, and after they have gone.
     private func expectBounded(
         _ service: ServiceProcess,
         _ open: () throws -> [UnreadConnection]
@@ -95,7 +96,8 @@ import TransferWire
         do {
             let connections = try open()
             for connection in connections { try connection.awaitFirstByte() }
-            // Others are served meanwhile; behind so many requests, so is what would be answered.
+            // Others are served meanwhile, and behind so many requests, any answers have been
+            // written.
             for _ in 0..<200 { #expect(await probe.status("GET", "/livez") == 200) }
             let peak = try service.memoryPeak()
             #expect(peak - rest <= Self.bytesMax, "\(peak >> 20) MiB, \(rest >> 20) at rest")
@@ -149,7 +151,7 @@ private final class UnreadConnection {
 
     deinit { close(descriptor) }
 
-    /// Waits until an answer begins, and leaves it where it is.
+    /// Waits until an answer starts, and leaves it unread.
     func awaitFirstByte() throws {
         var byte: UInt8 = 0
         guard recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 1 else {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A port that was free a moment ago, for a service that cannot say yet which one it got.
+/// A port that was free a moment ago, for a service that cannot yet say which one it got.
 enum FreePort {
-    /// The system has none, with `errno`.
+    /// The system's lack of a port, with `errno`.
     struct Failure: Error {
         let code: Int32
     }

@@ -5,7 +5,7 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// What an instance says of itself, and to others, while its connections are busy.
+/// The health that an instance reports, and its registration, while its connections are busy.
 @Suite(.timeLimit(.minutes(5))) struct LoadTests {
     @Test func aLoadedInstanceIsReadyAndAlive() async throws {
         let directory = try DataDirectory()
@@ -14,12 +14,12 @@ import TransferWire
         try await eventually("it is ready") { await client.status("GET", "/readyz") == 200 }
         let aside = try await TestDatabase.connection(to: directory.databaseURL)
         let locker = try await TestDatabase.connection(to: directory.databaseURL)
-        // Whoever looks for a session waits.
+        // Every query for a session waits.
         try await locker.executeScript("BEGIN; LOCK TABLE session IN ACCESS EXCLUSIVE MODE")
         let isOver = Mutex(false)
         let isLoadOver = { @Sendable in isOver.withLock { $0 } }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            // More than there are places on the connections.
+            // More requests than there are places on the connections.
             for _ in 0..<64 {
                 group.addTask {
                     while !isLoadOver(), !Task.isCancelled {

@@ -4,10 +4,9 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// Fault T13: name servers that fail, are silent, tell too much or change their minds.
+/// Fault T13: name servers that fail, are silent, send too much or change their answers.
 ///
-/// The service gets a resolver configuration of its own by a mount namespace, which takes the rights
-/// of root.
+/// The service gets a separate resolver configuration by a mount namespace, which requires root.
 @Suite(.timeLimit(.minutes(5)), .enabled(if: geteuid() == 0, "needs root"))
 struct NameTests {
     private static let body = OriginBody.text("found")
@@ -17,7 +16,7 @@ struct NameTests {
         let origin: LoopbackOrigin
         let service: ServiceProcess
         let client: APIClient
-        /// Closes with the last test that uses it.
+        /// The data directory, removed with the last test that uses it.
         let directory: DataDirectory
 
         init() async throws {
@@ -72,7 +71,7 @@ struct NameTests {
         await bench.end()
     }
 
-    /// libcurl keeps what a name meant for a minute, which must not outlast a failure.
+    /// libcurl keeps the address of a name for a minute, which must not outlast a failure.
     @Test func anAddressThatHasChangedIsFoundByTheNextAttempt() async throws {
         let bench = try await Bench()
         bench.names.know("moving.test", .addresses(["127.0.0.2"]))
@@ -97,12 +96,12 @@ struct NameTests {
         await bench.end()
     }
 
-    /// Names that nobody answers hold neither slots nor threads for longer than their deadline.
+    /// Names without an answer hold neither slots nor threads for longer than their deadline.
     @Test func silenceHoldsNothingUp() async throws {
         let bench = try await Bench()
         bench.names.know("host.test", .addresses(["127.0.0.1"]))
         let before = try bench.service.threadCount()
-        /// As many look for names at once.
+        /// The maximum number of simultaneous lookups.
         let namesMax = 16
         let options = #","timeout_for_request":2,"retry":{"attempts_max":1}"#
         var silent: [String] = []

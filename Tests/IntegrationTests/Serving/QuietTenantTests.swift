@@ -4,15 +4,16 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// A tenant that wants little, beside one that wants everything and lets go of nothing.
+/// A tenant with few requests, beside one that requests everything and releases nothing.
 ///
-/// Names that nobody answers take a name server, which takes the rights of root.
+/// Names without an answer need a name server, which requires root.
 @Suite(.timeLimit(.minutes(5)), .serialized, .enabled(if: geteuid() == 0, "needs root"))
 struct QuietTenantTests {
     private static let body = OriginBody.random(seed: 4, size: 50_000)
-    /// What a busy machine may need for what takes a second.
+    /// The time that a busy machine may need for work of a second.
     private static let patience: Duration = .seconds(30)
-    /// Threads for names, both loops', for the disk, and what the runtime adds for a burst.
+    /// The threads for names, of both loops and for the disk, and those that the runtime adds for a
+    /// burst.
     private static let threadsMore = 60
 
     private struct Flood {
@@ -22,7 +23,7 @@ struct QuietTenantTests {
         let gate = OriginGate()
         let client: APIClient
 
-        /// Submits `count` tasks, each as `task` writes it.
+        /// Submits `count` tasks, each with the JSON of `task`.
         func submit(_ count: Int, _ task: (Int) -> String) async throws {
             let batch = (0..<count).map(task).joined(separator: ",")
             let answer = try await client.send("POST", "/v1/sessions/s/tasks", "[\(batch)]")
@@ -84,7 +85,7 @@ struct QuietTenantTests {
         }
         origin.when("/file", .response(body: Self.body))
         for number in 1...3 {
-            // From the flooded host itself, by a name that was never asked for.
+            // From the flooded host itself, by a name that was never looked up.
             let url = "http://host.test:\(origin.port)/file"
             let same = origin.url("/file")
             let ids = try await quiet.submit([url, same], to: "q")
@@ -94,7 +95,7 @@ struct QuietTenantTests {
                         == "completed"
                 }
             }
-            // Each task is created, downloaded and completed, and the session's end is told.
+            // Each task is created, downloaded and completed, and the session's end is delivered.
             try await eventually("the quiet one is told", within: Self.patience) {
                 Set(receiver.received(at: "/quiet").map(\.id)).count >= 6 * number
             }

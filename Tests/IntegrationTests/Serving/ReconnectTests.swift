@@ -3,10 +3,9 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// Every kind of task that can be created can be reconnected, by a client and a service that have
-/// both started again.
+/// The reconnection of every kind of task, by a client and a service that have both restarted.
 @Suite(.timeLimit(.minutes(5))) struct ReconnectTests {
-    /// What is submitted, by a name that is also its client string.
+    /// Returns the submitted tasks, by a name that is also the client string.
     private static func tasks(_ url: String, resumeData: String) -> [(name: String, fields: String)]
     {
         [
@@ -70,10 +69,10 @@ import TransferWire
         let second = try await ServiceProcess(in: directory)
         client = try APIClient(second, key: directory.apiKey())
         let found = try await reconnect(client, "s")
-        // The one that was cancelled for its resume data is there too.
+        // The task that was cancelled for its resume data is there too.
         #expect(found.dropFirst() == tasks.map(\.name)[...])
         #expect(try await reconnect(client, "e") == Self.data.map(\.0))
-        // Given out once, whatever has started again.
+        // Each task is given out once, whatever has restarted.
         #expect(try await reconnect(client, "s").isEmpty)
         #expect(await second.terminate() == 0)
     }
@@ -88,7 +87,7 @@ import TransferWire
         return document.items.map { $0.ok?.clientPersistedString ?? "?" }
     }
 
-    /// What a download leaves that is cancelled in its middle.
+    /// Returns the resume data of a download that is cancelled in its middle.
     private static func resumeData(
         _ client: APIClient,
         _ origin: LoopbackOrigin,

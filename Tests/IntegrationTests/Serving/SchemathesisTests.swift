@@ -2,9 +2,9 @@ import Foundation
 import Testing
 import TransferTestSupport
 
-/// Requests that a program makes from `openapi.yaml`, valid and not, and the answers to them.
+/// Requests that a program generates from `openapi.yaml`, valid and not, and the answers to them.
 @Suite(.timeLimit(.minutes(10))) struct SchemathesisTests {
-    /// Where `.ci/setup --test` has put it.
+    /// The path where `.ci/setup --test` has put the program.
     private static var program: String {
         let environment = ProcessInfo.processInfo.environment
         let cache = environment["XDG_CACHE_HOME"] ?? "\(environment["HOME"] ?? "")/.cache"
@@ -23,7 +23,7 @@ import TransferTestSupport
         let run = try ChildProcess(
             "/bin/sh",
             [
-                // Its cache of examples goes where it runs.
+                // Its cache of examples is in its working directory.
                 "-c", #"cd "$0" && exec "$@""#, directory.path, Self.program,
                 "--config-file", "\(Checkout.root)/.ci/schemathesis.toml",
                 "run", "\(Checkout.root)/openapi.yaml", "--url", address,
@@ -45,7 +45,7 @@ import TransferTestSupport
         let status = await run.status()
         let printed = await text.value
         #expect(status == 0, "\(printed.suffix(20_000))")
-        // Without a look at all of it nothing would have failed either.
+        // Had it not looked at every operation, nothing would have failed either.
         let operations = try OpenAPIDocument(
             yaml: String(contentsOfFile: "\(Checkout.root)/openapi.yaml", encoding: .utf8)
         ).operations.count

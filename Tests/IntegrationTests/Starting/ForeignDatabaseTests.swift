@@ -4,7 +4,7 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// The service on a PostgreSQL that is set as it comes, and not as the private cluster is.
+/// The service on a PostgreSQL with default settings rather than those of the private cluster.
 @Suite(.timeLimit(.minutes(5))) struct ForeignDatabaseTests {
     @Test func compilesNoQuery() async throws {
         let directory = try DataDirectory()
@@ -37,7 +37,7 @@ import TransferWire
             let pid: Int32 = try row.decode("pid")
             #expect(try !Self.hasCompiled(pid))
         }
-        // A process that has compiled something is known by it.
+        // This recognizes a process that has compiled something.
         _ = try await aside.execute("SELECT set_config('jit_above_cost', '0', false)")
         _ = try await aside.execute("SELECT set_config('jit', 'on', false)")
         _ = try await aside.execute("SELECT sum(i) FROM generate_series(1, 10) AS i")
@@ -48,9 +48,10 @@ import TransferWire
         #expect(await front.terminate() == 0)
     }
 
-    /// Whether a process of the server has loaded its compiler, as it does when it first needs it.
+    /// Returns whether a process of the server has loaded its compiler, as it does when it first
+    /// needs it.
     private static func hasCompiled(_ pid: Int32) throws -> Bool {
-        // Read to its end: as a string of a file that has no size it would be cut after a page.
+        // Read it to its end: as a string, a file without a size would be cut after a page.
         let maps = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(pid)/maps")).readToEnd()
         return maps?.range(of: Data("llvmjit.so".utf8)) != nil
     }

@@ -3,9 +3,9 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// What the private cluster gets from the service that starts it.
+/// The descriptors that the private cluster inherits from the service that starts it.
 @Suite(.timeLimit(.minutes(5))) struct InheritanceTests {
-    /// The sockets and pipes that a process has open.
+    /// Returns the sockets and pipes that a process has open.
     private func channels(of process: pid_t) throws -> Set<String> {
         let folder = "/proc/\(process)/fd"
         let files = FileManager.default

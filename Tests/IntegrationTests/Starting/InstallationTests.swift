@@ -3,13 +3,13 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// The program where it was installed, run from somewhere else.
+/// The program at its installed place, run from somewhere else.
 @Suite(.timeLimit(.minutes(5))) struct InstallationTests {
     private static let foreign = "migrations/0001_foreign.up.sql"
 
-    /// Runs the program that is installed in `prefix` in another folder, and to its end.
+    /// Runs the program installed in `prefix`, in another folder, until it ends.
     ///
-    /// - Returns: its exit status and what it printed or logged.
+    /// - Returns: The exit status and the program's output or log.
     private func run(
         in folder: TestFolder,
         _ prefix: TestFolder,
@@ -19,7 +19,7 @@ import TransferTestSupport
         let log = "\(prefix.path)/log"
         if !FileManager.default.fileExists(atPath: program) {
             // Not written by this process: a child of another test would have it open for writing,
-            // and what is being written cannot be run.
+            // and a file open for writing cannot be run.
             let install = try ChildProcess(
                 "/usr/bin/install",
                 ["-D", Program.path, program],
@@ -54,7 +54,7 @@ import TransferTestSupport
         #expect(refused.status != 0)
         #expect(refused.output.contains("TRANSFERD_RESOURCES"))
         #expect(!FileManager.default.fileExists(atPath: directory.path))
-        // Nor does a folder that has both take the place of what was installed.
+        // Nor does a folder that has both replace the installed files.
         try elsewhere.write("CREATE TABLE t ()", to: "migrations/0001_tenancy.up.sql")
         try elsewhere.write("", to: "openapi.yaml")
         try prefix.write("", to: "share/log")

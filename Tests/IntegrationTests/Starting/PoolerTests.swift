@@ -3,7 +3,7 @@ import Testing
 import TransferTestSupport
 import TransferWire
 
-/// The service behind a pooler that gives out sessions by the transaction.
+/// The service behind a pooler that assigns sessions for one transaction.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct PoolerTests {
     /// The private cluster of an instance that answers clients, with a pooler in front of it.
     private struct Setting {
@@ -97,7 +97,7 @@ import TransferWire
             "\($0)".contains("The database lacks 1 migrations")
                 && "\($0)".contains("`transferd migrate --pooler none`")
         }
-        // The one that may go past the pooler applies it.
+        // A service that may bypass the pooler applies it.
         let service = try await setting.pooled(["--listen-database-url", setting.direct])
         #expect(await service.terminate() == 0)
         #expect(await setting.front.terminate() == 0)

@@ -5,7 +5,7 @@ import TransferWire
 
 /// Instances that share the work by their roles, and wake each other.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct RoleTests {
-    /// No poll comes within the time limit of a test.
+    /// Options with which no poll comes within the time limit of a test.
     private static let noPoll = ["--poll-interval", "3600"]
 
     @Test func eachInstanceDoesItsPartOnly() async throws {
@@ -22,7 +22,7 @@ import TransferWire
         }
         var health = try await client.get("/health", as: HealthDocument.self)
         #expect(health.roles == ["api"])
-        // Nothing that could hold a task or a delivery.
+        // It has nothing that could hold a task or a delivery.
         #expect(health.workers == 0)
         #expect(try await client.send("PUT", "/v1/sessions/s", "{}").status == 201)
         let hook = #"{"url":"\#(receiver.open())"}"#
@@ -94,7 +94,7 @@ import TransferWire
             _ = try await receiver.messages(count)
             #expect(count == 4 * round)
         }
-        // A word of the client reaches a running attempt too.
+        // A request of the client reaches a running attempt too.
         let held = try await client.submit([origin.url("/held")], to: "s")[0]
         await origin.log.arrived(1, at: "/held")
         #expect(try await client.send("POST", "/v1/tasks/\(held)/cancel", "{}").status == 200)

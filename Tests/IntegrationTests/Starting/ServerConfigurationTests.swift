@@ -5,7 +5,7 @@ import TransferTestSupport
 @testable import transferd
 
 @Suite struct ServerConfigurationTests {
-    /// What the service makes of settings from the environment.
+    /// Returns the service's configuration for settings from the environment.
     private func configuration(_ environment: [String: String]) throws -> ServerConfiguration {
         let resources = ["--resources", Checkout.root]
         return try ServerConfiguration(

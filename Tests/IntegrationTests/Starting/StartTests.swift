@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import TransferTestSupport
 
-/// What the program says and makes when it starts.
+/// The program's output and files when it starts.
 @Suite(.timeLimit(.minutes(5))) struct StartTests {
     @Test func saysWhereItListensAndKeepsItsKeyToItself() async throws {
         let directory = try DataDirectory()
@@ -21,7 +21,7 @@ import TransferTestSupport
             try await APIClient(service, key: "nonsense").send("GET", "/v1/sessions").status == 401
         )
 
-        // A command beside the running service.
+        // Run a command beside the running service.
         let made = try await Program.run(["keys", "create"] + directory.options)
         #expect(made.status == 0)
         let key = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
@@ -43,7 +43,7 @@ import TransferTestSupport
         #expect(try await Program.run(nobody + directory.options).status != 0)
         #expect(await service.terminate() == 0)
 
-        // The key of the first start is that of the second.
+        // The second start uses the key of the first.
         let again = try await ServiceProcess(in: directory)
         let sameKey = try APIClient(again, key: directory.apiKey())
         #expect(await sameKey.status("GET", "/v1/sessions") == 200)
@@ -60,7 +60,7 @@ import TransferTestSupport
         close(reader)
         let client = try APIClient(service, key: directory.apiKey())
         for _ in 0..<10 { #expect(await client.status("GET", "/v1/sessions") == 200) }
-        // It logs that it ends, too.
+        // It logs its end, too.
         #expect(await service.terminate() == 0)
     }
 
@@ -75,7 +75,7 @@ import TransferTestSupport
         #expect(!log.contains("Stores(pool"))
     }
 
-    /// What these tests themselves rest on: the end of the directory is that of its database.
+    /// Tests an assumption of these tests: the end of the directory is that of its database.
     @Test func aServiceHoldsItsDirectory() async throws {
         weak var directory: DataDirectory?
         let service: ServiceProcess

@@ -6,14 +6,15 @@ import TransferWire
 
 /// Two releases on one database.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct VersionTests {
-    /// This release with one more migration, which is what makes it another version.
+    /// This release with one more migration, which makes it another version.
     private final class NextRelease: Sendable {
         let version: Int
-        /// The options that make the program be this release.
+        /// The options that make the program act as this release.
         let options: [String]
         private let folder: TestFolder
 
-        /// The migration says that this release may run beside it if it `isAdditive`.
+        /// Makes the release; its migration says that this release may run beside it if it
+        /// `isAdditive`.
         init(isAdditive: Bool) throws {
             folder = try TestFolder("release")
             options = ["--resources", folder.path]
@@ -48,7 +49,7 @@ import TransferWire
         let body = OriginBody.random(seed: 1, size: 300_000)
         origin.when("/file") { .file(body, etag: "\"1\"", for: $0) }
         let next = try NextRelease(isAdditive: true)
-        // The first is the older one, and stays it.
+        // The first one is the older one, and stays so.
         let options = [[], next.options]
         var services = [try await ServiceProcess(in: directory)]
         let key = try directory.apiKey()
@@ -119,7 +120,7 @@ import TransferWire
         )
         #expect(forced.status == 0)
         #expect(await older.status() == EXIT_FAILURE)
-        // The one that does not register notices as well.
+        // The instance that does not register notices as well.
         #expect(await front.status() == EXIT_FAILURE)
         let said = try String(contentsOfFile: log, encoding: .utf8)
         #expect(said.contains("to a schema that takes version \(next.version)"))

@@ -7,7 +7,7 @@ import TransferWire
 
 /// A service that starts before its database does.
 @Suite(.timeLimit(.minutes(5)), .serialized) struct WaitingStartTests {
-    /// A service that has not started yet, and says nothing.
+    /// A service that has not started yet, and prints nothing.
     private struct Waiting {
         let process: ChildProcess
         let probe: APIClient
@@ -17,7 +17,7 @@ import TransferWire
 
         init(for url: String) throws {
             directory = try DataDirectory()
-            // With a database of its own, nobody makes it.
+            // With an external database, nobody makes this directory.
             try FileManager.default.createDirectory(
                 atPath: directory.path,
                 withIntermediateDirectories: true
