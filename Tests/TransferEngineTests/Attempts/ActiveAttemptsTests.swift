@@ -6,7 +6,7 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// The slots of a worker, and attempts that wait for another one of their task.
+/// The slots of a worker, and attempts that wait for an earlier attempt of their task.
 @Suite struct ActiveAttemptsTests {
     private final class Running: TransferAttempt {
         let claim: TaskClaim
@@ -16,7 +16,7 @@ import TransferTestSupport
         var progress: AttemptStatus { AttemptStatus(received: received.withLock { $0 }) }
         var hasBegun: Bool { state.withLock { $0.hasBegun } }
         var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
-        /// Connections that it was asked to give up and has not.
+        /// The number of connections that it was asked to give up and has not.
         var wanted: Int { state.withLock { $0.wanted } }
         init(_ claim: TaskClaim) { self.claim = claim }
         func begin() { state.withLock { $0.hasBegun = true } }
@@ -77,7 +77,7 @@ import TransferTestSupport
         )
     }
 
-    /// Of a task each.
+    /// Returns attempts of one task each.
     private static func attempts(at lanes: [Int64]) -> [Running] {
         lanes.enumerated().map { Running(claim(Int64($0), of: TaskID(UUID()), lane: $1)) }
     }
@@ -91,12 +91,12 @@ import TransferTestSupport
         let old = Self.claim(1)
         #expect(active.insert(Running(old)))
         #expect(Self.waits(Self.claim(2), in: active))
-        // Of several that were given and taken away again, the last one counts.
+        // When several were given and taken away again, the last one counts.
         guard case .postponed(let former) = active.postpone(Self.claim(3)) else {
             Issue.record("it does not wait")
             return
         }
-        // Who has lost its place is told, so that its slot is free.
+        // An attempt that has lost its place is reported, so that its slot is free.
         #expect(former?.fence == Fence(rawValue: 2))
         #expect(active.fences == [Fence(rawValue: 1), Fence(rawValue: 3)])
         #expect(active.count == 1)
@@ -140,7 +140,7 @@ import TransferTestSupport
         func told(_ bytes: Int64, after seconds: Int) -> [Int64] {
             for attempt in [running, silent] { attempt.received.withLock { $0 = bytes } }
             let progress = active.takeProgress(at: start + .seconds(seconds)).progress
-            // That nothing was stored is no reason to tell it again.
+            // That nothing was stored is no reason to report it again.
             active.restore()
             return progress.filter(\.isTold).map(\.bytesReceived)
         }
@@ -149,7 +149,7 @@ import TransferTestSupport
         #expect(told(6, after: 10) == [6])
         #expect(told(7, after: 19) == [])
         #expect(told(8, after: 20) == [8])
-        // Begun anew, and not yet where it was.
+        // Started again, and not yet at its previous position.
         #expect(told(3, after: 40) == [])
         #expect(told(8, after: 50) == [])
         #expect(told(9, after: 51) == [9])
@@ -164,7 +164,7 @@ import TransferTestSupport
         #expect(active.takeProgress().progress.count == 1)
     }
 
-    /// What an earlier attempt has left was not heard of the host by this one.
+    /// Bytes left by an earlier attempt do not mean that this one has heard from the host.
     @Test func whoseBytesMoveHasHeardOfItsHost() {
         let active = Self.active(8, perHost: 4)
         let running = Running(Self.claim(1))
@@ -186,11 +186,11 @@ import TransferTestSupport
         #expect(active.insert(task))
         #expect(download.wanted == 1)
         #expect(!task.hasBegun)
-        // Not even what is free again, as long as somebody waits.
+        // Not even a free one, as long as somebody waits.
         active.returnConnection(of: download.claim.fence)
         #expect(task.hasBegun)
         #expect(!active.takeConnection(for: download.claim.fence))
-        // Nobody can spare one more than there is.
+        // Nobody can spare more than one.
         let other = Running(Self.claim(3, of: TaskID(UUID()), lane: 8))
         #expect(active.insert(other))
         #expect(other.hasBegun)
@@ -206,7 +206,7 @@ import TransferTestSupport
         let attempts = (1...5).map { Running(Self.claim(Int64($0), of: TaskID(UUID()), lane: 7)) }
         for attempt in attempts { #expect(active.insert(attempt)) }
         #expect(attempts.map(\.hasBegun) == [true, true, false, false, false])
-        // Who waits for its own host holds nobody up elsewhere.
+        // An attempt that waits for its own host holds up nobody elsewhere.
         let other = Running(Self.claim(6, of: TaskID(UUID()), lane: 8))
         #expect(active.insert(other))
         #expect(other.hasBegun)
@@ -220,7 +220,7 @@ import TransferTestSupport
         #expect(!attempts[3].hasBegun)
         active.beginWaiting(in: Set(Shard.all))
         #expect(attempts.map(\.hasBegun) == [true, true, true, true, false])
-        // One that never began leaves no connection behind.
+        // An attempt that never started leaves no connection behind.
         #expect(active.remove(attempts[4].claim) == nil)
         _ = active.remove(attempts[2].claim)
         #expect(active.takeConnection(for: attempts[3].claim.fence))
@@ -267,7 +267,7 @@ import TransferTestSupport
         #expect(active.withdraw(from: [shard]))
     }
 
-    /// An attempt that had waited for something else finds its host in other hands.
+    /// An attempt that had waited for something else finds its host with another worker.
     @Test func whatComesAfterAHostHasChangedHandsIsGivenBack() {
         let shard = Lane(key: 7).shard
         let active = ActiveAttempts(connectionsMax: 8) {
@@ -281,7 +281,7 @@ import TransferTestSupport
         active.beginWaiting(in: [shard])
         #expect(!late.isAbandoned)
         active.beginWaiting(in: [])
-        // It begins only to end, and never had a connection.
+        // It starts only to end, and never had a connection.
         #expect(late.isAbandoned && late.hasBegun)
         _ = active.remove(late.claim)
         #expect(active.count == 0)
@@ -350,8 +350,8 @@ import TransferTestSupport
         #expect(other.wanted == 0)
     }
 
-    /// Whatever comes and goes, there are never more connections than allowed, and nobody waits where
-    /// there is one.
+    /// In any sequence of events, there are never more connections than allowed, and nobody waits
+    /// while one is free.
     @Test(arguments: 0..<100 as Range<UInt64>)
     func neverMoreConnectionsThanAllowed(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
@@ -363,7 +363,7 @@ import TransferTestSupport
             let attempt = running.filter(\.hasBegun).randomElement(using: &generator)
             switch Int.random(in: 0..<5, using: &generator) {
             case 0:
-                // As claims do: also some that there is no connection for yet.
+                // As claims do: some come before there is a connection for them.
                 let lane = Int64.random(in: 0..<4, using: &generator)
                 guard active.count < 2 * total else { continue }
                 let new = Running(Self.claim(Int64(step), of: TaskID(UUID()), lane: lane))

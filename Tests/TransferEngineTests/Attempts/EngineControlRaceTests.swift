@@ -6,11 +6,13 @@ import TransferStore
 import TransferTestSupport
 
 /// Fault T18: clients that suspend, resume and cancel tasks in all their states while a worker runs
-/// them, held to what a client has been told.
+/// them.
+///
+/// The outcome must agree with the answers that a client got.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineControlRaceTests {
     private static let etag = "\"1\""
 
-    /// What the answers to one client's calls have promised.
+    /// A promise made by the answers to one client's calls.
     private enum Promise: Sendable {
         case nothing
         /// A cancellation was answered with `cancelled`.
@@ -67,14 +69,15 @@ import TransferTestSupport
         #expect(Set(ends.compactMap(\.task?.id)).count == ids.count)
         #expect(events.count { $0.kind == .sessionEventsFinished } == 1)
         #expect(events.last?.kind == .sessionEventsFinished)
-        // What nobody goes on with is known at least, if it is not gone yet.
+        // A part that nobody continues is at least known, if it is not gone yet.
         let known = Set(try await fixture.stores.parts.abandonedParts().map(\.fence))
         for (path, fence) in try await fixture.parts() {
             #expect(known.contains(fence), "\(path) is forgotten")
         }
     }
 
-    /// A random walk of one client with one task; ends with the task resumed, cancelled or over.
+    /// Performs a random walk of one client with one task; it ends with the task resumed, cancelled
+    /// or over.
     private func control(
         _ id: TaskID,
         _ fixture: EngineFixture,
@@ -103,7 +106,7 @@ import TransferTestSupport
 }
 
 extension EngineFixture {
-    /// Tasks of the session that have not ended.
+    /// Returns the number of tasks of the session that have not ended.
     fileprivate func unfinished() async throws -> Int64 {
         let session = try await stores.sessions.session(tenant: tenant, identifier: Self.identifier)
         return try #require(session).progress.outstanding

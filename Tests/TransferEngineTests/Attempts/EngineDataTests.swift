@@ -34,7 +34,7 @@ import TransferTestSupport
         }
     }
 
-    /// Runs one data task to its end.
+    /// Runs one data task until it ends.
     private func run(
         _ fixture: EngineFixture,
         method: String? = nil,
@@ -97,7 +97,7 @@ import TransferTestSupport
         #expect(try await answer(to: task, fixture) == body.bytes)
     }
 
-    /// Announced, not announced, and longer than the task itself allows.
+    /// The length is announced or not, and exceeds the kind's limit or that of the task.
     @Test(arguments: [(true, nil), (false, nil), (true, 10), (false, 10)] as [(Bool, Int64?)])
     func aLongerAnswerFailsAndIsNotKept(isAnnounced: Bool, sizeMax: Int64?) async throws {
         let fixture = try await fixture()
@@ -133,7 +133,7 @@ import TransferTestSupport
         #expect(try await answer(to: task, fixture) == body.bytes)
     }
 
-    /// Only the result counts as received, not what a redirect says.
+    /// Only the result counts as received, not the body of a redirect.
     @Test func aRedirectIsFollowed() async throws {
         let fixture = try await fixture()
         fixture.origin.when(
@@ -177,7 +177,7 @@ import TransferTestSupport
         }
     }
 
-    /// Every kind goes on after its worker died, unless its request must not be sent twice.
+    /// Every kind continues after its worker died, unless its request must not be sent twice.
     @Test(arguments: [TransferRequest.Kind.download, .upload, .data], [true, false])
     func everyKindSurvivesItsWorker(kind: TransferRequest.Kind, isIdempotent: Bool) async throws {
         let fixture = try await fixture()
@@ -207,7 +207,8 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.count == (isIdempotent ? 1 : 0))
     }
 
-    /// Rows and files of all kinds of tasks, ended, running and waiting; a file with a name stays.
+    /// Rows and files of all kinds of tasks, ended, running and waiting, are gone; a file with a
+    /// name stays.
     @Test func afterAnEphemeralSessionNothingIsLeft() async throws {
         let fixture = try await fixture()
         let body = OriginBody.random(seed: 64, size: 1_000_000)
@@ -278,7 +279,7 @@ import TransferTestSupport
         #expect(try fixture.content("named") == body.bytes)
     }
 
-    /// What may hold something of a task or session.
+    /// The tables that may hold data of a task or session.
     private static let tables = [
         "session", "session_progress", "task", "held", "delayed", "ready", "attempt", "publication",
         "outcome", "attempt_log", "partial", "resume_data", "abandoned_part", "revocation",

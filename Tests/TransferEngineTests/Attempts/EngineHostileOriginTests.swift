@@ -4,7 +4,7 @@ import TransferEngine
 import TransferModel
 import TransferTestSupport
 
-/// Faults T9 to T11: answers that are meant to hurt.
+/// Faults T9 to T11: malicious answers.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineHostileOriginTests {
     /// 100,000 zeros as gzip (RFC 1952): 132 bytes.
     private static let bomb = OriginBody.bytes(
@@ -23,7 +23,7 @@ import TransferTestSupport
         let task = try await fixture.download(
             .response(headers: [("Content-Encoding", "gzip")], body: Self.bomb)
         ) {
-            // What is promised of the file is promised of the bytes that come.
+            // Requirements on the file apply to the bytes as they come.
             $0.options.expectedSize = Int64(Self.bomb.count)
         }
         #expect(task.state == .completed)
@@ -71,7 +71,7 @@ import TransferTestSupport
         #expect(fixture.files().isEmpty)
     }
 
-    /// libcurl would undo it, asked or not.
+    /// libcurl would decode it, requested or not.
     @Test(arguments: ["gzip", "gzip, chunked", "deflate"])
     func aTransferCodingThatNobodyAskedForIsRefused(coding: String) async throws {
         let fixture = try await EngineFixture()

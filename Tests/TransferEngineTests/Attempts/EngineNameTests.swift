@@ -4,7 +4,7 @@ import TransferEngine
 import TransferModel
 import TransferTestSupport
 
-/// Fault T13: names and what tasks make of them.
+/// Fault T13: names, and their effects on tasks.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineNameTests {
     private static let body = OriginBody.text("found")
     private static let unknown = "http://\(String(repeating: "a", count: 64)).test/file"

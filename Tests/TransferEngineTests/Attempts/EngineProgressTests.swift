@@ -4,7 +4,7 @@ import TransferEngine
 import TransferModel
 import TransferTestSupport
 
-/// What is told of a task while it runs.
+/// The progress reported of a task while it runs.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineProgressTests {
     private static let body = OriginBody.random(seed: 91, size: 1_000_000)
 
@@ -48,7 +48,7 @@ import TransferTestSupport
         let id = try await fixture.submit(fixture.origin.url("/file"))
         try await fixture.withEngine { _ in
             try await fixture.received(300_000, of: id)
-            // Measured, and seen to stand still.
+            // The rate was measured, and then the task was seen to make no progress.
             try await eventually("its pace is told") {
                 try await fixture.task(id).bytesPerSecond == 0
             }
@@ -60,7 +60,7 @@ import TransferTestSupport
 }
 
 extension EngineFixture {
-    /// What the events of progress say, in order.
+    /// Returns the contents of the progress events, in order.
     fileprivate func progress() async throws -> [SessionEvent.TaskSnapshot] {
         try await events().filter { $0.kind == .taskProgress }.compactMap(\.task)
     }

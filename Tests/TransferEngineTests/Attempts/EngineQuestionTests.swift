@@ -4,7 +4,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Tasks that wait for a word of their client, with a running engine.
+/// Tasks that wait for an answer of their client, with a running engine.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineQuestionTests {
     @Test func noSocketIsOpenedBeforeTheClientLetsTheTaskBegin() async throws {
         let fixture = try await EngineFixture()

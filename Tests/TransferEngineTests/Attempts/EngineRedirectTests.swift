@@ -6,7 +6,7 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineRedirectTests {
     private static let body = OriginBody.random(seed: 9, size: 5000)
 
-    /// `/0` leads over `count` redirects to the file.
+    /// Makes `/0` lead over `count` redirects to the file.
     private func chain(_ count: Int, _ origin: LoopbackOrigin) {
         for number in 0..<count { origin.when("/\(number)", .redirect(to: "/\(number + 1)")) }
         origin.when("/\(count)", .response(body: Self.body))
@@ -80,7 +80,7 @@ import TransferTestSupport
         let foreign = other.log.now.requests + own.requests(at: "/end")
         #expect(foreign.count == 3)
         for request in foreign {
-            // Dropped once, they do not come back, not even at home.
+            // Dropped once, they do not come back, not even at the first origin.
             for name in ["Authorization", "Cookie", "X-Api-Key"] { #expect(request[name] == nil) }
             #expect(request["Accept"] == "image/png")
         }

@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What a session or task asks of timing, speed and TLS, as far as the request carries it.
+/// A session's or task's settings for time, speed and TLS, as far as the request carries them.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineRequestTests {
     private static let body = OriginBody.random(seed: 61, size: 400_000)
 
@@ -20,7 +20,7 @@ import TransferTestSupport
         #expect(task.failure?.message.contains("begin its answer") == true)
     }
 
-    /// A slow machine only makes it slower.
+    /// A slow machine only makes the transfer slower.
     @Test(arguments: [true, false])
     func bytesComeAndGoNoFasterThanTheTaskAllows(isUpload: Bool) async throws {
         let fixture = try await EngineFixture()
@@ -31,7 +31,7 @@ import TransferTestSupport
             if isUpload { $0.request = TransferRequest(upload: .file(path: "out/file")) }
         }
         #expect(task.state == .completed)
-        // What is on its way when the pace is first looked at comes on top.
+        // The bytes on their way when the rate is first measured are additional.
         #expect(ContinuousClock.now - started >= .milliseconds(500))
     }
 
@@ -62,7 +62,7 @@ import TransferTestSupport
         let other = CertificateAuthorities(stored: try await TestAuthority().certificate)
         let foreign = try await download { $0.options.certificateAuthorities = other }
         #expect(foreign.failure?.code == .tlsFailure)
-        // What the tenant trusts comes on top of either.
+        // The authorities that the tenant trusts are additional in either case.
         func expect(_ isTrusted: Bool, authorities: CertificateAuthorities?) async throws {
             let task = try await download { $0.options.certificateAuthorities = authorities }
             #expect(task.state == (isTrusted ? .completed : .failed))

@@ -6,7 +6,7 @@ import TransferStore
 
 @testable import TransferEngine
 
-/// What a worker asks about limits.
+/// The questions of a worker about limits.
 @Suite struct BandwidthTests {
     private final class Running: TransferAttempt {
         let claim: TaskClaim
@@ -94,7 +94,7 @@ import TransferStore
         #expect(asked.value == 1)
         #expect(bandwidth.question.version == 7)
         #expect(bandwidth.question.owners == [.session(Self.session)])
-        // One that was claimed before the change and begins after it is told again.
+        // An attempt that was claimed before the change and starts after it is told again.
         bandwidth.add(Self.running(2, RateLimits(version: 5)))
         #expect(bandwidth.question.version == 5)
     }
@@ -107,12 +107,12 @@ import TransferStore
         #expect(use.demand == nil)
         use.note(100_000, given: 200_000, at: after(1))
         #expect(use.demand == 150_000)
-        // Too soon to say.
+        // It is too early to say.
         use.note(100_000, given: 200_000, at: after(1.1))
         #expect(use.demand == 150_000)
         use.note(250_000, given: 150_000, at: after(2))
         #expect(use.demand == nil)
-        // Begun anew.
+        // The measurement starts again.
         use.note(0, given: 150_000, at: after(3))
         #expect(use.demand == 16_384)
     }

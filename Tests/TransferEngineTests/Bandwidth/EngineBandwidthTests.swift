@@ -7,7 +7,7 @@ import TransferTestSupport
 
 /// Limits of tasks, sessions and tenants, and their change while tasks run.
 ///
-/// Times are compared in the one direction that a slow machine cannot spoil.
+/// Times are compared only in the direction that a slow machine cannot spoil.
 @Suite(.postgresSchema, .timeLimit(.minutes(3))) struct EngineBandwidthTests {
     private static let body = OriginBody.random(seed: 81, size: 500_000)
 
@@ -58,7 +58,7 @@ import TransferTestSupport
         let ids = try await submit(2, fixture)
         let started = ContinuousClock.now
         try await fixture.withEngine { _ in try await fixture.expectCompletion(ids) }
-        // Less what is on its way when the pace is first looked at.
+        // Less the bytes on their way when the rate is first measured.
         #expect(ContinuousClock.now - started >= .milliseconds(1800))
     }
 
@@ -69,7 +69,7 @@ import TransferTestSupport
         let ids = try await submit(40, fixture)
         let started = ContinuousClock.now
         try await fixture.withEngine { _ in try await fixture.expectCompletion(ids) }
-        // The last ones of each connection do not wait for each other.
+        // The last pieces of the connections do not wait for each other.
         #expect(ContinuousClock.now - started >= .milliseconds(1500))
     }
 
@@ -106,7 +106,7 @@ import TransferTestSupport
         try await limit(session: 500_000, fixture)
         let ids = try await submit(2, fixture)
         let started = ContinuousClock.now
-        // One task each.
+        // Each has one task.
         try await fixture.withEngine {
             $0.concurrency = 1
         } _: { _ in
@@ -127,12 +127,12 @@ import TransferTestSupport
                 }
             }
         }
-        // Six seconds, less what the first may have too much until it knows of the second; with
+        // Six seconds, less the excess that the first may have until it knows of the second; with
         // the whole limit for each worker it would be three.
         #expect(ContinuousClock.now - started >= .milliseconds(4500))
     }
 
-    /// At the first limit the rest would take the better part of an hour.
+    /// At the first limit the rest would take most of an hour.
     @Test(arguments: Owner.allCases)
     func aLimitIsLiftedWhileTheTaskRuns(owner: Owner) async throws {
         let fixture = try await EngineFixture()
@@ -148,7 +148,7 @@ import TransferTestSupport
             try await limit(owner, of: id, to: nil, fixture)
             let task = try await fixture.ended(id)
             #expect(task.state == .completed)
-            // The same attempt: nothing was begun anew.
+            // The same attempt: nothing was started again.
             #expect(task.attempt == attempt)
             #expect(fixture.origin.log.now.requests.count == 1)
             #expect(OriginBody.sha256(of: try fixture.content(task)) == body.sha256)
@@ -192,7 +192,7 @@ import TransferTestSupport
         try await fixture.withEngine { _ in
             let id = try await fixture.submit(fixture.origin.url("/first"))
             await fixture.origin.log.arrived(1)
-            // It ends only when all who share the limit have been counted.
+            // It ends only when all that share the limit have been counted.
             let other = try await fixture.submit(fixture.origin.url("/small"))
             try await fixture.expectCompletion([other])
             let started = ContinuousClock.now
@@ -213,7 +213,8 @@ import TransferTestSupport
             let first = try await submit(1, fixture)
             try await fixture.expectCompletion(first)
             let started = ContinuousClock.now
-            // What the worker stores of another session tells that it has looked round meanwhile.
+            // Data of another session stored by the worker shows that it has looked again
+            // meanwhile.
             _ = try await fixture.stores.sessions.putSession(
                 tenant: fixture.tenant,
                 identifier: "other",

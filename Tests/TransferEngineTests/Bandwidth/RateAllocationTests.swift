@@ -4,12 +4,12 @@ import TransferEngine
 import TransferModel
 import TransferTestSupport
 
-/// How limits are divided among those that share them.
+/// The division of limits among the transfers that share them.
 @Suite struct RateAllocationTests {
     private static let sessions = (0..<6).map { _ in SessionID(UUID()) }
     private static let tenants = (0..<3).map { _ in TenantID(UUID()) }
 
-    /// Transfers with limits at random; the sessions belong to tenants in turn.
+    /// Transfers with random limits; the sessions belong to tenants in turn.
     private struct Case {
         var transfers: [RateAllocation.Transfer] = []
         var limits: [RateOwner: Int64] = [:]
@@ -41,7 +41,7 @@ import TransferTestSupport
 
         var rates: [Int64?] { RateAllocation.rates(of: transfers, limits: limits) }
 
-        /// What shares each limit, with the limit.
+        /// The limits, each with the transfers that share it.
         var groups: [(limit: Int64, members: [Int])] {
             limits.map { owner, limit in
                 let members = transfers.indices.filter { index in
@@ -85,7 +85,7 @@ import TransferTestSupport
     @Test func whatOneDoesNotUseGoesToTheOthers() {
         #expect(session(3, 1000, [100]) == [100, 450, 450])
         #expect(session(2, 1000, [0]) == [0, 1000])
-        // Nobody is held to its demand where nothing is scarce.
+        // Nobody is restricted to its demand when nothing is scarce.
         #expect(session(2, 1000, [100, 300]) == [400, 600])
     }
 
@@ -119,8 +119,10 @@ import TransferTestSupport
         }
     }
 
-    /// Max–min fairness in its usual form: each transfer that gets less than it could use has a
-    /// bottleneck, a limit that is used up and of which nobody has more.
+    /// Max–min fairness in its usual form.
+    ///
+    /// Each transfer that gets less than it could use has a bottleneck: a limit that is used up and
+    /// of which nobody has more.
     @Test func whoGetsLessThanItCouldUseHasABottleneck() {
         for test in Self.cases {
             let rates = test.rates.map { $0 ?? .max }
@@ -129,7 +131,7 @@ import TransferTestSupport
                 let hasBottleneck = test.groups.contains { limit, members in
                     members.contains(index)
                         && members.reduce(0) { $0 + rates[$1] } == limit
-                        // Bytes that do not divide make a difference of one, on each of two levels.
+                        // A remainder makes a difference of one byte on each of the two levels.
                         && members.allSatisfy { rates[$0] <= rates[index] + 2 }
                 }
                 #expect(hasBottleneck)

@@ -26,7 +26,7 @@ import TransferTestSupport
         let order = served(&round, 6, costs: costs)
         #expect(Set(order.prefix(3)) == ["a", "b", "c"])
         #expect(Array(order.prefix(3)) == Array(order.suffix(3)))
-        // Goes on where it was, whether or not it is one distribution.
+        // It continues at its previous position, whether or not it is one distribution.
         #expect(
             served(&round, 1, costs: costs) + served(&round, 2, costs: costs) == order.suffix(3)
         )
@@ -43,7 +43,7 @@ import TransferTestSupport
         var round = DeficitRoundRobin<String>(quantum: 1)
         for key in ["a", "b"] { round.add(key) }
         #expect(served(&round, 50, costs: ["a": 1 << 40], open: ["a"]).count == 50)
-        // What was used while nobody else was there is paid off all the same.
+        // Service used while nobody else was there is paid off all the same.
         let order = served(&round, 100, costs: ["a": 1, "b": 1])
         #expect(order.allSatisfy { $0 == "b" })
         round.remove("a")
@@ -56,7 +56,7 @@ import TransferTestSupport
         for key in ["a", "b"] { round.add(key) }
         _ = served(&round, 1000, costs: ["a": 10], open: ["a"])
         round.charge("b", -1_000_000)
-        // It has its next turn, and not all that it would have had.
+        // It has its next turn, and not all the turns that it would have had.
         #expect(served(&round, 4, costs: ["a": 10, "b": 10]).count { $0 == "b" } == 2)
     }
 
@@ -72,8 +72,8 @@ import TransferTestSupport
         round.end()
     }
 
-    /// Whatever the costs and whoever has something to send: over a long time all that always have
-    /// get the same, but for one round and one item.
+    /// Whatever the costs and whoever has items: over a long time, all flows that always have items
+    /// get the same, within one round and one item.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func isFair(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
@@ -84,7 +84,7 @@ import TransferTestSupport
         for key in keys { round.add(key) }
         var used: [Int: Int64] = [:]
         for _ in 0..<200 {
-            // The last one has something only now and then.
+            // The last one has items only now and then.
             let isLastOpen = Bool.random(using: &generator)
             round.begin { $0 < keys.upperBound - 1 || isLastOpen }
             for _ in 0..<Int.random(in: 1...20, using: &generator) {

@@ -60,7 +60,7 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let gate = OriginGate()
         fixture.origin.when("/slow", .gated(Self.body, after: 1000, gate))
-        // Lanes stand for hosts here: 90 of them, each with one running and one waiting task.
+        // Lanes represent hosts here: 90 of them, each with one running and one waiting task.
         var ids: [TaskID] = []
         for index in 0..<180 {
             ids.append(
@@ -89,7 +89,7 @@ import TransferTestSupport
             let task = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             #expect(task?.state == .cancelled)
             engine.wake()
-            // The origin sees that nobody listens any more.
+            // The origin notices that nobody reads any more.
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
         }
         #expect(try await fixture.task(id).state == .cancelled)
@@ -117,7 +117,7 @@ import TransferTestSupport
         try await fixture.withEngine { _ in await fixture.origin.log.arrived(5, at: "/file") }
         let waiting = try await tasks(.queued, fixture)
         #expect(waiting.count == 5)
-        // Given back unharmed, so that the attempt does not count.
+        // Given back unchanged, so that the attempt does not count.
         #expect(waiting.allSatisfy { $0.attempt == 0 })
         #expect(fixture.files().isEmpty)
         #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(60)).workers == 0)
@@ -140,7 +140,7 @@ import TransferTestSupport
             try await fixture.submit(fixture.origin.url("/file")),
             try await fixture.submit(fixture.origin.url("/file")),
         ]
-        // A worker that claims both, gets one file whole and durable, and then is gone.
+        // A worker that claims both, receives one file completely and durably, and then is gone.
         let dead = WorkerIdentity(
             incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
         )
@@ -171,7 +171,7 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
-    /// The database has given it two tasks, and it knows of neither.
+    /// The database has given the worker two tasks, but the worker knows of neither.
     @Test func anAnswerThatWasLostIsMadeUpFor() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
@@ -196,14 +196,14 @@ import TransferTestSupport
             let first = try await fixture.ended(claims[0].task)
             #expect(try fixture.content(first) == Array("whole".utf8))
             let second = try await fixture.ended(claims[1].task)
-            // Given back unharmed.
+            // Given back unchanged.
             #expect(second.attempt == 1)
             #expect(try fixture.content(second) == Self.body.bytes)
         }
         try await fixture.expectNoParts()
     }
 
-    /// The same of a request that must not be sent twice, of which nobody knows whether it was.
+    /// The same for a request that must not be sent twice, when nobody knows whether it was sent.
     @Test func aForgottenRequestIsSentAgainOnlyIfThatDoesNoHarm() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/in", .response(200))
@@ -229,7 +229,7 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.map(\.method) == ["PUT"])
     }
 
-    /// A file of five bytes, whole and durable.
+    /// Returns the publication of a file of five bytes, complete and durable.
     private static func publication(of claim: TaskClaim) -> Publication {
         Publication(
             task: claim.task,
@@ -275,7 +275,7 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.isEmpty)
     }
 
-    /// Attempts that the origin refused kill nobody.
+    /// Attempts that the origin refused are no deaths of workers.
     @Test func aDeathAfterFailuresIsOneDeath() async throws {
         let task = try await afterADeath { claim, _ in
             .retry(TransferFailure(.httpStatus, "503", httpStatus: 503), after: .zero)
@@ -298,8 +298,8 @@ import TransferTestSupport
         #expect(task.state == .completed)
     }
 
-    /// What becomes of a task whose fifth attempt's worker dies, and whose first four end as `end`
-    /// says.
+    /// Returns the result for a task whose fifth attempt's worker dies, and whose first four
+    /// attempts end according to `end`.
     private func afterADeath(
         _ end: (TaskClaim, EngineFixture) async throws -> Conclusion.Verdict?
     ) async throws -> TransferTask {

@@ -9,7 +9,7 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineShareTests {
     private static let body = OriginBody.random(seed: 9, size: 20_000)
 
-    /// Submits downloads that never end, as many to each of so many hosts.
+    /// Submits downloads that never end, equally many to each of several hosts.
     private func flood(
         _ fixture: EngineFixture,
         _ count: Int,
@@ -46,7 +46,7 @@ import TransferTestSupport
                 let task = try await fixture.stores.tasks.task(tenant: other, id: quiet)
                 return task?.state == .completed
             }
-            // Nobody had to give way for it.
+            // No attempt had to give way for it.
             #expect(fixture.origin.log.now.requests(at: "/drip").count == 16)
             gate.open()
             try await fixture.expectCompletion(flood)
@@ -73,7 +73,7 @@ import TransferTestSupport
             gate.open()
             try await fixture.expectCompletion(flood)
         }
-        // Giving way was no attempt of theirs.
+        // Giving way was not counted as an attempt of theirs.
         for id in flood {
             let attempts = try await fixture.attempts(id)
             #expect(attempts.last?.number == 1)

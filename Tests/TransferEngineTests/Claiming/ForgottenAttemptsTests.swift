@@ -17,7 +17,7 @@ import TransferModel
             forgotten.look([Self.fence], isAnyBeingStored: false, from: Self.begin, at: Self.begin)
                 == [Self.fence]
         )
-        // Ended once, until it is seen twice again.
+        // It is ended once, until it is seen twice again.
         #expect(
             forgotten.look([Self.fence], isAnyBeingStored: false, from: Self.begin, at: Self.begin)
                 .isEmpty
@@ -49,7 +49,7 @@ import TransferModel
         )
     }
 
-    /// A worker that always has something to store finds it all the same.
+    /// A worker that always has something to store finds it nevertheless.
     @Test func underLoadItTakesLonger() {
         var forgotten = ForgottenAttempts()
         var looks = 0
@@ -63,7 +63,7 @@ import TransferModel
         #expect(looks == 21)
     }
 
-    /// What a look reads may be much, and it is worth little.
+    /// A look may read much data, and it is worth little.
     @Test func aLookTakesAHundredthOfTheTime() {
         var forgotten = ForgottenAttempts()
         #expect(forgotten.dueAt == nil)

@@ -48,7 +48,7 @@ import TransferModel
         for key in 0..<5 { lookahead.ended(at: Lane(key: Int64(key)), start) }
         #expect((0..<5).map { lookahead.count(at: Lane(key: $0), start) } == [1, 1, 1, 0, 0])
         #expect(lookahead.count(start) == 5)
-        // What has not ended anything for a while makes room.
+        // A lane where nothing has ended for a while makes room.
         lookahead.ended(at: Lane(key: 4), time(40))
         #expect(lookahead.count(at: Lane(key: 4), time(40)) == 1)
     }

@@ -23,7 +23,7 @@ import TransferModel
         #expect(queue.mayLook(at: end + .seconds(1)))
     }
 
-    /// A look that only time asks for, and that takes long, is made more rarely than one for news.
+    /// A slow look that only time calls for is made more rarely than one for news.
     @Test func whatNobodyHasSaidIsLookedForWithAFiftiethOfTheTime() {
         var queue = QueueView()
         let end = Self.begin + .milliseconds(40)

@@ -4,11 +4,11 @@ import TransferModel
 
 @testable import TransferEngine
 
-/// What one tenant or one host cannot take from the others.
+/// The resources that one tenant or one host cannot take from the others.
 @Suite struct ScheduleBoundTests: ScheduleFixture {
     private static let begin = ContinuousClock.now
 
-    /// Claims one task of a host and lets it end so.
+    /// Claims one task of a host and lets it end in a given way.
     private static func end(
         _ signal: HostPace.Signal,
         at lane: Int64,
@@ -35,13 +35,14 @@ import TransferModel
         schedule.note(other)
         let grants = schedule.grants(100)
         #expect(grants.count == 10)
-        // As many for each; who has as many takes nothing from the other.
+        // Each gets equally many; a host that has as many takes nothing from the other.
         #expect(grants.count { $0.flow.lane.key < 1000 } == 5)
         schedule.note((0..<100).map { Self.flow($0) })
         #expect(schedule.grants(100).count { $0.flow.lane.key < 1000 } == 5)
     }
 
-    /// An ended task counts until that is stored, so a claim may bring too few of a flow with more.
+    /// An ended task counts until its end is stored, so a claim may return too few of a flow that
+    /// has more.
     @Test func aFlowOfABoundTenantGoesOnOnceEndsAreStored() {
         var schedule = Self.schedule()
         let bound = Self.flow(1, tasksMax: 2)
@@ -55,7 +56,8 @@ import TransferModel
         #expect(!isHeldBack)
     }
 
-    /// The claim may have counted before what was stored while it was under way.
+    /// The claim may have counted before the store recorded the ends that were stored while it was
+    /// under way.
     @Test func whatIsStoredDuringAClaimIsNotMissed() {
         var schedule = Self.schedule()
         schedule.note([Self.flow(1, tasksMax: 2)])
@@ -77,7 +79,7 @@ import TransferModel
         _ = schedule.stored()
         schedule.took([], of: schedule.grants(2), at: Self.begin + .seconds(1))
         #expect(schedule.waitingCount == 0)
-        // What is seen to be there goes on at once.
+        // A flow that is seen to have tasks continues at once.
         schedule.note([bound])
         schedule.took([], of: schedule.grants(2), at: Self.begin)
         schedule.note([bound])
@@ -119,7 +121,7 @@ import TransferModel
         #expect(decision?.before == 3)
         #expect(decision?.after == 3)
         #expect(schedule.pace(of: lane) == nil)
-        // A host that may have only one is not told of again and again.
+        // A host that may have only one is not reported again and again.
         schedule.own(
             Set(Shard.all),
             foreign: [:],
@@ -129,7 +131,7 @@ import TransferModel
         #expect(none == nil)
     }
 
-    /// What is stored is what the host is given, whatever others still run there.
+    /// The stored limit is what the host is given, whatever others still run there.
     @Test func whatIsStoredIsThePaceOfTheHost() throws {
         let scheduler = Scheduler(Schedule.Settings())
         let details = Self.flow(1)

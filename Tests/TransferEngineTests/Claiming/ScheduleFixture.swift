@@ -3,7 +3,7 @@ import TransferModel
 
 @testable import TransferEngine
 
-/// Schedules and what they are told, for suites about them.
+/// Schedules and their inputs, for suites about them.
 protocol ScheduleFixture {}
 
 private let tenants = (0..<4).map { _ in TenantID(UUID()) }
@@ -41,7 +41,7 @@ extension ScheduleFixture {
         )
     }
 
-    /// Claims all that is granted, as if each flow held tasks without end.
+    /// Claims everything that is granted, as if each flow held tasks without end.
     static func take(
         _ grants: [FlowGrant],
         from flows: [WaitingFlow],

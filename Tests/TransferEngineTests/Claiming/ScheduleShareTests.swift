@@ -17,7 +17,7 @@ import TransferModel
         #expect(own == slots)
     }
 
-    /// Each takes what it can get, one after the other, and nobody ever gives anything back.
+    /// Each takes as much as it can get, one after the other, and nobody ever gives anything back.
     @Test func soManyFloodsLeaveASlotForAnother() {
         let shares = SlotShares(slots: 256)
         var taken = 0
@@ -40,10 +40,10 @@ import TransferModel
         let flows = [Self.flow(1, tenant: 0), Self.flow(2, tenant: 1), Self.flow(3, tenant: 2)]
         var fence: Int64 = 0
         schedule.note([flows[0]])
-        // Alone it may have all.
+        // A single tenant may have all slots.
         let first = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
         #expect(first.count == 64)
-        // Nothing of that ends, and whoever comes has a slot.
+        // None of these ends, and a newcomer has a slot.
         schedule.note([flows[1]])
         let second = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
         #expect(!second.isEmpty && second.allSatisfy { $0.tenant == Self.tenants[1] })
@@ -52,8 +52,8 @@ import TransferModel
         #expect(third.map(\.tenant) == [Self.tenants[2]])
     }
 
-    /// What was claimed ahead of slots, of tasks that were quick, takes nothing from others when
-    /// those that follow are slow.
+    /// Quick tasks claimed ahead of slots take nothing from others when the tasks that follow are
+    /// slow.
     @Test func whatOneHasClaimedAheadTakesNoSlot() {
         var schedule = Self.schedule {
             $0.slots = 16
@@ -95,7 +95,7 @@ import TransferModel
         var fence: Int64 = 0
         schedule.note([flows[0]])
         let claims = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
-        // One that has brought much stays, and so does the oldest of the others.
+        // An attempt that has received many bytes stays, and so does the oldest of the others.
         for claim in claims.dropFirst(2) { schedule.moved(claim.fence, bytes: 1 << 20) }
         let now = ContinuousClock.now
         #expect(schedule.givingWay(at: now).isEmpty)
@@ -103,7 +103,7 @@ import TransferModel
         #expect(schedule.givingWay(at: now).isEmpty)
         #expect(schedule.givingWay(at: now + .milliseconds(499)).isEmpty)
         #expect(schedule.givingWay(at: now + .milliseconds(500)) == [claims[1].fence])
-        // Not a second one before the first had time to end.
+        // There is no second one before the first had time to end.
         #expect(schedule.givingWay(at: now + .milliseconds(501)).isEmpty)
         schedule.ended(claims[1].fence, bytes: 0)
         let next = Self.take(schedule.grants(100), from: flows, in: &schedule, fence: &fence)
@@ -112,7 +112,7 @@ import TransferModel
         #expect(schedule.givingWay(at: now + .seconds(19)).isEmpty)
     }
 
-    /// Those that the other one has waiting would take its place.
+    /// Otherwise the waiting tasks of the other tenant would take its place.
     @Test func whoHasBeenClaimedAndGetsNoConnectionGetsOneToo() {
         var schedule = Self.schedule { $0.perHost = 6 }
         let flows = [Self.flow(1, tenant: 0), Self.flow(1, tenant: 1)]
@@ -158,7 +158,7 @@ import TransferModel
         #expect(schedule.givingWay(at: now + .seconds(1)).isEmpty)
     }
 
-    /// However many tenants have taken all slots, another one gets one of theirs.
+    /// However many tenants have taken all slots, another tenant gets one of theirs.
     @Test func oneGivesWayWhenAllSlotsAreTaken() {
         var schedule = Self.schedule {
             $0.slots = 8

@@ -20,7 +20,7 @@ import TransferTestSupport
         let counts = Self.counts(schedule.grants(100))
         #expect(counts[capped.flow] == 2)
         #expect(counts[other.flow] == 4)
-        // Of each host as many.
+        // Equally many of each host.
         #expect(counts[elsewhere.flow] == 2)
         #expect(counts[bound.flow] == 3)
         func bounds(_ details: WaitingFlow) -> [TenantID] {
@@ -82,7 +82,7 @@ import TransferTestSupport
         let high = Self.flow(1, rank: 100)
         schedule.note([low, high])
         #expect(Self.counts(schedule.grants(100)) == [high.flow: 3])
-        // What is behind its first task is no longer more urgent.
+        // The tasks behind its first one are no longer more urgent.
         schedule.took(
             (1...3).map {
                 Self.claim($0, of: Self.flow(1, session: high.flow.session, rank: 950))
@@ -105,7 +105,7 @@ import TransferTestSupport
         schedule.took(claims, of: first)
         for claim in claims { schedule.ended(claim.fence, bytes: 1) }
         #expect(schedule.grants(9).map(\.from.task) == [claims[1].task])
-        // What is seen at its head counts, such as a task that has come back.
+        // The task seen at its head counts, such as one that has come back.
         schedule.note([details])
         #expect(schedule.grants(9).map(\.from) == [details.position])
     }
@@ -121,7 +121,7 @@ import TransferTestSupport
         var fence: Int64 = 0
         var served: Set<Flow> = []
         var ofLarge = 0
-        // Each small host has one task; how many begin before all of them had their turn?
+        // Each small host has one task; how many start before all of them had their turn?
         while served.count < small.count {
             let grants = schedule.grants(64)
             var claims: [TaskClaim] = []
@@ -228,11 +228,11 @@ import TransferTestSupport
         for claim in claims where claim.flow != slow.flow {
             schedule.ended(claim.fence, bytes: 1, at: now)
         }
-        // What has become free, and as much again; never more than the host may have once more, and
-        // nothing past what a tenant may have running.
+        // The freed number, and as much again; never more than the host may have once more, and
+        // nothing beyond a tenant's maximum of running tasks.
         #expect(counts(now) == [12, 0, 2, 2])
         #expect(counts(now + .seconds(1)) == [6, 0, 2, 1])
-        // What could not be asked for anything says nothing of how fast a host is.
+        // A host that could not be asked for anything says nothing about its speed.
         let more = Self.take(
             schedule.grants(256, at: now + .seconds(1)),
             from: flows,
@@ -250,8 +250,10 @@ import TransferTestSupport
         #expect(schedule.isFull)
     }
 
-    /// Random arrivals, ends, losses of shards and foreign tasks: no cap is ever exceeded, nobody who
-    /// has room waits for ever, and nothing is left over at the end.
+    /// Random arrivals, ends, losses of shards and foreign tasks.
+    ///
+    /// No cap is ever exceeded, nobody who has room waits forever, and nothing is left over at the
+    /// end.
     @Test(arguments: 0..<1000 as Range<UInt64>)
     func holdsItsCapsWhateverHappens(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
@@ -278,7 +280,7 @@ import TransferTestSupport
         var steps = 0
         while rest.contains(where: { $0 > 0 }) || !running.isEmpty {
             steps += 1
-            // Towards the end nobody else is there and all is its own.
+            // Towards the end nobody else is there and everything is its own.
             let isCalm = steps > 200
             if isCalm || Int.random(in: 0..<10, using: &generator) == 0 {
                 let shards = Shard.all.filter { _ in isCalm || Bool.random(using: &generator) }

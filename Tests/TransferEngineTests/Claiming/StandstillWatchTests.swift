@@ -9,11 +9,11 @@ import Testing
         let watch = StandstillWatch(limit: .seconds(8), at: Self.begin)
         #expect(watch.look(at: Self.begin + .seconds(7)) == nil)
         #expect(watch.look(at: Self.begin + .seconds(15)) == .seconds(8))
-        // Told once.
+        // It is reported once.
         #expect(watch.look(at: Self.begin + .seconds(16)) == nil)
     }
 
-    /// Two that look at the same time may do so in any order.
+    /// Two lookers at the same time may look in any order.
     @Test func aLateLookTakesNothingBack() {
         let watch = StandstillWatch(limit: .seconds(8), at: Self.begin)
         #expect(watch.look(at: Self.begin + .seconds(5)) == nil)

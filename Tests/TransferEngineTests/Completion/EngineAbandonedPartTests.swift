@@ -7,13 +7,13 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// What is left of a part by workers that did not stop in order.
+/// The remains of a part of workers that did not stop in an orderly way.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineAbandonedPartTests {
     private static let body = OriginBody.random(seed: 31, size: 1_000_000)
     private static let kept = 700_000
     private static let etag = #""v1""#
 
-    /// A worker that has received the front of a file, stored a checkpoint, and is gone.
+    /// Acts as a worker that has received the front of a file, stored a checkpoint, and is gone.
     private func die(
         _ fixture: EngineFixture,
         bootID: UUID = Boot.id,
@@ -121,7 +121,7 @@ import TransferTestSupport
         #expect(range(fixture) == nil)
     }
 
-    /// A worker that was declared dead and only sleeps still has the file open.
+    /// A worker that was declared dead but only sleeps still has the file open.
     @Test func aPartThatSomebodyStillWritesIsLeftAlone() async throws {
         let fixture = try await EngineFixture()
         let claim = try await die(fixture)
@@ -131,7 +131,7 @@ import TransferTestSupport
         #expect(flock(sleeper, LOCK_EX | LOCK_NB) == 0)
         let task = try await finish(claim, fixture)
         #expect(range(fixture) == nil)
-        // It wakes and writes what it still had to write.
+        // It wakes and writes its remaining bytes.
         let junk = [UInt8](repeating: 7, count: 4096)
         #expect(pwrite(sleeper, junk, junk.count, 0) == junk.count)
         close(sleeper)

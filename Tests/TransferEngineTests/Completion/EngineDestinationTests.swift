@@ -21,7 +21,7 @@ import TransferTestSupport
 
     @Test func storesAFileWhereTheClientWantsIt() async throws {
         let fixture = try await EngineFixture()
-        // The mark combines with the slash before it: one Character, two components.
+        // The mark combines with the preceding slash: one Character, two components.
         for path in ["a", "deep/er/still", "with space/é", "b/\u{302}c", "..d"] {
             let task = try await download(to: path, fixture)
             #expect(task.state == .completed, "\(path)")

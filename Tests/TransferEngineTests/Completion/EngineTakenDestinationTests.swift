@@ -12,7 +12,7 @@ import TransferTestSupport
 
 /// Two tasks, one path, files of equal size, and a kill at every step of each.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineTakenDestinationTests {
-    /// The last thing that the killed worker has done for a task.
+    /// The last step that the killed worker has performed for a task.
     private enum Step: CaseIterable {
         case claimed
         case published
@@ -83,7 +83,7 @@ import TransferTestSupport
         return Rival(claim: claim, body: body, isAllowedToReplace: isAllowedToReplace, end: end)
     }
 
-    /// Does what the worker does, up to the step at which it is killed.
+    /// Performs the work of the worker, up to the step at which it is killed.
     private func die(
         with rival: Rival,
         _ worker: WorkerIdentity,
@@ -99,7 +99,7 @@ import TransferTestSupport
         guard rival.end != .claimed else { return }
         #expect(try await fixture.stores.completions.publish([publication]) == [claim.task])
         guard rival.end == .renamed else { return }
-        // Its database is away, and so it is stopped before anybody hears of the end.
+        // Its database is away, and so it is stopped before anybody learns of the end.
         let publisher = Publisher(
             loop: try EventLoop(name: "publisher"),
             stores: EngineStores(

@@ -7,12 +7,12 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// A whole file whose publication is in the database, and whose worker has died.
+/// A complete file whose publication is in the database, and whose worker has died.
 struct OrphanedPublication {
     let claim: TaskClaim
     let publication: Publication
 
-    /// Submits a task for `path`, which `worker` takes as far as that.
+    /// Submits a task for `path`, which `worker` brings to that state.
     init(
         _ fixture: EngineFixture,
         by worker: WorkerIdentity,

@@ -50,7 +50,7 @@ struct PublisherTests {
         #expect(states == [.failed, .failed, .running, .failed, .failed])
     }
 
-    /// Whether anybody needs the file is asked until the database answers.
+    /// The question whether anybody needs the file is repeated until the database answers.
     @Test func aConnectionThatBreaksLeavesNoFileOfNobody() async throws {
         let fixture = try await EngineFixture()
         _ = try await fixture.submit(fixture.origin.url("/never"))
@@ -68,7 +68,7 @@ struct PublisherTests {
         try container.prepareDirectory(of: place)
         let part = try PartFile(place, fence: claim.fence, in: container)
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claim.task)
-        // The first that is done to this table is the end of the attempt, the second the question.
+        // The first statement on this table is the end of the attempt, the second the question.
         let connection = try await TestDatabase.current.connection()
         _ = try await connection.execute("CREATE SEQUENCE turn")
         _ = try await connection.execute(
@@ -108,8 +108,10 @@ struct PublisherTests {
         #expect(fixture.files().isEmpty)
     }
 
-    /// As long as another connection holds the counters of one session, what ends of others ends, also
-    /// what ends later; and what ends of that one is stored once, as soon as it is free.
+    /// While another connection locks the counters of one session, ends of other sessions' tasks
+    /// are stored, also later ones.
+    ///
+    /// Ends in that session are stored once, as soon as it is free.
     @Test func aSessionThatOthersHoldHoldsUpNoOther() async throws {
         let fixture = try await EngineFixture()
         let sessions = ["held"] + (0..<20).map { "free-\($0)" }
@@ -168,7 +170,7 @@ struct PublisherTests {
         #expect(try ends[0].decode("tasks", as: Int64.self) == 210)
     }
 
-    /// A lock on what belongs to one task, which no look at the counters finds.
+    /// The lock is on rows of one task, and a look at the counters does not find it.
     @Test func aTaskThatOthersHoldHoldsUpNoOther() async throws {
         let fixture = try await EngineFixture()
         var ids: [TaskID] = []

@@ -19,7 +19,7 @@ import TransferTestSupport
         otherAuthority = try await TestAuthority()
     }
 
-    /// A server that talks only to those who show a certificate.
+    /// Starts a server that talks only to clients with a certificate.
     private func server(
         of authority: TestAuthority,
         answer: String = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -34,9 +34,9 @@ import TransferTestSupport
         )
     }
 
-    /// Runs one attempt to its end.
+    /// Runs one attempt until it ends.
     ///
-    /// - Returns: whether it has its result.
+    /// - Returns: Whether it has its result.
     private func isFinished(
         _ kind: TransferRequest.Kind,
         _ url: String,

@@ -7,12 +7,12 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// Origins that want to know who asks.
+/// Origins that require authentication.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineCredentialTests {
     private static let body = OriginBody.random(seed: 71, size: 5000)
     private static let box = SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) }
 
-    /// Answers 401 unless the request shows `expected` in `field`.
+    /// Answers 401 unless the request has the value `expected` in `field`.
     private static func locked(
         _ fixture: EngineFixture,
         _ expected: String,
@@ -76,7 +76,7 @@ import TransferTestSupport
         Self.locked(fixture, value, field: field)
         try await Self.put(fixture, form, "s3cret")
         let id = try await Self.submit(fixture) {
-            // The credential stands in the place of a header of its name.
+            // The credential replaces a header of its name.
             $0.headers = [HTTPHeader(name: field.lowercased(), value: "other")]
         }
         let task = try await fixture.withEngine(secrets: Self.box) { _ in
@@ -147,7 +147,7 @@ import TransferTestSupport
             )
             engine.wake()
             try await fixture.expectCompletion([id, sibling])
-            // One that comes later need not ask.
+            // A later task need not ask.
             let later = try await Self.submit(fixture, credential: nil)
             engine.wake()
             try await fixture.expectCompletion([later])

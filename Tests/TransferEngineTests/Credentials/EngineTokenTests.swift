@@ -22,7 +22,8 @@ import TransferTestSupport
 
         private let state = Mutex(State())
 
-        /// Each refresh token is good for one use; access tokens last `seconds`.
+        /// Starts the server; each refresh token is valid for one use, and access tokens last
+        /// `seconds`.
         init(_ origin: LoopbackOrigin, seconds: String = "3600") {
             origin.when("/token") { [self] request in
                 let form = String(decoding: request.body, as: UTF8.self)
@@ -50,10 +51,10 @@ import TransferTestSupport
             }
         }
 
-        /// How many access tokens there were.
+        /// The number of access tokens issued.
         var issued: Int { state.withLock { $0.issued } }
 
-        /// Makes all access tokens of now worthless.
+        /// Invalidates all current access tokens.
         func revoke() { state.withLock { $0.valid = [] } }
 
         private static func json(_ status: Int, _ text: String) -> OriginScript {

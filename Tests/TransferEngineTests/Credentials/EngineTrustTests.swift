@@ -5,11 +5,12 @@ import TransferEngine
 import TransferModel
 import TransferTestSupport
 
-/// What a worker does that cannot be sure any more to be taken for alive.
+/// The behaviour of a worker that can no longer be sure to be considered alive.
 @Suite(.postgresSchema, .timeLimit(.minutes(3))) struct EngineTrustTests {
     private static let body = OriginBody.random(seed: 5, size: 20_000)
 
-    /// As while the database is away: nobody else takes over, and what runs shall not be lost.
+    /// As while the database is away: nobody else takes over, and running attempts must not be
+    /// lost.
     @Test func whatRunsGoesOnAndNothingBegins() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()
@@ -22,7 +23,7 @@ import TransferTestSupport
         let redirected = try await fixture.submit(origin.url("/moved"))
         let identity = Mutex<WorkerIdentity?>(nil)
         try await fixture.withEngine {
-            // One sign of life, and no other.
+            // One heartbeat, and no other.
             $0.heartbeatInterval = .seconds(3600)
         } prepare: { worker in
             identity.withLock { $0 = worker }
@@ -42,7 +43,7 @@ import TransferTestSupport
             for path in ["/elsewhere", "/waiting"] {
                 #expect(origin.log.now.requests(at: path).isEmpty)
             }
-            // Heard again, it goes on.
+            // Its heartbeat is accepted again, and it continues.
             worker.trust(until: .now + .seconds(3600))
             engine.wake()
             try await fixture.expectCompletion([redirected, waiting])

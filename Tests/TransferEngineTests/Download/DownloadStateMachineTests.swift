@@ -21,7 +21,7 @@ import TransferModel
 
     private static let done = Result<CurlSummary, CurlError>.success(CurlSummary())
 
-    /// The code of a failed end; nil for any other action.
+    /// Returns the code of a failed end; nil for any other action.
     private static func code(_ action: DownloadStateMachine.FinishAction) -> TransferFailure.Code? {
         guard case .end(.failed(let failure)) = action else { return nil }
         return failure.code
@@ -76,7 +76,7 @@ import TransferModel
     func anyOtherStatusFailsTheAttempt(status: Int) throws {
         var machine = try Self.machine()
         #expect(machine.received(Self.head(status)) == .discard)
-        // The body of the answer is of no interest, and neither is how it ended.
+        // Neither the body of the answer nor its end matters.
         let action = machine.finished(.failure(CurlError(.truncated)), bytesWritten: 0)
         #expect(Self.code(action) == (status == 206 ? .badResponse : .httpStatus))
     }
@@ -243,7 +243,7 @@ import TransferModel
                 return
             }
             #expect(machine.resumePoint == nil)
-            // A part that was not asked for is no answer to the second request.
+            // A part that was not requested is no answer to the second request.
             #expect(machine.received(Self.rest) == .discard)
             #expect(Self.code(machine.finished(Self.done, bytesWritten: 0)) == .badResponse)
         }

@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Files that are not what the task or the origin says.
+/// Files that differ from the task's or the origin's statements.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineIntegrityTests {
     private static let body = OriginBody.random(seed: 41, size: 700_000)
     private static let size = body.count
@@ -22,7 +22,7 @@ import TransferTestSupport
         }
     }
 
-    /// Bit by bit, with the polynomial of RFC 3720 §12.1 reversed.
+    /// The checksum, computed bit by bit with the polynomial of RFC 3720 §12.1 reversed.
     private static let crc32c: String = {
         var crc = ~UInt32(0)
         for byte in body.bytes {
@@ -79,7 +79,7 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
-    /// The front was hashed by nobody in this attempt.
+    /// This attempt did not hash the front of the file.
     @Test(arguments: [true, false])
     func aFileThatWasGoneOnWithIsCheckedAsAWhole(isRight: Bool) async throws {
         let fixture = try await EngineFixture()
@@ -150,7 +150,7 @@ import TransferTestSupport
     }
 }
 
-/// What sessions and tasks say of how they are transferred.
+/// The options of sessions and tasks for their transfer.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineOptionsTests {
     private static let body = OriginBody.text("no such file")
 
@@ -224,7 +224,7 @@ import TransferTestSupport
             $0.options.retryDelayBase = .milliseconds(100)
             $0.options.retryDelayMax = .milliseconds(100)
         }
-        // The last attempt may have been cut off by the same time.
+        // The last attempt may have been cut off by the same time limit.
         #expect([.httpStatus, .timedOut].contains(task.failure?.code))
         // A wait is at least half of its bound.
         #expect((2...9).contains(task.attempt))

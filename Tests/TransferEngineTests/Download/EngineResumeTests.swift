@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Downloads that are interrupted, and what of them is fetched again.
+/// Downloads that are interrupted, and the parts of them that are fetched again.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineResumeTests {
     private static let body = OriginBody.random(seed: 21, size: 1_500_000)
     private static let other = OriginBody.random(seed: 22, size: 1_500_000)
@@ -13,7 +13,7 @@ import TransferTestSupport
     private static let cut = 900_000
     private static let etag = #""v1""#
 
-    /// A whole answer that breaks off in the middle.
+    /// Returns a whole answer that breaks off in the middle.
     private static func broken(
         _ fields: [(name: String, value: String)] = [("ETag", etag)]
     ) -> OriginScript {
@@ -22,7 +22,7 @@ import TransferTestSupport
         ])
     }
 
-    /// A 206 of these fields and bytes.
+    /// Returns a 206 with these fields and bytes.
     private static func part(
         _ contentRange: String,
         _ bytes: Range<Int>,
@@ -40,7 +40,7 @@ import TransferTestSupport
         ])
     }
 
-    /// Answers the first request with `first` and each further one as `then` says.
+    /// Answers the first request with `first` and each further one with the result of `then`.
     private func serve(
         _ fixture: EngineFixture,
         _ first: OriginScript = broken(),
@@ -119,7 +119,7 @@ import TransferTestSupport
     @Test func anIgnoredRangeIsFetchedAnew() async throws {
         let fixture = try await EngineFixture()
         serve(fixture) { _ in .response(headers: [("ETag", Self.etag)], body: Self.body) }
-        // The limit is for the file, of which a part is there already.
+        // The limit is for the file, and a part of the file is already there.
         let id = try await fixture.submit(fixture.origin.url("/file")) {
             $0.options.sizeMax = Int64(Self.size)
         }
@@ -248,7 +248,7 @@ import TransferTestSupport
             let task = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id)
                 .task
             #expect(task?.state == .suspended)
-            // Stopped unharmed, so that the attempt does not count.
+            // Stopped without a failure, so that the attempt does not count.
             #expect(task?.attempt == 0)
             engine.wake()
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
@@ -265,7 +265,7 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
-    /// The old attempt still writes when the new one is given to the same worker.
+    /// The old attempt is still writing when the new one is given to the same worker.
     @Test func anAttemptWaitsForTheOneBeforeItToLetGo() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()
@@ -327,7 +327,7 @@ import TransferTestSupport
             engine.wake()
             await fixture.origin.log.wait { $0.connectionsOpen == 0 }
             gate.open()
-            // At another place, which the kept bytes have to be moved to.
+            // At another path, to which the kept bytes have to be moved.
             let next = try await fixture.submit(fixture.origin.url("/file")) {
                 $0.resumeData = resumeData
                 $0.destination = Destination(path: "deep/below/file", overwrite: false)

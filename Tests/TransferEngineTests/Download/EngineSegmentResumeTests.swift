@@ -7,7 +7,8 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// What is kept of downloads over several connections, and what others may ask of them.
+/// The parts kept of downloads over several connections, and the connections that others may
+/// request from them.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineSegmentResumeTests {
     private static func expectOnlyMissingBytes(
         _ fixture: EngineFixture,
@@ -50,7 +51,7 @@ import TransferTestSupport
         try await Self.expectOnlyMissingBytes(fixture, task)
     }
 
-    /// Whatever its own setting, here a cap of one connection.
+    /// The other worker continues whatever its own setting, here a cap of one connection.
     @Test func whatAStoppedWorkerLeavesAnyOtherGoesOnWith() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()
@@ -130,7 +131,7 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
-    /// Not faster than it may be, however many there are.
+    /// It is not faster than allowed, however many connections there are.
     @Test func thePaceIsThatOfAllConnections() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file") {
@@ -162,7 +163,7 @@ import TransferTestSupport
             SegmentedFile.once,
             change: { $0.options.timeoutForResource = .seconds(2) }
         )
-        // The origin waits for ever after a front that does fit.
+        // The origin waits forever after a front that does fit.
         #expect(try await fixture.attempts(task.id).first?.failure?.code == .storageFull)
         #expect(task.state == .failed)
         #expect(fixture.files().isEmpty)

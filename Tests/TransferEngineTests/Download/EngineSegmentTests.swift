@@ -11,13 +11,15 @@ import TransferTestSupport
 
 /// Downloads over several connections.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineSegmentTests {
-    /// The whole file, which after its front waits for `gate`.
+    /// Returns the whole file, which waits for `gate` after its front.
     private static func whole(until gate: OriginGate) -> OriginScript {
         .gated(SegmentedFile.body, after: SegmentedFile.front, gate, headers: SegmentedFile.fields)
     }
 
-    /// Downloads a file whose first connection waits, after its front, until `part` has answered
-    /// the second one and that has ended; `part` gets the number of each request for a part.
+    /// Downloads a file whose first connection waits, after its front, until the second one has
+    /// ended.
+    ///
+    /// `part` answers the second one, and gets the number of each request for a part.
     private static func run(
         _ fixture: EngineFixture,
         bringing count: Int = 0,
@@ -128,7 +130,7 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests(at: "/file").count == 1)
     }
 
-    /// Each is refused while the first connection still has all of it to bring.
+    /// Each answer is refused while the first connection still has the whole file to bring.
     @Test(arguments: [
         OriginScript.response(headers: SegmentedFile.fields, body: SegmentedFile.body),
         .response(412), .response(416), .response(403), .response(503), .redirect(to: "/else"),
@@ -268,7 +270,7 @@ import TransferTestSupport
 }
 
 extension OriginScript {
-    /// A part of a file that breaks off at the offset `cut` of the file.
+    /// Returns a part of a file that breaks off at the offset `cut` of the file.
     fileprivate static func file(
         _ body: OriginBody,
         etag: String,

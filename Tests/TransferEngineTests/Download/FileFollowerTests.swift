@@ -40,7 +40,7 @@ import TransferTestSupport
         let verifier = try Verifier()
         let scratch = try Scratch()
         let follower = verifier.follow(scratch.part, [.sha256])
-        // Out of order, in pieces of any size, with the news of them or without.
+        // Out of order, in pieces of any size, reported or not.
         for range in [2_000_000..<3_500_000, 0..<1, 1..<1_400_000, 1_400_000..<2_000_000] {
             try Self.write(range, to: scratch.part)
             follower.advance(to: scratch.part.written.prefixCount)

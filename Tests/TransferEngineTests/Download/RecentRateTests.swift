@@ -2,11 +2,11 @@ import Testing
 
 @testable import TransferEngine
 
-/// How fast an attempt has been of late.
+/// The recent rate of an attempt.
 @Suite struct RecentRateTests {
     private let start = ContinuousClock.now
 
-    /// The rate after each of the samples: bytes so far, at half-second steps.
+    /// Returns the rate after each of the samples: bytes so far, at half-second steps.
     private func rates(_ samples: [Int64]) -> [Int64] {
         var rate = RecentRate(0, at: start)
         return samples.enumerated().map { step, bytes in

@@ -4,7 +4,7 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// Who fetches which bytes.
+/// The assignment of bytes to connections.
 @Suite struct SegmentPlanTests {
     private static let total: Int64 = 1000
 
@@ -28,7 +28,7 @@ import TransferTestSupport
         #expect(plan.room(of: 0) == 500)
         plan.advance(0, by: 300)
         #expect(plan.assign(to: 2) == 750..<1000)
-        // 200 remain of the first, 250 of each other.
+        // The first has 200 left, each other 250.
         #expect(plan.assign(to: 3) == 625..<750)
         #expect(plan.assign(to: 4) == 875..<1000)
         #expect(plan.assign(to: 5) == 400..<500)
@@ -71,7 +71,7 @@ import TransferTestSupport
         #expect(plan.gaps == ByteRangeSet(600..<1000))
         #expect(plan.room(of: 0) == 500)
         #expect(plan.assign(to: 2) == 600..<1000)
-        // A response that was asked for up to 750 cannot bring more.
+        // A response requested up to 750 cannot bring more.
         #expect(plan.assign(to: 3) == 250..<500)
         #expect(plan.assign(to: 4) == 800..<1000)
         #expect(plan.assign(to: 5) == 125..<250)
@@ -92,7 +92,7 @@ import TransferTestSupport
         #expect(plan.assign(to: 2) == 450..<600)
     }
 
-    /// Any order of events, beside a file that knows of each byte who has written it.
+    /// Any order of events, compared with a file that records for each byte who has written it.
     @Test(arguments: 0..<200 as Range<UInt64>)
     func everyByteIsWrittenOnceWhateverHappens(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
@@ -127,7 +127,7 @@ import TransferTestSupport
             }
             #expect(plan.running == running.count)
             #expect(plan.connections == running)
-            // Nobody is to bring what its response does not hold.
+            // Nobody is assigned bytes that its response does not hold.
             for connection in running {
                 let end = (plan.position(of: connection) ?? 0) + plan.room(of: connection)
                 #expect(end <= responseEnds[connection, default: 0])

@@ -2,13 +2,14 @@ import Testing
 
 @testable import TransferEngine
 
-/// How many connections a download is worth.
+/// The number of connections that a download is worth.
 @Suite struct SegmentRampTests {
     private static let start = ContinuousClock.now
     private static let interval: Duration = .milliseconds(100)
 
-    /// Runs against a line on which `rate` tells what so many connections bring in a second; all
-    /// that are wanted up to `slots` are there at once.
+    /// Runs against a line on which `rate` returns the bytes a second for a number of connections.
+    ///
+    /// All wanted connections up to `slots` are there at once.
     private static func found(
         max: Int = 16,
         slots: Int = 16,
@@ -42,17 +43,17 @@ import Testing
     }
 
     @Test func itStopsWhereTheLineIsFull() {
-        // Full with two: four bring less than half of their share, two all of it.
+        // The line is full with two: four bring less than half of their share, two all of it.
         #expect(Self.found { min(Double($0), 2) * 1e6 }.target == 2)
-        // Full with four: eight bring nothing more.
+        // The line is full with four: eight bring nothing more.
         #expect(Self.found { min(Double($0), 4) * 1e6 }.target == 4)
-        // Full with six: sixteen bring too little, eight half of their share.
+        // The line is full with six: sixteen bring too little, eight half of their share.
         #expect(Self.found { min(Double($0), 6) * 1e6 }.target == 8)
         #expect(Self.found { min(Double($0), 5) * 1e6 }.target == 4)
     }
 
     @Test func whatHasNoSlotIsTriedAgainAndNotBlamed() {
-        // Without a second connection nothing can be learnt, and the wish stays.
+        // Without a second connection nothing can be learnt, and the target stays.
         #expect(Self.found(slots: 1) { Double($0) * 1e6 }.target == 4)
     }
 

@@ -11,10 +11,10 @@ enum SegmentedFile {
     static let other = OriginBody.random(seed: 32, size: size)
     static let etag = #""v1""#
     static let fields = [("ETag", etag), ("Accept-Ranges", "bytes")]
-    /// What the first connection brings before it waits for the second one.
+    /// The number of bytes that the first connection brings before it waits for the second one.
     static let front = 400_000
 
-    /// Divides once, as soon as bytes flow, and whatever that brings.
+    /// Configures a single division, as soon as bytes flow, whatever its gain.
     static func once(_ configuration: inout EngineConfiguration) {
         configuration.segments = Segments.Settings(
             bytesMin: Int64(size / 3),
@@ -23,7 +23,7 @@ enum SegmentedFile {
         )
     }
 
-    /// Divides a small file into as many segments as are worth it.
+    /// Configures the division of a small file into as many segments as are worth it.
     static func often(_ configuration: inout EngineConfiguration) {
         configuration.segments = Segments.Settings(
             bytesMin: 50_000,
@@ -31,10 +31,10 @@ enum SegmentedFile {
         )
     }
 
-    /// What the second one brings before it waits.
+    /// The number of bytes that the second connection brings before it waits.
     static let behind = 300_000
 
-    /// Both connections wait after their first bytes.
+    /// Makes both connections wait after their first bytes.
     static func hold(_ fixture: EngineFixture, until gate: OriginGate) {
         fixture.origin.when("/file") {
             let after = $0["Range"] == nil ? front : behind
@@ -42,7 +42,7 @@ enum SegmentedFile {
         }
     }
 
-    /// Downloads to the end.
+    /// Downloads the file until the end.
     static func run(
         _ fixture: EngineFixture,
         _ url: String? = nil,
@@ -53,7 +53,7 @@ enum SegmentedFile {
         return try await fixture.withEngine(configure) { _ in try await fixture.ended(id) }
     }
 
-    /// What a request asks for.
+    /// Returns the range of a request.
     static func range(_ request: OriginRequest) throws -> Range<Int> {
         let bounds = try #require(request["Range"]).dropFirst("bytes=".count).split(separator: "-")
         let first = try #require(bounds.first.flatMap { Int($0) })

@@ -38,7 +38,7 @@ final class EngineFixture: Sendable {
         try await Migrator(folder: Checkout.migrations, logger: Self.logger).migrate(connection)
         await connection.close()
         origin = try LoopbackOrigin()
-        // Longer than in service: what is tested is not how busy this machine is.
+        // Longer than in service, because the load of this machine is not under test.
         stores = Stores(Database(pool: database.pool(waitTimeout: .seconds(60))))
         tenant = try await stores.tenants.createAPIKey(
             id: "test",
@@ -54,7 +54,7 @@ final class EngineFixture: Sendable {
 
     deinit {
         origin.stop()
-        // It is made by the first who has a file for it.
+        // The first task with a file for it makes it.
         guard FileManager.default.fileExists(atPath: directory) else { return }
         do {
             try FileManager.default.removeItem(atPath: directory)
@@ -74,7 +74,7 @@ final class EngineFixture: Sendable {
         )
     }
 
-    /// Runs an engine while `body` runs, then shuts it down gracefully to its end; `prepare` may
+    /// Runs an engine while `body` runs, then shuts it down gracefully until it ends; `prepare` may
     /// act under the engine's identity before that.
     func withEngine<Value: Sendable>(
         secrets: SecretBox? = nil,
@@ -137,7 +137,7 @@ final class EngineFixture: Sendable {
         )
     }
 
-    /// Submits a download of `url`, as `change` leaves it.
+    /// Submits a download of `url`, as modified by `change`.
     func submit(
         _ url: String,
         to session: String = identifier,
@@ -184,7 +184,7 @@ final class EngineFixture: Sendable {
         try #require(try await stores.tasks.attempts(tenant: tenant, task: id))
     }
 
-    /// The task once it has ended; for one waiter at a time.
+    /// Returns the task once it has ended; for one waiter at a time.
     func ended(_ id: TaskID) async throws -> TransferTask {
         while true {
             let task = try await task(id)
@@ -194,7 +194,7 @@ final class EngineFixture: Sendable {
         }
     }
 
-    /// The events of the session so far.
+    /// Returns the events of the session so far.
     func events() async throws -> [SessionEvent] {
         try #require(
             try await stores.events.events(
@@ -206,14 +206,14 @@ final class EngineFixture: Sendable {
         )
     }
 
-    /// Waits until the part of a running task has `count` bytes and the database knows.
+    /// Waits until the part of a running task has `count` bytes and the database has recorded them.
     func received(_ count: Int, of id: TaskID) async throws {
         try await eventually("\(count) bytes have arrived") {
             try await task(id).bytesReceived == Int64(count)
         }
     }
 
-    /// Waits until each of the tasks has ended, all of them completed.
+    /// Waits until each of the tasks has ended, and expects all of them to be completed.
     func expectCompletion(
         _ ids: [TaskID],
         _ location: SourceLocation = #_sourceLocation
@@ -224,7 +224,7 @@ final class EngineFixture: Sendable {
         }
     }
 
-    /// Runs one download of `script` to its end with an engine of its own.
+    /// Runs one download of `script` until it ends, with a separate engine.
     func download(
         _ script: OriginScript,
         retries: Bool = false,
@@ -247,7 +247,7 @@ extension EngineFixture {
     /// The container of the tenant.
     var container: String { "\(directory)/\(tenant)" }
 
-    /// The bytes of a task's result.
+    /// Returns the bytes of a task's result.
     func content(_ task: TransferTask) throws -> [UInt8] {
         let path = ResultLocation.path(
             of: task.id,
@@ -271,7 +271,7 @@ extension EngineFixture {
         try Data(bytes).write(to: url)
     }
 
-    /// All files beneath the tenant's container.
+    /// Returns all files beneath the tenant's container.
     func files() -> [String] {
         let found = FileManager.default.enumerator(atPath: container)
         return (found?.allObjects as? [String] ?? []).filter { path in
@@ -284,7 +284,7 @@ extension EngineFixture {
         }
     }
 
-    /// The part files that are no results, by path.
+    /// Returns the part files that are no results, by path.
     func parts() async throws -> [String: Fence] {
         let rows = try await TestDatabase.current.connection().execute(
             "SELECT part_fence FROM outcome WHERE part_fence IS NOT NULL"
@@ -303,7 +303,7 @@ extension EngineFixture {
         return parts
     }
 
-    /// Nothing half-made stays behind.
+    /// Expects that no partial file stays behind.
     func expectNoParts(_ location: SourceLocation = #_sourceLocation) async throws {
         #expect(try await parts().isEmpty, sourceLocation: location)
     }

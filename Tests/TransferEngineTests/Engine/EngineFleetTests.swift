@@ -10,7 +10,7 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(3))) struct EngineFleetTests {
     private static let body = OriginBody.random(seed: 3, size: 20_000)
 
-    /// How many attempts each worker has.
+    /// Returns the number of attempts of each worker.
     private func running() async throws -> [Int32: Int] {
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute(
@@ -24,13 +24,14 @@ import TransferTestSupport
         return counts
     }
 
-    /// Hosts change hands while tasks of them run, and never has one more connections than it may.
+    /// Hosts change workers while their tasks run, and never does one have more connections than it
+    /// may.
     @Test func aHostsCapHoldsWhenTheHostChangesHands() async throws {
         let fixture = try await EngineFixture()
         let gate = OriginGate()
         fixture.origin.when("/held", .gated(Self.body, after: 1000, gate))
         fixture.origin.when("/free", .response(body: Self.body))
-        // So many busy hosts that some of them go to the second worker.
+        // Enough busy hosts that some of them go to the second worker.
         let (busy, idle) = (Shard.all.prefix(40), Shard.all.suffix(24))
         var held: [TaskID] = []
         for shard in busy {
@@ -66,8 +67,8 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
-    /// A worker that has claimed ahead of its connections lets go of its hosts all the same, and each
-    /// task runs at one of them.
+    /// A worker that has claimed ahead of its connections releases its hosts all the same, and each
+    /// task runs at one of the workers.
     @Test func hostsOfManySmallFilesChangeHands() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/small", .response(body: Self.body))
@@ -94,7 +95,7 @@ import TransferTestSupport
         try await fixture.expectNoParts()
     }
 
-    /// How many shards each worker has.
+    /// Returns the number of shards of each worker.
     private func shares() async throws -> [Int64] {
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute(
@@ -125,7 +126,7 @@ import TransferTestSupport
                 gate.open()
                 try await fixture.expectCompletion(ids)
             }
-            // Who leaves leaves nothing behind.
+            // A worker that leaves keeps nothing.
             try await eventually("the first has all again") { try await shares() == [64] }
         }
     }

@@ -48,7 +48,7 @@ import TransferTestSupport
         return try #require(session).progress
     }
 
-    /// How many tasks there are in each state, counted one by one.
+    /// Returns the tasks in each state, counted one by one.
     private func census(_ fixture: EngineFixture) async throws -> [TransferState: [TransferTask]] {
         var tasks: [TransferTask] = []
         while true {
@@ -67,7 +67,7 @@ import TransferTestSupport
     @Test func countersAreRightWhateverClientsDoToRunningTasks() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file") { .file(Self.body, etag: #""1""#, for: $0) }
-        // Half of them last a while, so that they are met running.
+        // Half of them last a while, so that calls find them running.
         let ids = try await submit(Self.count, to: fixture.origin.port, fixture) {
             if $1.isMultiple(of: 2) { $0.options.bytesPerSecondMax = 100_000 }
         }
@@ -101,7 +101,7 @@ import TransferTestSupport
         #expect(census[.cancelled]?.count ?? 0 == Int(progress.cancelled))
         #expect(progress.failed == 0)
         #expect(progress.completed > 0 && progress.cancelled > 0)
-        // One file for each completed task, whole.
+        // One complete file for each completed task.
         let results = fixture.files()
         #expect(results.count == Int(progress.completed))
         for task in census[.completed] ?? [] {
@@ -110,7 +110,7 @@ import TransferTestSupport
         try await expectEvents(fixture, ends: Self.count, last: progress.lastSequence)
     }
 
-    /// A few calls of a client that ends with the task cancelled, or free to run.
+    /// Makes a few calls of a client, after which the task is cancelled or free to run.
     private func meddle(
         _ id: TaskID,
         _ fixture: EngineFixture,
@@ -153,7 +153,7 @@ import TransferTestSupport
         #expect(events.count { $0.kind == .sessionEventsFinished } == 1)
     }
 
-    /// A host that is away, with far more tasks than there are slots, is in nobody's way.
+    /// A host that is away, with far more tasks than there are slots, delays nobody.
     @Test func aDeadHostDelaysNoOther() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))

@@ -13,11 +13,12 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// What the database has done although nobody was told: the connection broke behind the `COMMIT`.
+/// Changes that the database has made although nobody was told: the connection broke after the
+/// `COMMIT`.
 @Suite(.postgresSchema, .timeLimit(.minutes(4))) struct LostAnswerTests {
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// In front of the server of this test.
+    /// Starts a proxy in front of the server of this test.
     private func proxy() async throws -> FaultProxy {
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute(
@@ -30,7 +31,7 @@ import TransferTestSupport
         return try FaultProxy(to: .socket(try rows[0].decode("path")))
     }
 
-    /// The part file of an attempt that was taken away is removed, though the question whether
+    /// The part file of an attempt that was taken away is removed, although the question whether
     /// anybody needs it was not answered.
     @Test func theFileOfARevokedAttemptGoes() async throws {
         let fixture = try await EngineFixture()
@@ -78,8 +79,9 @@ import TransferTestSupport
         proxy.stop()
     }
 
-    /// A worker that registers and does not hear of it registers again; the registration of nobody is
-    /// not counted, and goes as those of dead workers do.
+    /// A worker that registers and gets no answer registers again.
+    ///
+    /// The first registration is not counted, and is removed like those of dead workers.
     @Test func aRegistrationThatNobodyHeardOfDoesNoHarm() async throws {
         let fixture = try await EngineFixture()
         let stores = fixture.stores
@@ -99,7 +101,7 @@ import TransferTestSupport
             leasesShards: true,
             logger: Self.logger,
             onLost: {
-                // Of the first of two registrations the answer is lost.
+                // The answer to the first of two registrations is lost.
                 if proxy.counts.connections == 1 { proxy.cutAnswers(1) }
             }
         )
@@ -118,7 +120,7 @@ import TransferTestSupport
         let aside = try await TestDatabase.current.connection()
         let registered: Query = "SELECT count(*) AS count FROM worker"
         #expect(try await aside.execute(registered)[0].decode("count", as: Int64.self) == 2)
-        // All hosts are for the one that lives.
+        // All hosts are for the worker that is alive.
         let lease = try await stores.workers.leaseShards(incarnation: identity.incarnation)
         #expect(lease.shards == Set(Shard.all))
         _ = try await aside.execute(
@@ -127,7 +129,7 @@ import TransferTestSupport
             WHERE incarnation <> \(identity.incarnation)
             """
         )
-        // Whoever declares others dead has been heard for a lease.
+        // A worker that declares others dead has had its heartbeats accepted for a lease.
         _ = try await aside.execute("UPDATE worker SET alive_since = now() - interval '1 hour'")
         let takeover = try await stores.workers.takeOver(
             silentFor: configuration.lease,
@@ -141,8 +143,10 @@ import TransferTestSupport
         proxy.stop()
     }
 
-    /// While an ephemeral session with running tasks is ended and erased, one answer after the other
-    /// is lost; when no more are, nothing of it is left.
+    /// While an ephemeral session with running tasks is ended and erased, one answer after the
+    /// other is lost.
+    ///
+    /// Once no more are lost, nothing of the session is left.
     @Test func anErasureComesToItsEnd() async throws {
         let fixture = try await EngineFixture()
         let body = OriginBody.random(seed: 9, size: 50_000)

@@ -7,7 +7,7 @@ import TransferModel
     private static let begin = ContinuousClock.now
     private static let fence = Fence(rawValue: 7)
 
-    /// A claim may be answered after its attempt was taken away: the word of that is still needed.
+    /// A claim may be answered after its attempt was taken away, so the revocation is still needed.
     @Test func whatWasNeverHereIsKeptUntilNoAnswerCanTellOfIt() {
         var view = RevocationView()
         #expect(view.ended([Self.fence], running: [], at: Self.begin).isEmpty)

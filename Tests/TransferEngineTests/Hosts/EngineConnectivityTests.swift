@@ -10,7 +10,7 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineConnectivityTests {
     private static let body = OriginBody.text("back again")
 
-    /// The address of a host that refuses connections, until an origin takes its port.
+    /// Returns the address of a host that refuses connections, until an origin takes its port.
     private func silentPort() throws -> UInt16 {
         let origin = try LoopbackOrigin()
         origin.stop()
@@ -67,7 +67,8 @@ import TransferTestSupport
         #expect(Set(told.compactMap(\.task?.id)) == Set(ids))
     }
 
-    /// Whoever reaches the host opens it for all; one that does not wait tries it like any other.
+    /// A task that reaches the host opens it for all; one that does not wait tries it like any
+    /// other.
     @Test func aTaskThatReachesTheHostReleasesTheOthers() async throws {
         let fixture = try await EngineFixture()
         let port = try silentPort()
@@ -101,7 +102,7 @@ import TransferTestSupport
         }
     }
 
-    /// It opens it when it hears of it first, and not at its end.
+    /// It opens the host with the first sign of it, and not at the task's end.
     @Test(arguments: [TransferRequest.Kind.download, .upload])
     func aLongTransferThatReachesTheHostReleasesTheOthers(
         kind: TransferRequest.Kind

@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// Hosts that have too much to do, or cannot be reached, and what is told of them.
+/// Hosts that are overloaded, or cannot be reached, and the reports about them.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineHostTests {
     private static let body = OriginBody.text("well again")
 
@@ -39,7 +39,7 @@ import TransferTestSupport
         #expect(host.decisions.last?.before == 6)
         #expect(host.decisions.last?.after == 3)
         #expect(host.decisions.last?.reason == "Halved, because it answered 503.")
-        // How far it gets up again depends on how many run at once; each step is told.
+        // The limit that it reaches again depends on how many run at once; each step is reported.
         for (newer, older) in zip(host.decisions, host.decisions.dropFirst()) {
             #expect(newer.before == older.after)
         }
@@ -128,7 +128,7 @@ import TransferTestSupport
             for id in ids { codes.append(try await fixture.ended(id).failure?.code) }
             #expect(codes[..<4].allSatisfy { $0 == .couldNotConnect })
             #expect(codes[4...] == [nil, .timedOut, .timedOut])
-            // What it does itself counts.
+            // Its own answers count.
             let busy = try await fixture.submit(fixture.origin.url("/busy")) {
                 $0.options.attemptsMax = 1
             }
@@ -154,7 +154,7 @@ import TransferTestSupport
             $0.connectivity.silenceMin = .zero
             $0.connectivity.probeDelayBase = .seconds(300)
         } _: { [ids] _ in
-            // They do not want to wait, and so fail, most of them without having asked.
+            // They are not to wait, and so fail, most of them without a request.
             for id in ids {
                 let task = try await fixture.ended(id)
                 #expect(task.failure?.code == .couldNotConnect)

@@ -23,7 +23,7 @@ import TransferModel
 
     private static func at(_ seconds: Double) -> Instant { start + .seconds(seconds) }
 
-    /// A machine, and what happens to it in seconds after the start.
+    /// A machine, and its events in seconds after the start.
     private struct Trace: ~Copyable {
         var machine = HostConnectivity(settings: settings)
 
@@ -173,7 +173,7 @@ import TransferModel
         #expect(trace.observe(.nothing, 16, probe: first) == .none)
         let second = try trace.probe(16)
         #expect(second != first)
-        // The delay goes on where it was.
+        // The delay continues at its previous value.
         #expect(trace.observe(.unreachable, 17, probe: second) == .wait(until: Self.at(25)))
     }
 
@@ -197,7 +197,7 @@ import TransferModel
             #expect(trace.observe(.unreachable, 11 + Double(key), lane: lane) == .none)
             #expect(trace.machine.count <= 8)
         }
-        // The one that is closed outlives any number of doubtful ones.
+        // The closed one outlives any number of doubtful ones.
         let isClosed = trace.isClosed(Self.lane)
         #expect(isClosed)
         // The newest are still counted.

@@ -99,7 +99,7 @@ import TransferTestSupport
         let back = succeed(&pace, 6, bytes: 300_000, every: .milliseconds(600), from: now)
         #expect(back.map(\.after).contains(4))
         #expect(back.first?.reason.hasPrefix("Back to 4, because 5 brought") == true)
-        // No more are tried for a minute, and then they are.
+        // No more are tried for a minute; after that they are.
         let limit = pace.limit
         #expect(succeed(&pace, 20, every: .seconds(1), from: now + .seconds(5)).isEmpty)
         #expect(pace.limit == limit)
@@ -114,7 +114,7 @@ import TransferTestSupport
         #expect(pace.limit == 10)
         _ = pace.note(.refused(status: 429), bytes: 0, running: 1, at: Self.begin)
         pace.setMax(20)
-        // Trouble is not forgotten by allowing more.
+        // Allowing more does not make it forget trouble.
         #expect(pace.limit == 5)
         pace.setMax(2)
         #expect(pace.limit == 2)
@@ -144,7 +144,7 @@ import TransferTestSupport
                 at: now
             )
             #expect((1...max).contains(pace.limit))
-            // Nothing changes without a word of it.
+            // Nothing changes without a report.
             #expect(decision?.before ?? before == before)
             #expect(decision?.after ?? before == pace.limit)
             #expect(decision.map { $0.before != $0.after } ?? true)

@@ -5,7 +5,7 @@ import TransferModel
 
 @testable import TransferEngine
 
-/// What attempts tell of whether their hosts are there.
+/// The reports of attempts on whether their hosts can be reached.
 @Suite struct ReachabilityTests {
     private static let failure = TransferFailure(.couldNotConnect, "Refused.")
     private let changes = Told()

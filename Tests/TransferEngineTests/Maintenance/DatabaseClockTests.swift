@@ -13,7 +13,7 @@ import Testing
         return clock
     }
 
-    /// The clock shows `seconds` when it is asked `later`.
+    /// Records that the clock shows `seconds` when it is asked `later`.
     private func note(
         _ seconds: TimeInterval,
         later: Duration,
@@ -34,7 +34,7 @@ import Testing
         #expect(DatabaseClock(patience: .seconds(10)).latest(at: .now) == nil)
     }
 
-    /// An answer that took long says only that it showed that some time in between.
+    /// A slow answer says only that the clock showed its time at some point in between.
     @Test func aSlowAnswerIsNoJump() {
         var clock = clock
         let end = Self.begin + .seconds(9)
@@ -47,7 +47,7 @@ import Testing
         var clock = clock
         #expect(note(301, later: .seconds(1), &clock) == 300)
         #expect(latest(.seconds(2), clock) == 2)
-        // Told once.
+        // It is reported once.
         #expect(note(302, later: .seconds(2), &clock) == nil)
         #expect(note(3, later: .seconds(3), &clock) == nil)
         #expect(latest(.seconds(4), clock) == 4)

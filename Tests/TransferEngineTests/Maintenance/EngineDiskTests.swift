@@ -6,11 +6,11 @@ import TransferEngine
 import TransferModel
 import TransferTestSupport
 
-/// What waits for the disk waits on threads of its own.
+/// Work that waits for the disk waits on separate threads.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineDiskTests {
     private static let body = OriginBody.random(seed: 5, size: 20_000)
 
-    /// A pool for the disk, all of whose threads hang until it is let go.
+    /// A pool for the disk, all of whose threads hang until they are released.
     private final class HungDisk: Sendable {
         let pool: BlockingPool<TenantID>
         private let group = DispatchGroup()
@@ -24,7 +24,7 @@ import TransferTestSupport
         func letGo() { group.leave() }
     }
 
-    /// New folders are made durable one by one; meanwhile files go on into folders that are there.
+    /// New folders are made durable one by one; meanwhile transfers into existing folders continue.
     @Test func newFoldersHoldUpNoOtherTransfer() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
@@ -58,7 +58,7 @@ import TransferTestSupport
                 $0.destination = Destination(path: "folder/first", overwrite: false)
             }
             try await fixture.expectCompletion([first])
-            // From now on nothing that is asked of the disk's threads is done.
+            // From now on the disk's threads complete no request.
             let group = DispatchGroup()
             group.enter()
             disk.pool.run(for: fixture.tenant) { group.wait() }
@@ -70,7 +70,7 @@ import TransferTestSupport
         }
     }
 
-    /// A folder that somebody has removed is made anew.
+    /// A folder that somebody has removed is made again.
     @Test func aFolderThatIsGoneIsMadeAgain() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))

@@ -6,7 +6,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What this machine is short of ends no task.
+/// Shortages of this machine, which end no task.
 @Suite(
     .postgresSchema,
     .timeLimit(.minutes(2)),
@@ -16,9 +16,9 @@ struct EngineShortageTests {
     private static let body = OriginBody.random(seed: 41, size: 5000)
     private static let taskCount = 20
 
-    /// A file system of its own, for the time of a test.
+    /// A separate file system, for the time of a test.
     private final class Mount: Sendable {
-        /// The system does not let root mount.
+        /// The system's refusal to let root mount.
         struct NotMounted: Error {
             /// `errno`.
             let code: Int32
@@ -77,7 +77,7 @@ struct EngineShortageTests {
         try await fixture.expectNoParts()
     }
 
-    /// What the attempts of these tasks have failed with.
+    /// Returns the codes with which the attempts of these tasks have failed.
     private static func codes(
         of ids: [TaskID],
         _ fixture: EngineFixture
@@ -89,7 +89,7 @@ struct EngineShortageTests {
         return codes
     }
 
-    /// The file is whole, and then it cannot have its name for a while.
+    /// The file is complete, but cannot have its name for a while.
     @Test func aPublicationIsWaitedFor() async throws {
         let mount = try Mount()
         defer { withExtendedLifetime(mount) {} }
@@ -116,7 +116,7 @@ struct EngineShortageTests {
         try await fixture.expectNoParts()
     }
 
-    /// A worker that stops while a name cannot be given leaves the publication to the next one.
+    /// A worker that stops while the file cannot be named leaves the publication to the next one.
     @Test func aWorkerThatStopsWaitsForNoName() async throws {
         let mount = try Mount()
         defer { withExtendedLifetime(mount) {} }
@@ -156,7 +156,7 @@ struct EngineShortageTests {
             try await eventually("it was tried more often than attempts are counted") {
                 try await fixture.attempts(full).count > 6
             }
-            // What was written in vain is free again.
+            // Space written in vain is free again.
             let fits = try await fixture.submit(fixture.origin.url("/file"))
             try await fixture.expectCompletion([fits])
         }
@@ -167,7 +167,7 @@ struct EngineShortageTests {
         try await fixture.expectNoParts()
     }
 
-    /// Its own time ends a task that never fits.
+    /// Its own time limit ends a task that never fits.
     @Test func aTaskThatNeverFitsFailsWhenItsTimeIsOver() async throws {
         let mount = try Mount("size=256k")
         defer { withExtendedLifetime(mount) {} }
@@ -182,14 +182,14 @@ struct EngineShortageTests {
         #expect(fixture.files().isEmpty)
     }
 
-    /// What is wrong with one destination is that task's affair.
+    /// A fault of one destination affects that task alone.
     @Test func aDestinationThatCannotBeWrittenFailsItsTaskAlone() async throws {
         let mount = try Mount()
         defer { withExtendedLifetime(mount) {} }
         let fixture = try await EngineFixture(in: mount.folder)
         try fixture.place([1], at: "locked/old")
         let locked = "\(fixture.container)/locked"
-        // A mount of its own that is read-only, within a container that is not.
+        // A separate read-only mount, within a container that is not read-only.
         guard Glibc.mount("tmpfs", locked, "tmpfs", UInt(MS_RDONLY), nil) == 0 else {
             try Test.cancel("this system does not let root mount: errno \(errno)")
         }

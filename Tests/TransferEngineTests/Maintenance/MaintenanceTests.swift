@@ -10,11 +10,11 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// A chore that fails, or never comes to an end, holds up no other.
+/// A chore that fails, or never ends, holds up no other.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct MaintenanceTests {
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// A store that can be reached by nobody.
+    /// Fails as a store that nobody can reach.
     private func refuse(_ fixture: EngineFixture) async throws(StoreError) {
         // PostgreSQL's text cannot hold NUL.
         _ = try await fixture.stores.workers.registerWorker(name: "\u{0}")
@@ -72,7 +72,7 @@ import TransferTestSupport
                 }
             }
         }
-        // Said once, not with every turn.
+        // It is reported once, not with every turn.
         #expect(log.lines.count { $0.hasPrefix("warning") } == 1)
         #expect(log.lines.contains { $0.contains("what=failing") })
     }
@@ -96,7 +96,7 @@ import TransferTestSupport
         #expect(log.lines.last?.hasPrefix("notice works again") == true)
     }
 
-    /// The chores of an engine beside one that the database refuses for ever.
+    /// The chores of an engine beside one that the database always refuses.
     @Test func aRefusedChoreOfAnEngineHoldsUpNoOther() async throws {
         let fixture = try await EngineFixture()
         let aside = try await TestDatabase.current.connection()
@@ -108,7 +108,7 @@ import TransferTestSupport
         _ = try await aside.execute("UPDATE delayed SET due_at = now()")
         _ = try await fixture.stores.queue.promoteDue()
         _ = try await aside.execute("UPDATE asked SET until = now()")
-        // Refused from now on, whoever asks for dead workers or old keys.
+        // Refused from now on, for every query for dead workers or old keys.
         _ = try await aside.execute("ALTER TABLE publication RENAME TO publication_away")
         _ = try await aside.execute("ALTER TABLE idempotency_key RENAME TO key_away")
         try await fixture.withEngine { configuration in

@@ -16,7 +16,7 @@ import TransferTestSupport
         return Stores(Database(pool: TestDatabase.current.pool()))
     }
 
-    /// Runs the pruner while `body` runs, and then shuts it down gracefully to its end.
+    /// Runs the pruner while `body` runs, and then shuts it down gracefully until it ends.
     private func withPruner(
         _ stores: Stores,
         _ body: @Sendable (Pruner) async throws -> Void
@@ -76,7 +76,7 @@ import TransferTestSupport
         )
         try await other.executeScript("BEGIN; LOCK TABLE event IN ROW EXCLUSIVE MODE")
         try await withPruner(stores) { _ in
-            // It waits for whoever uses the table, and never for ever.
+            // It waits for users of the table, but never forever.
             try await eventually("it has tried") {
                 try await connection.execute(
                     "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
@@ -93,7 +93,7 @@ import TransferTestSupport
         }
         let names = try await Self.partitions(connection)
         #expect(!names.contains("event_20200106"))
-        // This week's events lay in the default partition when its partition was to be made.
+        // This week's events were in the default partition when their partition was to be made.
         #expect(names.count == 3)
         #expect(names.last == "event_default")
         let attempts = try await Self.partitions(connection, of: .attempts)

@@ -14,7 +14,7 @@ import TransferModel
         shortages.probed(.storageFull, isOver: true, at: start)
         #expect(shortages.current.isEmpty)
         #expect(shortages.due(at: start).next == nil)
-        // However often it is told of, it is looked at once a second.
+        // However often it is reported, it is examined once a second.
         shortages.note(.storageFull, at: start)
         #expect(shortages.due(at: start).now.isEmpty)
         #expect(shortages.due(at: start).next == .seconds(1))
@@ -37,7 +37,7 @@ import TransferModel
         #expect(shortages.isNone)
     }
 
-    /// Those who want them use them up themselves.
+    /// The tasks that want descriptors use them up themselves.
     @Test func withoutDescriptorsNothingIsClaimedForAWhile() {
         let shortages = Shortages()
         shortages.note(.descriptorsExhausted, at: start)
@@ -45,7 +45,7 @@ import TransferModel
         #expect(shortages.due(at: start).now.isEmpty)
         shortages.probed(.descriptorsExhausted, isOver: true, at: start + .seconds(1))
         #expect(shortages.isNone)
-        // It comes back at once, and is waited out for longer.
+        // The shortage returns at once, and the next wait is longer.
         shortages.note(.descriptorsExhausted, at: start + .seconds(2))
         #expect(shortages.due(at: start + .seconds(2)).next == .seconds(2))
     }

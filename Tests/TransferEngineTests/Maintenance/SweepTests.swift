@@ -10,9 +10,9 @@ import TransferTestSupport
 
 @testable import TransferEngine
 
-/// Files of nobody go, and no other.
+/// The removal of files that nobody needs, and of no other.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct SweepTests {
-    /// Who needs a part file, if anybody does.
+    /// The owner that needs a part file, if any does.
     private enum Owner: CaseIterable {
         case attempt, publication, partial, resumeData, revocation, abandoned, outcome
         /// Its task has another file for its result.
@@ -33,7 +33,7 @@ import TransferTestSupport
         )
     }
 
-    /// Makes a file that was written long ago.
+    /// Makes a file that was last written long ago.
     private func place(_ path: String, _ fixture: EngineFixture, isOld: Bool = true) throws {
         try place(path, fixture, hours: isOld ? 2 : 0.5)
     }
@@ -119,7 +119,7 @@ import TransferTestSupport
         let known = try await fixture.submit(fixture.origin.url("/"))
         for counter in 0..<150 {
             let owner = Owner.allCases.randomElement(using: &generator) ?? .nobody
-            // Workers that live and that do not: what counts is the row.
+            // Live and dead workers: only the row counts.
             let worker = Int32.random(in: 1...5, using: &generator)
             let fence = Fence(incarnation: worker, counter: Int64(2 * counter))
             let task = TaskID(.version7())
@@ -146,7 +146,7 @@ import TransferTestSupport
         let results = [
             "a/done", "a/b/movie.part", "a/b/x.0000010000000000.part.bak",
             ResultLocation.path(of: TaskID(.version7()), destination: nil),
-            // It may be the result of a task that another database knows.
+            // It may be the result of a task in another database.
             ResultLocation.partPath(
                 of: TaskID(.version7()),
                 destination: nil,
@@ -155,7 +155,7 @@ import TransferTestSupport
         ]
         for path in results { try place(path, fixture) }
         kept.formUnion(results)
-        // Whose tenant is another database's.
+        // Its tenant belongs to another database.
         let stranger = "\(TenantID(UUID()))/a.0000010000000000.part"
         let file = "\(fixture.directory)/\(stranger)"
         try FileManager.default.createDirectory(
@@ -174,7 +174,7 @@ import TransferTestSupport
             atPath: "\(fixture.directory)/\(fixture.tenant)/link",
             withDestinationPath: outside.path
         )
-        // Nor is one that is named as a part file, which must not end the walk.
+        // Nor is a link that is named like a part file, which must not end the walk.
         try FileManager.default.createSymbolicLink(
             atPath: "\(fixture.directory)/\(fixture.tenant)/c.0000010000000000.part",
             withDestinationPath: victim
@@ -236,7 +236,7 @@ import TransferTestSupport
         )
     }
 
-    /// The files that are not the client's own go, and their tasks.
+    /// The files that are not the client's own are removed together with their tasks.
     @Test func resultsGoWithTheirTasks() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file") {

@@ -7,12 +7,12 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Bytes that go the other way.
+/// The transfer of bytes to the origin.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineUploadTests {
     private static let body = OriginBody.random(seed: 51, size: 2_000_000)
     private static let size = Int64(body.count)
 
-    /// Uploads `source` to `/in`, which answers as `script` says.
+    /// Uploads `source` to `/in`, which answers with `script`.
     private func upload(
         _ fixture: EngineFixture,
         _ source: TransferRequest.UploadSource = .file(path: "out/file"),
@@ -143,7 +143,7 @@ import TransferTestSupport
         #expect(sent(fixture).map(\.bodyCount) == [Self.body.count, Self.body.count])
     }
 
-    /// Fault T16: nobody knows whether the first one was acted on.
+    /// Fault T16: nobody knows whether the first request was acted on.
     @Test(arguments: [false, true])
     func whatMustNotBeSentTwiceIsNot(isDeclaredIdempotent: Bool) async throws {
         let fixture = try await EngineFixture()
@@ -157,7 +157,7 @@ import TransferTestSupport
         #expect(sent(fixture).count == (isDeclaredIdempotent ? 2 : 1))
     }
 
-    /// libcurl sends a request again by itself when a kept connection turns out to be dead.
+    /// libcurl itself repeats a request when a kept connection turns out to be dead.
     @Test(arguments: [("POST", true, 1), ("POST", false, 1), ("PUT", true, 2)])
     func aKeptConnectionIsNoReasonToSendTwice(
         method: String,
@@ -242,7 +242,7 @@ import TransferTestSupport
 
     @Test func cancellingStopsTheBytes() async throws {
         let fixture = try await EngineFixture()
-        // More than the sockets' buffers take.
+        // More than the sockets' buffers hold.
         try fixture.place([UInt8](repeating: 1, count: 50_000_000), at: "out/file")
         let gate = OriginGate()
         fixture.origin.when("/in", readsBody: false) { _ in OriginScript([.wait(gate), .close]) }
@@ -277,7 +277,7 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.map(\.method) == ["POST"])
     }
 
-    /// A worker that died with a request which must not be sent twice.
+    /// A worker has died with a request that must not be sent twice.
     @Test(arguments: ["POST", "PUT"])
     func anOrphanIsSentAgainOnlyIfThatDoesNoHarm(method: String) async throws {
         let fixture = try await EngineFixture()
