@@ -56,8 +56,7 @@ import TransferModel
         #expect(!isHeldBack)
     }
 
-    /// The claim may have counted before the store recorded the ends that were stored while it was
-    /// under way.
+    /// The claim may have counted before the ends that were stored while it was under way.
     @Test func whatIsStoredDuringAClaimIsNotMissed() {
         var schedule = Self.schedule()
         schedule.note([Self.flow(1, tasksMax: 2)])

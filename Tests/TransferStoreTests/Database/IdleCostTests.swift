@@ -5,16 +5,18 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What workers ask every few seconds reads next to nothing, however much is stored, and whatever the
-/// statistics say that PostgreSQL plans by.
+/// The periodic queries of workers, which read next to nothing.
+///
+/// This holds however much is stored, and whatever the statistics say that PostgreSQL plans by.
 @Suite(.postgresSchema) struct IdleCostTests {
     private static let tasks = 3000
-    /// The tables that have rows then; those of other tests are none of this one's business.
+    /// The tables that then have rows; those of other tests do not concern this one.
     private static let filled = """
         task, ready, attempt, publication, outcome, attempt_log, event, task_move, session,
         session_progress
         """
-    /// Rows of tables and entries of indexes; the 64 shards alone are read several times.
+    /// The maximum number of rows of tables and entries of indexes; the 64 shards alone are read
+    /// several times.
     private static let readMax: Int64 = 600
 
     private struct Question {
@@ -108,7 +110,7 @@ import TransferTestSupport
             if read > Self.readMax { costly[question.name] = read }
         }
         #expect(costly.isEmpty)
-        // What is erased is looked up, beside all that is not.
+        // Erased rows are looked up beside all that are not erased.
         try await fixture.putSession("hidden", kind: .ephemeral)
         let hidden = try await fixture.submit(2, to: "hidden")
         _ = try await fixture.stores.sessions.invalidateSession(
@@ -126,7 +128,7 @@ import TransferTestSupport
             let read = try await Self.read(by: question, stores, pool)
             #expect(read <= Self.readMax, "\(question.name)")
         }
-        // The measure sees what is read.
+        // The measurement notices a large read.
         let much = Question("events") {
             _ = try await $0.events.events(
                 tenant: fixture.tenant,
@@ -139,13 +141,13 @@ import TransferTestSupport
         _ = try await holder.execute("COMMIT")
     }
 
-    /// What the one connection of `pool` reads to answer.
+    /// Returns the number of rows and entries that the one connection of `pool` reads to answer.
     private static func read(
         by question: Question,
         _ stores: Stores,
         _ pool: ConnectionPool
     ) async throws -> Int64 {
-        // In one transaction, as what PostgreSQL counts of it goes with the end of some.
+        // In one transaction, because some of PostgreSQL's counts disappear when it ends.
         _ = try await pool.execute("BEGIN")
         let before = try await read(pool)
         try await question.ask(stores)

@@ -5,11 +5,11 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// When a client is told that tasks of a session wait for it.
+/// The events that tell a client that tasks of a session wait for it.
 @Suite(.postgresSchema) struct PendingTests {
     private static let origin = Origin(scheme: "https", host: "origin.test", port: 443)
 
-    /// Submits tasks that then wait to begin.
+    /// Submits tasks that then wait for permission to begin.
     @discardableResult
     private func ask(_ fixture: StoreFixture, _ count: Int = 1) async throws -> [TaskID] {
         let ids = try await fixture.submit(count) { submission, _ in
@@ -73,7 +73,7 @@ import TransferTestSupport
         let refused = try await challenge(fixture, 2)
         let pending = try await told(fixture)
         #expect(pending.count == 2)
-        // With what it has not answered yet.
+        // Including the tasks that it has not answered yet.
         #expect(pending[1].waitingToBegin == 1)
         #expect(pending[1].tasks.contains(first[1]))
         _ = try await fixture.stores.decisions.refuseChallenge(
@@ -82,7 +82,7 @@ import TransferTestSupport
         )
         try await challenge(fixture)
         #expect(try await told(fixture).count == 3)
-        // Nobody answers in time: that is no word of the client.
+        // Nobody answers in time, which is no answer of the client.
         _ = try await fixture.aside.execute("UPDATE asked SET until = now() - interval '1 s'")
         _ = try await fixture.stores.decisions.failUnanswered()
         try await challenge(fixture)
@@ -121,7 +121,7 @@ import TransferTestSupport
             )
         }
         _ = try await fixture.stores.clients.launch(tenant: fixture.tenant, id: .default)
-        // Of a force-quit client nothing waits any more.
+        // No task of a force-quit client waits any more.
         #expect(try await told(fixture).map(\.waitingToBegin) == (isAway ? [2, 2] : [2]))
         #expect(try await fixture.events("idle").isEmpty)
         #expect(try await fixture.claimDeliveries().count == 1)

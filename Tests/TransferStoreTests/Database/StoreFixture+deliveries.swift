@@ -23,7 +23,7 @@ extension StoreFixture {
         return subscription.id
     }
 
-    /// Records a failed try of the claim's next message.
+    /// Records a failed try to deliver the claim's next message.
     func fail(
         _ claim: DeliveryClaim,
         retryAfter: Duration? = .zero,

@@ -2,7 +2,7 @@ import Postgres
 import Testing
 
 extension StoreFixture {
-    /// Checks what must be true of the database at any moment, whatever was done to it.
+    /// Checks the rules that hold for the database at any moment, whatever was done to it.
     func checkInvariants(_ location: SourceLocation = #_sourceLocation) async throws {
         for (rule, violations) in Self.invariants {
             let rows = try await aside.execute("SELECT count(*) AS count FROM (\(violations)) v")
@@ -11,7 +11,7 @@ extension StoreFixture {
         }
     }
 
-    /// What the moves that are not folded yet change.
+    /// The changes of counts by moves that are not folded yet.
     private static let moved: Query = """
         SELECT tenant_id, session_id, from_state AS state, -tasks AS tasks,
             CASE WHEN from_state >= 'completed' THEN -bytes_received ELSE 0 END AS bytes_received,
@@ -23,7 +23,7 @@ extension StoreFixture {
         FROM task_move WHERE to_state IS NOT NULL
         """
 
-    /// Where each task is.
+    /// The place of each task.
     private static let place: Query = """
         SELECT session_id, state, bytes_received, bytes_sent FROM outcome
         UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
@@ -36,7 +36,7 @@ extension StoreFixture {
             WHEN failure IS NOT NULL THEN 'waiting_for_retry' ELSE 'scheduled' END, 0, 0 FROM delayed
         """
 
-    /// Each with a statement that finds what breaks it.
+    /// The rules, each with a statement that finds its violations.
     static let invariants: [(rule: String, violations: Query)] = [
         (
             "what is kept of a task ends with it",

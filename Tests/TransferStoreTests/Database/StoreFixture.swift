@@ -6,7 +6,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// A migrated schema with a tenant and a worker, and the shortcuts that tests need.
+/// A migrated schema with a tenant and a worker, and shortcuts for tests.
 struct StoreFixture: Sendable {
     static let identifier = "nightly"
     static let lane = Lane(host: "origin.test", port: 443)
@@ -22,7 +22,7 @@ struct StoreFixture: Sendable {
     let stores: Stores
     let tenant: TenantID
     let worker: WorkerIdentity
-    /// Looks at the database beside the store.
+    /// A connection for observing the database beside the store.
     let aside: Connection
 
     init(connectionsMax: Int = 8) async throws {
@@ -76,7 +76,7 @@ struct StoreFixture: Sendable {
         return try #require(found)
     }
 
-    /// Submits `count` tasks, each as `change` leaves it.
+    /// Submits `count` tasks, each as modified by `change`.
     @discardableResult
     func submit(
         _ count: Int = 1,
@@ -102,7 +102,7 @@ struct StoreFixture: Sendable {
         _ count: Int,
         _ change: (inout TaskSubmission, Int) -> Void = { _, _ in }
     ) -> [TaskSubmission] {
-        // Sorted, as within one millisecond the identifiers are in no order.
+        // Sorted, because identifiers within one millisecond are in no order.
         let ids = (0..<count).map { _ in TaskID(.version7()) }.sorted { "\($0)" < "\($1)" }
         return ids.enumerated().map { index, id in
             var submission = TaskSubmission(id: id, url: "https://origin.test/a", lane: lane)
@@ -111,7 +111,7 @@ struct StoreFixture: Sendable {
         }
     }
 
-    /// Progress of an attempt with a part file that the next one may go on with.
+    /// Returns the progress of an attempt with a part file that the next attempt may continue.
     static func progress(
         of task: TaskID,
         fence: Fence,
@@ -159,7 +159,7 @@ struct StoreFixture: Sendable {
         )
     }
 
-    /// Completes, and publishes before what has a destination.
+    /// Completes attempts, and first publishes those with a destination.
     @discardableResult
     func complete(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
         let named = claims.filter { $0.destination != nil }
@@ -168,7 +168,7 @@ struct StoreFixture: Sendable {
             .union(conclude(named, .completed))
     }
 
-    /// Completes with the file of the attempt, or one that it has gone on with.
+    /// Completes attempts with their own file, or with one that they have continued.
     @discardableResult
     func fetch(_ claims: [TaskClaim], part: Fence? = nil) async throws -> Set<TaskID> {
         try await stores.completions.conclude(
@@ -210,7 +210,7 @@ struct StoreFixture: Sendable {
         )
     }
 
-    /// Another worker, registered and heard for a day.
+    /// Returns another worker, registered and with heartbeats for a day.
     func otherWorker() async throws -> WorkerIdentity {
         let worker = WorkerIdentity(
             incarnation: try await stores.workers.registerWorker(name: "other")
@@ -219,7 +219,7 @@ struct StoreFixture: Sendable {
         return worker
     }
 
-    /// Makes a worker look as if it had been heard for a day without a gap.
+    /// Makes a worker appear to have sent heartbeats for a day without a gap.
     func age(_ identity: WorkerIdentity) async throws {
         _ = try await aside.execute(
             """
@@ -229,7 +229,7 @@ struct StoreFixture: Sendable {
         )
     }
 
-    /// Makes a worker look silent for an hour.
+    /// Makes a worker appear silent for an hour.
     func silence(_ identity: WorkerIdentity) async throws {
         _ = try await aside.execute(
             """
@@ -245,7 +245,7 @@ struct StoreFixture: Sendable {
 }
 
 extension PutSessionResult {
-    /// The session, wherever there is one.
+    /// The session, in every case that has one.
     var session: Session? {
         switch self {
         case .created(let session), .updated(let session): session
@@ -259,7 +259,7 @@ extension PutSessionResult {
 }
 
 extension Publication {
-    /// What an attempt publishes whose part file is whole.
+    /// Makes the publication of an attempt whose part file is complete.
     init(of claim: TaskClaim, fence: Fence? = nil) {
         self.init(
             task: claim.task,

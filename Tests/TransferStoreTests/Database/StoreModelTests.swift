@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Random operations on the store beside a model of it in memory.
+/// Random operations on the store, compared with a model of it in memory.
 @Suite(.postgresSchema) struct StoreModelTests {
     @Test(arguments: [1, 2, 3, 5, 8, 13] as [UInt64])
     func doesWhatTheModelDoes(seed: UInt64) async throws {
@@ -24,10 +24,10 @@ import TransferTestSupport
 private struct StoreModelRun {
     let fixture: StoreFixture
     private var random: SeededGenerator
-    /// Where each task stands, moved by the table of the code alone.
+    /// The state of each task, changed by the code's state table alone.
     private var states: [TaskID: TransferState] = [:]
     private var order: [TaskID] = []
-    /// Attempts of the living worker, and which of them are published.
+    /// The attempts of the live worker, and which of them are published.
     private var claims: [TaskID: TaskClaim] = [:]
     private var published: Set<TaskID> = []
     private var worker: WorkerIdentity
@@ -161,7 +161,7 @@ private struct StoreModelRun {
         #expect(task?.state == states[id])
     }
 
-    /// Makes everything that waits due, then promotes it.
+    /// Makes all waiting tasks due, then promotes them.
     private mutating func promote() async throws {
         _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
         let waiting = order.filter { states[$0] == .scheduled || states[$0] == .waitingForRetry }
@@ -169,7 +169,7 @@ private struct StoreModelRun {
         for id in waiting { move(id, .promoted) }
     }
 
-    /// The worker dies; another one takes its work over and goes on with it.
+    /// Lets the worker die; another one takes over its work and continues it.
     private mutating func takeOver() async throws {
         let successor = try await fixture.otherWorker()
         try await fixture.silence(worker)
@@ -190,14 +190,14 @@ private struct StoreModelRun {
         worker = successor
     }
 
-    /// One of the attempts, the same for the same seed.
+    /// Picks one of the attempts, the same for the same seed.
     private mutating func pick(_ ids: [TaskID]) -> TaskClaim? {
         ids.sorted { "\($0)" < "\($1)" }.randomElement(using: &random).flatMap { claims[$0] }
     }
 }
 
 extension TaskClaim {
-    /// The same with another fence.
+    /// Returns the same claim with another fence.
     fileprivate func fenced(_ fence: Fence) -> TaskClaim {
         TaskClaim(
             task: task,

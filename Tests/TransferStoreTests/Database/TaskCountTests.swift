@@ -5,11 +5,11 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// That the counts are right whatever is done, the invariants check after all other tests.
+/// Tests of task counts; the invariants check after all other tests that the counts are right.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct TaskCountTests {
     private func counts(_ fixture: StoreFixture) async throws -> TaskCounts {
         let counts = try await fixture.session().taskCounts
-        // The only session of the tenant.
+        // It is the only session of the tenant.
         #expect(try await fixture.stores.tenants.tenant(fixture.tenant).taskCounts == counts)
         return counts
     }
@@ -101,7 +101,7 @@ import TransferTestSupport
         try await expect(.queued)
         _ = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id)
         try await expect(.suspended)
-        // To the time that it was submitted for.
+        // Back to the time for which it was submitted.
         _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: id)
         try await expect(.scheduled)
         try await fixture.checkInvariants()
@@ -122,7 +122,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// As when the counts alone were taken back: the migration counts the tasks that are there.
+    /// As when the counts alone were reverted: the migration counts the existing tasks.
     @Test func whatWasThereBeforeIsCountedOnce() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(7) { task, index in
@@ -147,7 +147,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// Readers, writers and those who fold at the same time.
+    /// Readers, writers and folders work at the same time.
     @Test func noMoveIsFoldedTwiceOrNever() async throws {
         let fixture = try await StoreFixture()
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -5,7 +5,8 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Telling of what expired costs the same beside however many subscriptions, sessions and events.
+/// The cost of reporting expired events, which does not depend on the number of subscriptions,
+/// sessions and events.
 @Suite(.postgresDatabase) struct DeliveryExpiryPlanTests {
     private static let pagesMax: Int64 = 400
 

@@ -23,7 +23,7 @@ import TransferTestSupport
         try await fixture.stores.deliveries.recordExpired(claim, lease: Self.lease)
     }
 
-    /// What the tenant was told, in order; its numbers have no gaps.
+    /// Returns the events that the tenant was sent, in order; their numbers have no gaps.
     private func told(_ fixture: StoreFixture) async throws -> [SessionEvent.ExpiredEvents] {
         let events = try await fixture.stores.events.events(
             of: SessionID(fixture.tenant.uuid),
@@ -50,7 +50,7 @@ import TransferTestSupport
         #expect(try await told(fixture).isEmpty)
         try await expire(through: 3, fixture)
         #expect(try await record(stale, fixture) == nil)
-        // The second time is that of one to whom the first answer was lost.
+        // The second call is that of a caller to whom the first answer was lost.
         for _ in 0..<2 { #expect(try await record(claim, fixture) == 3) }
         let session = try await fixture.session().id
         let lost = SessionEvent.ExpiredEvents(
@@ -69,7 +69,7 @@ import TransferTestSupport
         #expect(listed.first?.batch == nil)
         #expect(listed.first?.sessionIdentifier == StoreFixture.identifier)
         #expect(listed.first?.attempts.isEmpty == true)
-        // It can be read alone, and there is nothing to send again.
+        // It can be read by itself, and there is nothing to send again.
         let delivery = try #require(listed.first?.id)
         #expect(delivery.uuid.uuidString.dropFirst(14).first == "7")
         let read = try await fixture.stores.deliveryLog.delivery(
@@ -90,7 +90,7 @@ import TransferTestSupport
         let due = try await fixture.claimDeliveries()
         #expect(due.map(\.session) == [SessionID(fixture.tenant.uuid)])
         #expect(due.map(\.acknowledgedSequence) == [0])
-        // And then the rest.
+        // Then the rest.
         try await expire(through: 5, fixture)
         #expect(try await record(claim, fixture) == 5)
         #expect(try await told(fixture).map(\.sequences) == [1...3, 4...5])
@@ -169,7 +169,7 @@ import TransferTestSupport
             try await fixture.stores.deliveryLog.logged(picky, .expired, of: fixture.tenant).count
                 == 1
         )
-        // And both hear of it.
+        // Both are told of it.
         let due = try await fixture.claimDeliveries()
         #expect(Set(due.map(\.subscription)) == [deaf, picky])
     }
@@ -191,7 +191,8 @@ import TransferTestSupport
         let first = try #require(try await fixture.claimDeliveries().first)
         #expect(first.subscription == own)
         #expect(first.session.uuid == fixture.tenant.uuid)
-        // What lies between two events about itself is none of its own, and so is never lost.
+        // Events between two events about the subscription itself are not its own, and so are never
+        // lost.
         #expect(first.acknowledgedSequence == 1)
         try await makeIdle(fixture)
         _ = try await fixture.aside.execute(
@@ -239,7 +240,7 @@ import TransferTestSupport
         #expect(listed.first?.nextAttemptAt == nil)
         #expect(listed.first?.diedAt != nil)
         let month: Duration = .seconds(30 * 24 * 3600)
-        // Its identifier is of the first try.
+        // Its identifier is from the time of the first try.
         func prune() async throws -> Int {
             try await fixture.stores.retention.pruneDeliveryLog(olderThan: month, after: nil)
                 .removed

@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What the failures of a subscription's messages mean for the subscription.
+/// The consequences of failed messages for their subscription.
 @Suite(.postgresSchema) struct DeliveryHealthStoreTests {
     private static let lease: Duration = .seconds(600)
 
@@ -16,7 +16,7 @@ import TransferTestSupport
         return health
     }
 
-    /// A subscription with an event in each of `count` sessions.
+    /// Makes a subscription with an event in each of `count` sessions.
     private func prepare(_ fixture: StoreFixture, sessions count: Int) async throws {
         try await fixture.subscribe()
         for number in 0..<count {
@@ -47,7 +47,7 @@ import TransferTestSupport
         )
     }
 
-    /// Fails the subscription as often as it takes to be spared.
+    /// Fails deliveries of the subscription until it is paused.
     private func breakIt(_ fixture: StoreFixture) async throws {
         for _ in 0..<3 {
             let claim = try #require(try await claim(fixture, 1).first)
@@ -55,7 +55,7 @@ import TransferTestSupport
         }
     }
 
-    /// Seconds until the only pause ends.
+    /// Returns the seconds until the only pause ends.
     private func pause(_ fixture: StoreFixture) async throws -> Double? {
         try await fixture.aside.execute(
             """
@@ -105,7 +105,7 @@ import TransferTestSupport
         let living = try await fixture.subscribe()
         try await fixture.submit()
         #expect(try await claim(fixture).map(\.subscription) == [living])
-        // None of it is looked at again before the pause ends.
+        // None of these is examined again before the pause ends.
         let due: Query = "SELECT count(*) AS count FROM delivery WHERE due_at <= now()"
         #expect(try await fixture.count(due) == 0)
     }
@@ -121,7 +121,7 @@ import TransferTestSupport
         }
         #expect(claims.count == 1)
         #expect(try await claim(fixture).isEmpty)
-        // It is: all others are due.
+        // The probe succeeds: all others are due.
         #expect(try await succeed(fixture, try #require(claims.first)))
         #expect(try await claim(fixture).count == 11)
         let streaks: Query = "SELECT count(*) AS count FROM failure_streak"
@@ -190,7 +190,8 @@ import TransferTestSupport
             id: disabled
         )
         #expect(subscription?.disablement?.reason == .failing)
-        // The tenant is told once, and those of its subscriptions that are for no single session.
+        // The tenant is told once, and so are those of its subscriptions that are not for a single
+        // session.
         let events = try await stores.events.events(
             of: SessionID(fixture.tenant.uuid),
             after: 0,

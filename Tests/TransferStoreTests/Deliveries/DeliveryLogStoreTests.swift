@@ -115,7 +115,7 @@ import TransferTestSupport
         )
         let refused = try #require(try await fixture.claimReplays(lease: .zero).first)
         #expect(refused.sequence == 1)
-        // A lease that has run out lets another send it, and the first says nothing more.
+        // An expired lease lets another instance send it, and the first can record nothing more.
         let claim = try #require(try await fixture.claimReplays().first)
         let failed = StoreFixture.attempt(status: 500, reason: "http_status", isReplay: true)
         #expect(try await !stores.deliveryLog.recordReplayed(refused, failed))
@@ -160,7 +160,7 @@ import TransferTestSupport
         let claims = try await fixture.claimReplays()
         #expect(claims.map(\.sequence) == [2, 3, 4])
         #expect(Set(claims.map(\.subscription)) == [id])
-        // What is on its way already is not counted twice.
+        // A delivery that is already being replayed is not counted twice.
         let rest = try await stores.deliveryLog.recover(
             tenant: tenant,
             subscription: id,
@@ -190,7 +190,7 @@ extension StoreFixture {
         try await stores.deliveryLog.claimReplays(worker.reserve(100), limit: 100, lease: lease)
     }
 
-    /// What a replay must leave as it is.
+    /// Returns the state that a replay must leave unchanged.
     fileprivate func healthAndOrder() async throws -> [String] {
         try await aside.execute(
             """

@@ -26,7 +26,7 @@ import TransferTestSupport
         #expect(claims.count { $0.subscription == all } == 2)
         let narrow = try #require(claims.first { $0.subscription == one })
         #expect(narrow.filter == EventFilter(["task.created"]))
-        // Only what was written since the subscription was made.
+        // Only events written since the subscription was made.
         let session = try await fixture.session().id
         let wide = try #require(claims.first { $0.session == session })
         #expect(wide.acknowledgedSequence == 1)
@@ -56,7 +56,7 @@ import TransferTestSupport
                 lease: Self.lease
             )
         )
-        // The third event is still to be delivered: due again at once.
+        // The third event still has to be delivered: the delivery is due again at once.
         #expect(try await fixture.stores.deliveries.releaseDelivery(claim))
         let next = try await fixture.claimDeliveries()[0]
         #expect(next.acknowledgedSequence == 2)
@@ -150,7 +150,7 @@ import TransferTestSupport
         )
         let claims = try await fixture.claimDeliveries()
         #expect(claims.map(\.subscription) == [enabled])
-        // It is not looked at again with each claim.
+        // It is not examined again with each claim.
         let due: Query = "SELECT count(*) AS count FROM delivery WHERE due_at <= now()"
         #expect(try await fixture.count(due) == 0)
         change.isEnabled = true
@@ -217,7 +217,7 @@ import TransferTestSupport
             async let submitted = fixture.submit(2)
             async let released = fixture.stores.deliveries.releaseDelivery(claim)
             _ = try await (submitted, released)
-            // Two events are undelivered now, so that the delivery must be due.
+            // Two events are undelivered now, so the delivery must be due.
             let forgotten: Query = """
                 SELECT count(*) AS count FROM delivery d
                 JOIN session_progress p ON p.session_id = d.session_id
@@ -247,7 +247,7 @@ import TransferTestSupport
         try await fixture.stores.deliveries.returnDeliveries(claimedUnder: fences, limit: 10)
         let again = try await fixture.claimDeliveries()
         #expect(again.map(\.session) == lost.claims.map(\.session))
-        // The other one is still its holder's.
+        // The other one still belongs to its holder.
         let isHeld = try await fixture.stores.deliveries.recordDelivered(
             held[0],
             through: 1,

@@ -58,7 +58,7 @@ import TransferTestSupport
         try await fixture.submit()
         let all = try await fixture.claimDeliveries(lease: .zero)[0]
         #expect(all.endpoint.secrets.count == SigningSecret.livingMax)
-        // A later rotation does not lengthen what an earlier one has set.
+        // A later rotation does not extend the end set by an earlier one.
         _ = try await fixture.aside.execute(
             """
             UPDATE signing_secret SET expires_at = now() - interval '1 ms'

@@ -4,7 +4,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Who is told of an event, and what it costs to find them.
+/// The subscriptions that get an event, and the cost of finding them.
 @Suite(.postgresSchema) struct SubscriptionScopeTests {
     @Test func anEventIsForItsTenantItsClientAndItsSessionAlone() async throws {
         let fixture = try await StoreFixture()
@@ -36,7 +36,7 @@ import TransferTestSupport
             """
         )
         let pool = TestDatabase.current.pool(connectionsMax: 1)
-        // As the service sets it; one transaction, for the server counts what one has read.
+        // As the service sets it; in one transaction, because the server counts the reads of one.
         _ = try await pool.execute([
             "SELECT set_config('enable_seqscan', 'off', false)",
             "SELECT set_config('plan_cache_mode', 'force_generic_plan', false)",

@@ -68,7 +68,7 @@ import TransferTestSupport
         }
     }
 
-    /// The oldest of these databases lack a column, the youngest have more migrations than there are
+    /// The oldest of these databases lack a column, the newest have more migrations than exist
     /// today.
     @Test(arguments: [(1, false), (5, true), (40, true)])
     func refusesADatabaseOfADevelopmentVersion(applied: Int, tellsFloors: Bool) async throws {
@@ -142,9 +142,9 @@ import TransferTestSupport
             await #expect(throws: refusal) { try await migrator.pendingCount(connection) }
             await #expect(throws: refusal) { try await migrator.migrate(connection) }
         }
-        // What it does not know it cannot take back.
+        // It cannot revert a migration that it does not know.
         await #expect(throws: MigratorError.self) { try await migrator.revert(1, connection) }
-        // What is newer is judged by the highest floor, and so is a running instance.
+        // A newer schema is judged by the highest floor, and so is a running instance.
         var settings = StoreSettings()
         settings.schemaVersion = count
         let stores = Stores(Database(pool: TestDatabase.current.pool(), settings: settings))
@@ -153,7 +153,7 @@ import TransferTestSupport
         )
     }
 
-    /// Workers of the version before, at it, and one that died.
+    /// Workers of the previous version, of this version, and one that died.
     @Test(arguments: [(-1, 0.0, false), (0, 0.0, true), (-1, 60.0, true)])
     func changesNothingBeneathWorkersThatCannotRunBeside(
         distance: Int,
@@ -274,7 +274,8 @@ import TransferTestSupport
     private static func withFolder(_ body: (String) async throws -> Void) async throws {
         let folder = files.temporaryDirectory.appending(path: "migrations-\(UUID())").path
         try files.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        // Content by content: a copied link would lead the test back to the real files.
+        // The content is copied file by file: a copied link would lead the test back to the real
+        // files.
         for name in try files.contentsOfDirectory(atPath: Checkout.migrations) {
             let original = URL(filePath: "\(Checkout.migrations)/\(name)")
             try Data(contentsOf: original).write(to: URL(filePath: "\(folder)/\(name)"))

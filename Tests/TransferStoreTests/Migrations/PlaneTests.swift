@@ -5,9 +5,10 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// The migrations of a full database, each of which makes and takes back one plane.
+/// The migrations of a full database, each of which makes and reverts one plane.
 @Suite(.postgresSchema) struct PlaneTests {
-    /// What must hold of tasks and counters whatever was lost of history, parts and deliveries.
+    /// The rules for tasks and counters that hold whatever was lost of history, parts and
+    /// deliveries.
     private static let rules: Set<String> = [
         "each task has exactly one place",
         "counters tell what the tables hold",
@@ -16,7 +17,7 @@ import TransferTestSupport
         "a task is there or expired",
     ]
 
-    /// The service goes on with what is left, and with what it is given anew.
+    /// The service continues with the remaining rows and with new ones.
     @Test(arguments: 0..<8) func aPlaneGoesWithItsRowsAndComesBackEmpty(left: Int) async throws {
         let fixture = try await StoreFixture()
         let connection = fixture.aside
@@ -38,12 +39,12 @@ import TransferTestSupport
         try await expectRules(of: connection)
         let migrator = try StoreFixture.migrator()
         let count = migrator.version - left
-        // Beside the worker whose rows there are.
+        // Beside the worker to which the rows belong.
         try await migrator.revert(count, connection, isForced: true)
         #expect(try await migrator.migrate(connection, isForced: true) == count)
         #expect(try await dump() == schema)
         try await expectRules(of: connection)
-        // What names tasks, subscriptions or sessions goes with these.
+        // Rows that name tasks, subscriptions or sessions are removed together with these.
         let answers = try await fixture.count("SELECT count(*) AS count FROM idempotency_key")
         #expect((answers > 0) == (left >= 7))
         let unnamed = try await fixture.count(
@@ -92,7 +93,7 @@ import TransferTestSupport
         }
     }
 
-    /// The schema without the weeks that the service has made.
+    /// Returns the schema without the weeks that the service has made.
     private func dump() async throws -> [Substring] {
         try await SchemaDump.take().split(separator: "\n")
             .filter { !$0.contains(" FOR VALUES FROM ") }

@@ -4,10 +4,10 @@ import TransferTestSupport
 
 /// The test's schema as PostgreSQL describes it, in an order and form that do not vary.
 enum SchemaDump {
-    /// What the migrations of this checkout come to, for review.
+    /// The result of this checkout's migrations, for review.
     static let committed = URL(filePath: "\(Checkout.root)/Tests/schema.sql")
 
-    /// Describes everything but the migrator's own table.
+    /// Returns a description of everything but the migrator's own table.
     static func take() async throws -> String {
         let connection = try await TestDatabase.current.connection()
         var lines: [String] = []

@@ -4,6 +4,8 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
+/// The plans of claims.
+///
 /// A plan is made once for each connection, and a new installation makes all of them while its
 /// tables are almost empty.
 @Suite(.postgresDatabase) struct ClaimPlanTests {

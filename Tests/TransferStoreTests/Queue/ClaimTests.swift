@@ -75,7 +75,7 @@ import TransferTestSupport
             grants,
             fences: fixture.worker.reserve(13)
         )
-        // Of the last there were only five.
+        // The last flow had only five.
         let counts = grants.map { grant in claims.filter { $0.flow == grant.flow }.count }
         #expect(counts == [1, 0, 3, 5])
         try await fixture.checkInvariants()
@@ -146,7 +146,7 @@ import TransferTestSupport
         #expect(try await fixture.claim(1)[0].maxConnectionsPerHost == 3)
     }
 
-    /// Whoever claims, and how many at the same time: no more run than may.
+    /// Whichever workers claim, and however many at the same time: no more tasks run than allowed.
     @Test func aTenantsBoundHoldsForAllWorkersTogether() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         let ids = try await fixture.submit(200) { submission, index in
@@ -193,7 +193,7 @@ import TransferTestSupport
                 let worker = try await fixture.otherWorker()
                 group.addTask {
                     var mine: [TaskClaim] = []
-                    // An empty answer may only mean that others hold the rows just now.
+                    // An empty answer may only mean that others hold the rows at the moment.
                     while try await fixture.count("SELECT count(*) AS count FROM ready") > 0 {
                         mine += try await fixture.claim(17, by: worker)
                     }

@@ -39,13 +39,13 @@ import TransferTestSupport
         #expect(waiting.failure == failure)
         #expect(waiting.waitsUntil != nil)
         #expect(waiting.attempt == 1)
-        // Given back unharmed does not count; lost with its worker does.
+        // An attempt given back unchanged does not count; one lost with its worker does.
         #expect(try await fixture.task(claims[3].task).attempt == 0)
         #expect(try await fixture.task(claims[4].task).attempt == 1)
         try await fixture.checkInvariants()
     }
 
-    /// However often it meets one, it goes on as its first attempt, with the file that it has.
+    /// However often it meets a shortage, the task continues as its first attempt, with its file.
     @Test func aShortageDoesNotCount() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
@@ -90,7 +90,7 @@ import TransferTestSupport
         )
         let attempts = try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: id)
         #expect(attempts?.map(\.outcome) == [.completed])
-        // As after an answer that was lost: nothing changes, and the file is known to be needed.
+        // As after a lost answer: nothing changes, and the file is known to be needed.
         #expect(try await fixture.fetch([claim]).isEmpty)
         let other = fixture.worker.reserve(1).first
         #expect(
@@ -105,7 +105,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// The file of the first is the result of the second, and nobody's to remove.
+    /// The file of the first attempt is the result of the second, and nobody may remove it.
     @Test func aFileThatWasGoneOnWithIsTheResult() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
@@ -123,7 +123,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// It had to begin anew, and what was kept of the first is given up.
+    /// The second attempt had to start again, and the file kept of the first is given up.
     @Test func aFileThatWasNotGoneOnWithIsGivenUp() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
@@ -199,7 +199,7 @@ import TransferTestSupport
         try await fixture.submit(2)
         let claims = try await fixture.claim()
         #expect(try await fixture.publish([claims[0]]) == [claims[0].task])
-        // As after an answer that was lost.
+        // As after a lost answer.
         #expect(try await fixture.publish([claims[0]]) == [claims[0].task])
         #expect(try await fixture.conclude([claims[0]], .completed).count == 1)
         #expect(try await fixture.conclude([claims[0]], .completed).isEmpty)

@@ -51,8 +51,8 @@ extension PartialStoreTests {
                 StoreFixture.progress(of: claim.task, fence: claim.fence)
             ])
         }
-        // The first runs on, the second is suspended, the third cancelled with resume data, the
-        // fourth has nothing worth keeping.
+        // The first continues to run, the second is suspended, the third cancelled with resume
+        // data; the fourth has nothing worth keeping.
         _ = try await suspend(ids[1], fixture)
         _ = try await fixture.stores.control.cancelTask(
             tenant: fixture.tenant,

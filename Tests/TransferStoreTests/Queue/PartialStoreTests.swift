@@ -5,13 +5,14 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What is kept of unfinished downloads, in the database.
+/// The records that the database keeps of unfinished downloads.
 @Suite(.postgresSchema) struct PartialStoreTests {
     func suspend(_ id: TaskID, _ fixture: StoreFixture) async throws -> TransferTask? {
         try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id).task
     }
 
-    /// What is running and must not be sent twice goes on; what is not running yet is suspended.
+    /// A running request that must not be sent twice continues; one that is not running yet is
+    /// suspended.
     @Test(arguments: ["GET", "POST", "PATCH", nil], [true, false, nil])
     func suspendsNoRequestThatMustNotBeSentTwice(
         method: String?,
@@ -84,7 +85,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// An attempt that finds the file of the last one in use, or broken, begins its own.
+    /// An attempt that finds the file of the last one in use, or broken, starts its own.
     @Test(arguments: [true, false])
     func aFileThatAnotherTakesThePlaceOfIsRemembered(isByCheckpoint: Bool) async throws {
         let fixture = try await StoreFixture()
@@ -157,7 +158,7 @@ import TransferTestSupport
     @Test func theNextAttemptIsToldWhatIsThere() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
-        // Nor does the time count that it waited.
+        // Nor does the time for which it waited count.
         _ = try await fixture.aside.execute(
             "UPDATE task SET created_at = created_at - interval '1 hour'"
         )
@@ -186,7 +187,7 @@ import TransferTestSupport
         let second = try await fixture.claim()[0]
         #expect(second.partial == partial)
         #expect(try await fixture.task(id).bytesReceived == 600)
-        // The time for the task runs from its first attempt.
+        // The time limit of the task runs from its first attempt.
         _ = try await fixture.aside.execute(
             "UPDATE attempt SET began_at = began_at - interval '1 hour'"
         )
@@ -207,7 +208,7 @@ import TransferTestSupport
         let progress = StoreFixture.progress(of: id, fence: stale.fence)
         try await fixture.stores.parts.recordProgress([progress])
         #expect(try await fixture.claim()[0].partial == nil)
-        // Nor one that arrives after the end.
+        // Nor does one that arrives after the end.
         try await fixture.stores.parts.recordProgress([progress])
         #expect(try await fixture.stores.parts.keptParts([(id, stale.fence)]).isEmpty)
         try await fixture.checkInvariants()
@@ -269,7 +270,7 @@ import TransferTestSupport
             Issue.record("\(stolen)")
             return
         }
-        // Of many that want it one gets it, and what the others asked for is not stored at all.
+        // Of many callers one gets it, and the requests of the others are not stored at all.
         let accepted = try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -293,7 +294,7 @@ import TransferTestSupport
         #expect(claims.map { $0.partial?.partFence } == [nil, claim.fence])
         let path = ResultLocation.partPath(of: id, destination: nil, fence: claim.fence)
         #expect(claims[1].partial?.sourcePath == path)
-        // Cancelled once more before anything was moved: the file still lies at its first place.
+        // Cancelled once more before anything was moved: the file is still at its first place.
         let last = ResumeDataID(UUID())
         _ = try await stores.control.cancelTask(
             tenant: fixture.tenant,
@@ -343,7 +344,7 @@ import TransferTestSupport
         try await checkpoint(ranges(0..<100))
         try await checkpoint(ranges(0..<150, 600..<700))
         _ = try await suspend(id, fixture)
-        // What is known after the attempt was taken away, and old news of it.
+        // A report that arrives after the attempt was taken away, and an old one about it.
         try await stores.parts.recordDurable([(claim.fence, 350, ranges(0..<200, 600..<750))])
         try await stores.parts.recordDurable([(claim.fence, 150, ranges(0..<150))])
         _ = try await stores.control.resumeTask(tenant: fixture.tenant, id: id)

@@ -27,7 +27,7 @@ import TransferTestSupport
             ]
         )
         #expect(try await fixture.count("SELECT count(*) AS count FROM publication") == 2)
-        // As after an answer that was lost: what is published is told again, what has ended not.
+        // As after a lost answer: the published tasks are returned again, the ended ones are not.
         let again = try await fixture.stores.completions.publish(
             [Publication(of: claims[2])],
             concluding: [Self.completed(claims[0])]
@@ -37,7 +37,8 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// What is refused of one takes the other with it, and whoever sent both tries them by halves.
+    /// When one half is refused, the other is undone too, and the sender of both retries them by
+    /// halves.
     @Test func bothHappenOrNeither() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(2)
@@ -58,7 +59,8 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// Two workers in turns, while sessions are invalidated: nobody waits for each other in vain.
+    /// Two workers call in turns, while sessions are invalidated: no caller waits for another in
+    /// vain.
     @Test func turnsAndInvalidationsDoNotBlockEachOther() async throws {
         let fixture = try await StoreFixture(connectionsMax: 8)
         for round in 0..<5 {

@@ -4,7 +4,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Attempts lie in partitions of a week, whatever becomes of their tasks.
+/// The partitions of attempts, one for each week, whatever happens to their tasks.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct AttemptRetentionTests {
     private static let month: Duration = .seconds(30 * 24 * 3600)
 
@@ -14,7 +14,7 @@ import TransferTestSupport
         }
     }
 
-    /// Lets the attempts of the task have ended six weeks ago, in a partition of their own.
+    /// Makes the attempts of the task end six weeks ago, in a separate partition.
     private func age(_ task: TaskID, _ fixture: StoreFixture) async throws -> String {
         let row = try await fixture.aside.execute(
             """
@@ -70,7 +70,7 @@ import TransferTestSupport
         )
         #expect(expired == [name])
         for _ in 0..<2 { try await fixture.stores.partitions.dropPartition(name) }
-        // The task stays, and what it did lately.
+        // The task stays, and so do its recent attempts.
         let left = try await fixture.stores.tasks.attempts(tenant: fixture.tenant, task: task)
         #expect(left?.map(\.number) == [3])
         #expect(try await fixture.state(task) == .completed)

@@ -5,11 +5,11 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What becomes of ended tasks in the end.
+/// The expiry of ended tasks.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct ExpiryTests {
     private static let month: Duration = .seconds(30 * 24 * 3600)
 
-    /// A store for which everything that has ended did so too long ago.
+    /// Returns a store for which all tasks have ended too long ago.
     private static func eager() -> Stores {
         var settings = StoreSettings()
         settings.resultRetention = .seconds(-60)
@@ -37,7 +37,7 @@ import TransferTestSupport
         return remains
     }
 
-    /// One completed, one failed and one cancelled task, each with a client string.
+    /// Makes one completed, one failed and one cancelled task, each with a client string.
     private func endedTasks(_ fixture: StoreFixture) async throws -> [TaskID] {
         let ids = try await fixture.submit(3) { submission, index in
             submission.clientString = ClientString("string \(index)")
@@ -71,7 +71,7 @@ import TransferTestSupport
         let found = try await remains(eager, fixture)
         #expect(found.map(\.task) == ids)
         #expect(found[0].paths == [ResultLocation.path(of: ids[0], destination: nil, part: part)])
-        // Whoever is stopped before the rows go finds them again.
+        // A caller that is stopped before the rows are removed finds them again.
         #expect(try await remains(eager, fixture).count == 3)
         for _ in 0..<2 { try await eager.retention.expire(ids) }
         #expect(try await remains(eager, fixture).isEmpty)
@@ -87,7 +87,7 @@ import TransferTestSupport
         #expect(try await told(fixture) == before)
         #expect(try await fixture.session().progress == session.progress)
         try await fixture.checkInvariants()
-        // As long as an event tells of them.
+        // They stay as long as an event refers to them.
         #expect(try await eager.retention.pruneExpiredTasks(after: nil).removed == 0)
         #expect(try await told(fixture) == before)
         _ = try await fixture.aside.execute("DELETE FROM event")
@@ -132,7 +132,7 @@ import TransferTestSupport
         try await fixture.complete([claims[0]])
         let eager = Self.eager()
         #expect(try await remains(eager, fixture).isEmpty)
-        // But not for longer than its own events.
+        // But it is not kept for longer than its own events.
         #expect(try await remains(eager, fixture, holdMax: .seconds(-60)).map(\.task) == [ids[0]])
         try await fixture.complete([claims[1]])
         #expect(try await remains(eager, fixture).map(\.task) == ids)

@@ -8,7 +8,7 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct RetentionTests {
     private static let month: Duration = .seconds(30 * 24 * 3600)
 
-    /// Makes the partition of the week `weeks` ago, as the service did then.
+    /// Makes the partition of the week `weeks` ago, as the service did at that time.
     private func makeWeek(_ weeks: Int, _ fixture: StoreFixture) async throws -> String {
         let row = try await fixture.aside.execute(
             """
@@ -29,7 +29,7 @@ import TransferTestSupport
         return name
     }
 
-    /// Lets the first `count` events have happened `days` ago.
+    /// Moves the first `count` events back by `days` days.
     private func age(_ count: Int, byDays days: Int, _ fixture: StoreFixture) async throws {
         _ = try await fixture.aside.execute(
             """
@@ -51,7 +51,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let missing = try await fixture.stores.partitions.missingPartitions(of: .events)
         #expect(missing.count == 3)
-        // Several instances that start at once.
+        // Several instances start at once.
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<4 {
                 group.addTask {
@@ -85,7 +85,7 @@ import TransferTestSupport
         try await fixture.submit(2)
         #expect(try await fixture.events().map(\.sequence) == [1, 2, 3, 4])
         #expect(try await fixture.count("SELECT count(*) AS count FROM event_default") == 4)
-        // It goes by age alone.
+        // Only the age decides.
         try await age(3, byDays: 31, fixture)
         #expect(
             try await fixture.stores.partitions.pruneDefaultPartition(
@@ -176,7 +176,7 @@ import TransferTestSupport
         await #expect(throws: StoreError.self) {
             try await fixture.stores.partitions.makePartition(missing[0])
         }
-        // It waits for nobody and nobody for it.
+        // It waits for nobody, and nobody waits for it.
         try await fixture.submit(1)
         try await fixture.aside.executeScript("COMMIT")
         try await fixture.stores.partitions.dropPartition(old)
@@ -226,7 +226,7 @@ import TransferTestSupport
             of: .events,
             olderThan: Self.month
         )
-        // What was logged lately is not looked at.
+        // Recent entries of the log are not examined.
         let young = try await fixture.stores.retention.pruneDeliveryLog(
             olderThan: Self.month,
             after: nil

@@ -5,11 +5,11 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What is left in the end of sessions and subscriptions that have ended.
+/// The final removal of sessions and subscriptions that have ended.
 @Suite(.postgresSchema) struct SessionRetentionTests {
     private static let retention: Duration = .seconds(30 * 24 * 3600)
 
-    /// Makes all that has happened so far older than the retention.
+    /// Makes everything that has happened so far older than the retention period.
     private func age(_ fixture: StoreFixture) async throws {
         _ = try await fixture.aside.execute([
             "UPDATE session SET invalidated_at = invalidated_at - interval '31 days'",
@@ -60,7 +60,7 @@ import TransferTestSupport
         try await age(fixture)
         try await end(fixture, "young")
         while try await fixture.stores.counts.foldMoves() > 0 {}
-        // As long as a task or an event is kept, so is the session.
+        // A session is kept as long as one of its tasks or events.
         #expect(try await prune(fixture) == 0)
         try await fixture.stores.retention.expire(old)
         while try await fixture.stores.counts.foldMoves() > 0 {}
@@ -84,7 +84,7 @@ import TransferTestSupport
             ) x WHERE session_id NOT IN (SELECT id FROM session UNION ALL SELECT id FROM tenant)
             """
         #expect(try await fixture.count(left) == 0)
-        // The name was free all the time.
+        // The name was free the whole time.
         try await fixture.putSession("old")
         try await fixture.submit(1, to: "old")
     }
@@ -99,7 +99,7 @@ import TransferTestSupport
             try await fixture.putSession(name)
             try await end(fixture, name)
         }
-        // A receiver that has got all of the one.
+        // A receiver has got all events of one session.
         _ = try await fixture.aside.execute(
             """
             UPDATE delivery SET acknowledged_sequence = 1, due_at = NULL

@@ -4,7 +4,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Counters that are not what the tables hold are found, and put right.
+/// The detection and correction of counters that differ from the tables.
 @Suite(.postgresSchema) struct VerificationTests {
     private static let corruptions: [(name: String, statement: Query)] = [
         ("completed", "UPDATE session_task_count SET tasks = tasks + 2 WHERE state = 'completed'"),
@@ -14,7 +14,7 @@ import TransferTestSupport
         ("queued", "UPDATE tenant_task_count SET tasks = tasks + 5 WHERE state = 'queued'"),
     ]
 
-    /// Tasks that wait, run and have ended, counted in part.
+    /// Makes tasks that wait, run and have ended, partly counted.
     private func fill(_ fixture: StoreFixture) async throws {
         try await fixture.putSession("other")
         try await fixture.submit(6)
@@ -25,7 +25,8 @@ import TransferTestSupport
         _ = try await fixture.claim(1)
     }
 
-    /// All that a walk through the sessions, one a page, and then the tenants finds.
+    /// Returns all differences found by a walk through the sessions, one a page, and then the
+    /// tenants.
     private func differences(
         _ fixture: StoreFixture,
         isMending: Bool = false

@@ -3,7 +3,7 @@ import Postgres
 import TransferModel
 import TransferStore
 
-/// What may happen at a moment, and how a dispatcher does it.
+/// The possible next steps, and how a dispatcher takes them.
 extension DeliverySearch {
     private static let lease: Duration = .seconds(600)
     private static let claimsMax = 10
@@ -20,7 +20,7 @@ extension DeliverySearch {
                 steps += answers.map { .claim(number, isHeard: $0) }
             }
             if allowance.takeovers > 0 { steps.append(.takeOver(number)) }
-            // One pair after the other: which is first is the database's choice, and both are alike.
+            // One pair after the other: the database chooses which is first, and both are alike.
             for (index, held) in dispatcher.held.prefix(1).enumerated() {
                 if held.cursor < snapshot.lastSequence {
                     steps += answers.map { .send(number, index, isHeard: $0) }
@@ -56,7 +56,7 @@ extension DeliverySearch {
         case .release(let number, let index, let isHeard):
             let held = world.dispatchers[number].held.remove(at: index)
             if held.cursor < (try await look()).lastSequence { world.allowance.earlyReleases -= 1 }
-            // Nobody asks again: the lease frees what was not released.
+            // Nobody repeats the call: the lease frees a claim that was not released.
             if isHeard {
                 _ = try await stores.deliveries.releaseDelivery(held.claim)
             } else {
@@ -127,7 +127,8 @@ extension DeliverySearch {
         world.dispatchers[number].held[index].cursor = last.sequence
     }
 
-    /// What was taken before is recorded first, or it would be told to have expired.
+    /// Records previously taken messages first, because they would otherwise be reported as
+    /// expired.
     private mutating func passExpired(
         _ number: Int,
         _ index: Int,
@@ -139,7 +140,7 @@ extension DeliverySearch {
             return try await record(number, index, isHeard, &world)
         }
         let cursor = try await stores.deliveries.recordExpired(held.claim, lease: Self.lease)
-        // What tells of it is delivered as anything else, and not looked at here.
+        // The event that reports it is delivered like any other, and not examined here.
         _ = try await pool.execute(
             "UPDATE delivery SET due_at = NULL WHERE session_id IN (SELECT id FROM tenant)"
         )
@@ -160,7 +161,7 @@ extension DeliverySearch {
         world.dispatchers[number].held[index].recorded = cursor
     }
 
-    /// A try that failed, or of which nobody can know: what was taken before is recorded first.
+    /// Fails a try, or one whose outcome nobody can know; messages taken before are recorded first.
     private mutating func fail(
         _ number: Int,
         _ index: Int,
@@ -190,7 +191,7 @@ extension DeliverySearch {
         let held = world.dispatchers[number].held[index]
         let isOurs = try await recordDelivered(held)
         guard isHeard else {
-            // It is written again.
+            // The call is repeated.
             world.allowance.lostAnswers -= 1
             return
         }
@@ -210,7 +211,7 @@ extension DeliverySearch {
         )
     }
 
-    /// All others have been silent for too long, and it was not.
+    /// Takes over from all others, which have been silent for too long, unlike this one.
     private mutating func takeOver(
         _ number: Int,
         _ world: inout DeliverySearchWorld

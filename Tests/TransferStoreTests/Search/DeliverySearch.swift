@@ -4,11 +4,11 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Everything that two dispatchers, a client and time can do to the deliveries of one session to two
-/// subscriptions, in every order.
+/// A search through all actions of two dispatchers, a client and time on the deliveries of one
+/// session to two subscriptions, in every order.
 ///
-/// As in ``ExhaustiveSearch`` the verbs are the store's on a real database, and a savepoint leads
-/// back to where the ways part.
+/// As in ``ExhaustiveSearch``, the verbs are the store's on a real database, and a savepoint leads
+/// back to each branching point.
 struct DeliverySearch {
     private let fixture: StoreFixture
     private let subscriptions: [SubscriptionID]
@@ -16,10 +16,10 @@ struct DeliverySearch {
     let stores: Stores
     private var identities: [Int32: WorkerIdentity] = [:]
     private var seen: Set<String> = []
-    /// Moments of the database from which it was tried that both dispatchers are gone.
+    /// The database states from which the search has tried the permanent loss of both dispatchers.
     private var finished: Set<String> = []
     private var trail: [DeliverySearchStep] = []
-    /// How many moments are different from all others.
+    /// The number of distinct moments.
     var moments: Int { seen.count }
     private(set) var violations: [String] = []
 
@@ -34,7 +34,7 @@ struct DeliverySearch {
         stores = Stores(Database(pool: pool))
     }
 
-    /// Goes every way that `allowance` leaves open.
+    /// Follows every path that `allowance` permits.
     mutating func run(_ allowance: DeliverySearchWorld.Allowance) async throws {
         _ = try await pool.execute("BEGIN")
         var world = DeliverySearchWorld()
@@ -66,7 +66,8 @@ struct DeliverySearch {
         }
     }
 
-    /// Both dispatchers are gone for good, the client does the rest, and a third one delivers it.
+    /// Ends both dispatchers permanently; the client does the rest, and a third dispatcher delivers
+    /// it.
     private mutating func finish(_ world: DeliverySearchWorld) async throws {
         try await branch { search in
             var world = world
@@ -76,7 +77,7 @@ struct DeliverySearch {
             let number = world.dispatchers.count - 1
             world.allowance.takeovers = 1
             try await search.perform(.takeOver(number), &world)
-            // Each with all that is due.
+            // Each round delivers all messages that are due.
             for _ in 0..<3 {
                 try await search.perform(.claim(number, isHeard: true), &world)
                 while !world.dispatchers[number].held.isEmpty {
@@ -133,7 +134,7 @@ struct DeliverySearch {
         return try DeliverySearchSnapshot(rows[1])
     }
 
-    /// Whether nothing like this moment was met before; checks then what must be true at any.
+    /// Returns whether no equivalent moment was met before; if so, checks the rules for any moment.
     private mutating func isNew(
         _ world: DeliverySearchWorld,
         _ snapshot: DeliverySearchSnapshot
@@ -153,25 +154,26 @@ struct DeliverySearch {
         return violations.isEmpty
     }
 
-    /// Notes what must not be, with the way that led there.
+    /// Records a violation, with the path that led there.
     mutating func require(_ condition: Bool, _ rule: String) {
         guard !condition, violations.count < Self.violationsMax else { return }
         violations.append("\(rule), after \(trail.map { "\($0)" }.joined(separator: ", "))")
     }
 
-    /// Fences of a registration, which are never given out twice, whichever way is gone.
+    /// Returns the identity of a registration, whose fences are never given out twice, whichever
+    /// path is taken.
     mutating func identity(_ incarnation: Int32) -> WorkerIdentity {
         let identity = identities[incarnation] ?? WorkerIdentity(incarnation: incarnation)
         identities[incarnation] = identity
         return identity
     }
 
-    /// The place of a subscription among the two, in the order in which they are looked at.
+    /// Returns the index of a subscription among the two, in the order in which they are examined.
     func place(of subscription: SubscriptionID) -> Int {
         subscriptions.firstIndex(of: subscription) ?? 0
     }
 
-    /// What the client does next.
+    /// Performs the client's next write.
     func write(_ write: DeliverySearchWorld.Write) async throws {
         switch write {
         case .submit:

@@ -2,11 +2,11 @@ import Foundation
 import Postgres
 import TransferModel
 
-/// All that the database holds of the deliveries of a ``DeliverySearch``.
+/// The database's complete state of the deliveries in a ``DeliverySearch``.
 struct DeliverySearchSnapshot {
     struct Delivery {
         let acknowledged: Int64
-        /// Whether nothing will make it due but another event.
+        /// Whether nothing but another event will make it due.
         let isIdle: Bool
         let isDue: Bool
         let fence: Int64?
@@ -14,10 +14,10 @@ struct DeliverySearchSnapshot {
         let attempt: Int16
     }
 
-    /// By subscription; none before the first event.
+    /// The deliveries by subscription; none before the first event.
     let deliveries: [Delivery]
     let lastSequence: Int64
-    /// What expired, as the tenant was told: subscription, first and last event, in order.
+    /// The expired events, as reported to the tenant: subscription, first and last event, in order.
     let told: [(subscription: SubscriptionID, sequences: ClosedRange<Int64>)]
     /// Whether events of the session are kept.
     let hasEvents: Bool
@@ -77,8 +77,8 @@ struct DeliverySearchSnapshot {
         }
     }
 
-    /// The same for two moments from which the same can happen: fences are named by where they are
-    /// met first.
+    /// Returns a key that is equal for two moments with the same possible futures: fences are named
+    /// in the order in which they are met.
     func key(with world: DeliverySearchWorld) -> String {
         var fences: [Int64: Int] = [:]
         func name(_ fence: Int64?) -> Int {
@@ -100,7 +100,8 @@ struct DeliverySearchSnapshot {
         return key(of: world) + "\n" + words.joined(separator: "\n")
     }
 
-    /// The same for two moments that do not differ for those who come after all dispatchers.
+    /// Returns a key that is equal for two moments that do not differ for those that come after all
+    /// dispatchers.
     func key(of world: DeliverySearchWorld) -> String {
         let words = deliveries.map { delivery in
             "\(delivery.acknowledged) \(delivery.isIdle) \(delivery.isDue) \(delivery.attempt) "

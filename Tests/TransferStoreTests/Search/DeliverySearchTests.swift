@@ -1,10 +1,9 @@
 import Testing
 import TransferTestSupport
 
-/// Two dispatchers, one session and two subscriptions, in all orders there are.
+/// Two dispatchers, one session and two subscriptions, in all possible orders.
 ///
-/// A dispatcher that is killed is one that sleeps for ever; that both are killed is tried at every
-/// moment.
+/// A killed dispatcher is one that sleeps forever; the death of both is tried at every moment.
 @Suite(.postgresSchema, .timeLimit(.minutes(5))) struct DeliverySearchTests {
     @Test func dispatchersThatAreTakenForDeadInARow() async throws {
         try await search(DeliverySearchWorld.Allowance(takeovers: 2))
@@ -32,7 +31,7 @@ import TransferTestSupport
         try await search(DeliverySearchWorld.Allowance(lostAnswers: 1, expiredLogs: 1))
     }
 
-    /// Goes all ways that the allowance leaves open.
+    /// Follows all paths that the allowance permits.
     private func search(
         _ allowance: DeliverySearchWorld.Allowance,
         _ location: SourceLocation = #_sourceLocation

@@ -1,8 +1,9 @@
 import TransferModel
 
-/// What may happen at a moment.
+/// The possible next steps.
 extension ExhaustiveSearch {
-    /// A worker holds no more than it takes to go on with a task that was taken away from it.
+    /// The maximum number of holdings of a worker: enough to continue a task that was taken away
+    /// from it.
     private static let holdingsMax = 2
 
     static func steps(_ world: SearchWorld, _ snapshot: SearchSnapshot) -> [SearchStep] {
@@ -57,7 +58,7 @@ extension ExhaustiveSearch {
         return steps
     }
 
-    /// What is a worker's in the database and unknown to it.
+    /// Returns the attempts that are a worker's in the database but unknown to it.
     static func forgotten(
         by worker: SearchWorld.Worker,
         _ snapshot: SearchSnapshot
@@ -107,7 +108,7 @@ extension ExhaustiveSearch {
         }
     }
 
-    /// The next step of the last worker, which does all that there is to do.
+    /// Returns the next step of the last worker, which does all remaining work.
     static func healthyStep(_ world: SearchWorld, _ snapshot: SearchSnapshot) -> SearchStep? {
         let number = world.workers.count - 1
         if world.allowance.takeovers > 0 { return .takeOver(number) }

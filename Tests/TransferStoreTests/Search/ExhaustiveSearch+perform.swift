@@ -57,7 +57,7 @@ extension ExhaustiveSearch {
             world.parts.subtract(fences)
             try await stores.parts.forgetAbandonedParts(fences)
         case .promote:
-            // `now()` is when the search began.
+            // The value of `now()` is the start of the search.
             _ = try await pool.execute("UPDATE delayed SET due_at = now() - interval '1 s'")
             _ = try await stores.queue.promoteDue()
         case .cancel:
@@ -98,7 +98,7 @@ extension ExhaustiveSearch {
             return
         }
         for claim in claims {
-            // Another process that still writes the file keeps it, and one may be gone.
+            // Another process that is still writing the file keeps it, and it may also be gone.
             let part = claim.partial.map(\.partFence).flatMap {
                 world.isLocked($0) || !world.parts.contains($0) ? nil : $0
             }
@@ -114,7 +114,7 @@ extension ExhaustiveSearch {
         }
     }
 
-    /// A worker that was declared dead registers anew; what it was at work on ends by itself.
+    /// Registers a worker again that was declared dead; its previous work ends by itself.
     private func beat(_ worker: Int, _ world: inout SearchWorld) async throws {
         let isAlive = try await stores.workers.heartbeat(
             incarnation: world.workers[worker].incarnation,
@@ -124,7 +124,7 @@ extension ExhaustiveSearch {
         world.workers[worker].incarnation = try await stores.workers.registerWorker(name: "again")
     }
 
-    /// All others have been silent for too long, and it was not.
+    /// Takes over from all others, which have been silent for too long, unlike this one.
     private mutating func takeOver(_ worker: Int, _ world: inout SearchWorld) async throws {
         world.allowance.takeovers -= 1
         let incarnation = world.workers[worker].incarnation
@@ -152,7 +152,7 @@ extension ExhaustiveSearch {
         }
     }
 
-    /// Stops what was taken away; the revocation stays until that has ended.
+    /// Stops attempts that were taken away; the revocation stays until they have ended.
     private func heedRevocations(_ worker: Int, _ world: inout SearchWorld) async throws {
         let fences = try await stores.workers.controls(
             incarnation: world.workers[worker].incarnation
@@ -168,7 +168,7 @@ extension ExhaustiveSearch {
         try await stores.workers.removeRevocations(ended)
     }
 
-    /// Looks after what is the worker's though it does not know.
+    /// Handles the attempts that are the worker's although it does not know of them.
     private func heedForgotten(_ worker: Int, _ world: inout SearchWorld) async throws {
         let known = Set(world.workers[worker].holdings.map(\.fence))
         let holdings = try await stores.workers.holdings(
@@ -197,11 +197,12 @@ extension ExhaustiveSearch {
     ) async throws {
         world.allowance.checkpoints -= 1
         let holding = world.workers[worker].holdings[index]
-        // Told of any attempt, for the store does not know which of them have gone on with a file.
+        // Reported for any attempt, because the store does not know which of them have continued a
+        // file.
         _ = try await stores.parts.recordResumptions([
             Resumption(task: task, fence: holding.fence, offset: 500)
         ])
-        // Each worker tells of other bytes, so that a change by the wrong one is seen.
+        // Each worker reports different bytes, so that a change by the wrong one is noticed.
         try await stores.parts.recordProgress([
             AttemptProgress(
                 task: task,
@@ -253,8 +254,10 @@ extension ExhaustiveSearch {
         world.workers[worker].holdings[index].stage = accepted.isEmpty ? .refused : .publication
     }
 
-    /// As the container does it: a part that is gone may have been renamed by an earlier try, and
-    /// what has its name may be another task's.
+    /// Renames a part file as the container does.
+    ///
+    /// A missing part may have been renamed by an earlier try, and the file under its name may be
+    /// another task's.
     private func rename(_ worker: Int, _ index: Int, _ world: inout SearchWorld) {
         let holding = world.workers[worker].holdings[index]
         let stage: SearchWorld.Holding.Stage
@@ -298,7 +301,7 @@ extension ExhaustiveSearch {
             return
         }
         guard holding.stage == .attempt || holding.stage == .taken && !concluded.isEmpty else {
-            // Whoever has taken it over needs the file.
+            // The worker that has taken it over needs the file.
             world.workers[worker].holdings.remove(at: index)
             return
         }
@@ -311,7 +314,7 @@ extension ExhaustiveSearch {
         }
     }
 
-    /// Keeps the file of an attempt that was taken away only if somebody may go on with it.
+    /// Keeps the file of an attempt that was taken away only if another attempt may continue it.
     private func settle(_ worker: Int, _ index: Int, _ world: inout SearchWorld) async throws {
         let part = world.workers[worker].holdings.remove(at: index).partFence
         if try await stores.parts.keptParts([(task, part)]).isEmpty {

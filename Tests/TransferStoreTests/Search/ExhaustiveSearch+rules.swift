@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What must be true beyond the invariants of the tables.
+/// The rules beyond the invariants of the tables.
 extension ExhaustiveSearch {
     mutating func check(
         _ step: SearchStep,
@@ -14,7 +14,7 @@ extension ExhaustiveSearch {
         }
         if case .rename(let worker, let index) = step {
             let holding = world.workers[worker].holdings[index]
-            // Whoever has taken it over may have ended it, and its file with it.
+            // A worker that has taken it over may have ended it, and its file with it.
             require(
                 holding.stage != .lost || world.replaced == holding.partFence
                     || !old.isCurrent(holding.fence),
@@ -61,7 +61,7 @@ extension ExhaustiveSearch {
         }
     }
 
-    /// Once a healthy worker has done what there was to do.
+    /// Checks the end, after a healthy worker has done all remaining work.
     mutating func checkEnd(_ world: SearchWorld, _ snapshot: SearchSnapshot) {
         require(snapshot.has("outcome"), "the task ends")
         let rest = [
@@ -74,7 +74,7 @@ extension ExhaustiveSearch {
             isCompleted == (hasResult(world, snapshot) && !isRepeated(world, snapshot)),
             "there is a result when it was completed"
         )
-        // What no row has ever told of is found by its name, later.
+        // A file that no row has ever mentioned is found by its name, later.
         let result = snapshot.lines("outcome").first?.partFence
         require(
             world.hasLostCommits || world.parts.subtracting([result].compactMap(\.self)).isEmpty,
@@ -82,12 +82,13 @@ extension ExhaustiveSearch {
         )
     }
 
-    /// Whether the task was run again because its file was replaced, and then found the name taken.
+    /// Returns whether the task was run again because its file was replaced, and then found the
+    /// name taken.
     private func isRepeated(_ world: SearchWorld, _ snapshot: SearchSnapshot) -> Bool {
         world.result == nil && snapshot.lines("outcome").first?.detail == "failed"
     }
 
-    /// Whether the file is there that the outcome or its name tells to be the result.
+    /// Returns whether the file exists that the outcome or its name identifies as the result.
     private func hasResult(_ world: SearchWorld, _ snapshot: SearchSnapshot) -> Bool {
         guard let part = snapshot.lines("outcome").first?.partFence else {
             return world.result != nil || world.replaced != nil
@@ -95,7 +96,7 @@ extension ExhaustiveSearch {
         return !world.hasDestination && world.parts.contains(part)
     }
 
-    /// The fence under which a worker takes a step.
+    /// Returns the fence under which a worker takes a step.
     private func fence(of step: SearchStep, _ world: SearchWorld) -> Fence? {
         switch step {
         case .checkpoint(let worker, let holding), .publish(let worker, let holding, _),

@@ -4,12 +4,12 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Everything that two workers, a client and time can do to one task, in every order.
+/// A search through all actions of two workers, a client and time on one task, in every order.
 ///
-/// The verbs are the store's on a real database; each happens as a whole, and between any two of
+/// The verbs are the store's on a real database. Each happens as a whole, and between any two of
 /// them anything else may happen: a worker that does not act for a while is one that was stopped,
-/// and goes on later with what it remembers. One connection runs all, inside of a transaction
-/// that never ends, so that a savepoint leads back to where the ways part.
+/// and continues later with its memory. One connection runs everything inside a transaction that
+/// never ends, so that a savepoint leads back to each branching point.
 struct ExhaustiveSearch {
     private let fixture: StoreFixture
     let pool: ConnectionPool
@@ -19,15 +19,15 @@ struct ExhaustiveSearch {
     var tenant: TenantID { fixture.tenant }
     private var identities: [Int32: WorkerIdentity] = [:]
     private var seen: Set<String> = []
-    /// What has happened on the way to the present moment.
+    /// The steps on the path to the present moment.
     private var trail: [SearchStep] = []
-    /// How many steps were taken.
+    /// The number of steps taken.
     private(set) var steps = 0
-    /// How many moments are different from all others.
+    /// The number of distinct moments.
     var moments: Int { seen.count }
     private(set) var violations: [String] = []
 
-    /// As many are told as help to understand.
+    /// The maximum number of reported violations, enough to understand the fault.
     private static let violationsMax = 3
 
     init() async throws {
@@ -39,7 +39,7 @@ struct ExhaustiveSearch {
         stores = Stores(Database(pool: pool))
     }
 
-    /// Goes every way that `allowance` leaves open.
+    /// Follows every path that `allowance` permits.
     mutating func run(_ allowance: SearchWorld.Allowance, hasDestination: Bool) async throws {
         _ = try await pool.execute("BEGIN")
         var world = SearchWorld()
@@ -69,7 +69,7 @@ struct ExhaustiveSearch {
         }
     }
 
-    /// Both workers are gone for good, and a third one ends what there is.
+    /// Ends both workers permanently; a third one ends the remaining work.
     private mutating func finish(_ world: SearchWorld, _ snapshot: SearchSnapshot) async throws {
         try await branch { search in
             var world = world
@@ -96,7 +96,7 @@ struct ExhaustiveSearch {
         }
     }
 
-    /// Goes one way and comes back.
+    /// Follows one path and returns.
     private mutating func branch(
         _ body: (inout ExhaustiveSearch) async throws -> Void
     ) async throws {
@@ -133,8 +133,8 @@ struct ExhaustiveSearch {
         return try SearchSnapshot(rows[1])
     }
 
-    /// Whether nothing like this moment was met before; checks then what must be true of the
-    /// database at any moment.
+    /// Returns whether no equivalent moment was met before; if so, checks the rules that hold for
+    /// the database at any moment.
     private mutating func isNew(
         _ world: SearchWorld,
         _ snapshot: SearchSnapshot
@@ -147,13 +147,14 @@ struct ExhaustiveSearch {
         return violations.isEmpty
     }
 
-    /// Notes what must not be, with the way that led there.
+    /// Records a violation, with the path that led there.
     mutating func require(_ condition: Bool, _ rule: String) {
         guard !condition, violations.count < Self.violationsMax else { return }
         violations.append("\(rule), after \(trail.map { "\($0)" }.joined(separator: ", "))")
     }
 
-    /// Fences of a registration, which are never given out twice, whichever way is gone.
+    /// Returns the identity of a registration, whose fences are never given out twice, whichever
+    /// path is taken.
     mutating func identity(_ incarnation: Int32) -> WorkerIdentity {
         let identity = identities[incarnation] ?? WorkerIdentity(incarnation: incarnation)
         identities[incarnation] = identity

@@ -2,7 +2,7 @@ import Testing
 import TransferStore
 import TransferTestSupport
 
-/// Two workers and one task, with a crash or a pause at every step, in all orders there are.
+/// Two workers and one task, with a crash or a pause at every step, in all possible orders.
 @Suite(.postgresSchema) struct ExhaustiveSearchTests {
     @Test(arguments: [true, false]) func workersThatSleepTooLong(hasDestination: Bool) async throws
     {
@@ -67,10 +67,10 @@ import TransferTestSupport
         try await search(SearchWorld.Allowance(checkpoints: 2, suspensions: 1), hasDestination)
     }
 
-    /// Goes all ways that the allowance leaves open.
+    /// Follows all paths that the allowance permits.
     ///
-    /// A worker that crashes is one that sleeps for ever but for its locks, so that crashes of their own
-    /// are of use only where files are gone on with. That both crash is tried at every moment.
+    /// Except for its locks, a crashed worker is one that sleeps forever, so separate crashes only
+    /// matter when files are continued. The crash of both is tried at every moment.
     private func search(
         _ allowance: SearchWorld.Allowance,
         _ hasDestination: Bool,

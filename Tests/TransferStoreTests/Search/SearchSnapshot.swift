@@ -1,16 +1,16 @@
 import Postgres
 import TransferModel
 
-/// All that the database holds of the one task of an ``ExhaustiveSearch``, and of its workers.
+/// The database's complete state of the one task of an ``ExhaustiveSearch``, and of its workers.
 struct SearchSnapshot: Equatable {
     struct Line: Equatable {
         let table: String
         let fence: Fence?
         let partFence: Fence?
         let worker: Int32?
-        /// What tells two states apart.
+        /// The part that distinguishes two states.
         let detail: String
-        /// What only grows, and decides nothing.
+        /// The part that only grows and affects nothing.
         let history: String
     }
 
@@ -66,13 +66,15 @@ struct SearchSnapshot: Equatable {
 
     func has(_ table: String) -> Bool { lines.contains { $0.table == table } }
 
-    /// Whether an attempt or publication is under that fence.
+    /// Returns whether an attempt or publication has that fence.
     func isCurrent(_ fence: Fence) -> Bool {
         lines.contains { ["attempt", "publication"].contains($0.table) && $0.fence == fence }
     }
 
-    /// The same for two moments from which the same can happen: fences and registrations are
-    /// named by where they are met first, and what only grows is left out.
+    /// Returns a key that is equal for two moments with the same possible futures.
+    ///
+    /// Fences and registrations are named in the order in which they are met, and the history is
+    /// left out.
     func key(with world: SearchWorld) -> String {
         var fences: [Fence: Int] = [:]
         var incarnations: [Int32: Int] = [:]

@@ -1,9 +1,11 @@
 import TransferModel
 
-/// All that is not in the database at one moment of an ``ExhaustiveSearch``: what the workers
-/// remember, the files of the one task, and what may still go wrong.
+/// The state outside the database at one moment of an ``ExhaustiveSearch``.
+///
+/// It holds the memory of the workers, the files of the one task, and the faults that may still
+/// happen.
 struct SearchWorld {
-    /// Something that a worker believes to be its own.
+    /// A piece of work that a worker believes to be its own.
     struct Holding: Hashable {
         enum Stage: String {
             /// Bytes come in.
@@ -16,20 +18,20 @@ struct SearchWorld {
             case renamed
             /// Another task's file has the name, and may not be replaced.
             case taken
-            /// Neither the file is there nor what it has become.
+            /// Neither the part file nor its renamed result exists.
             case lost
-            /// The fence was refused; what becomes of the file has to be asked.
+            /// The fence was refused; the store has to be asked about the file.
             case refused
-            /// Ended, and nobody will go on with the file.
+            /// Ended, and no attempt will continue the file.
             case unwanted
         }
 
         var fence: Fence
         var partFence: Fence
         var stage: Stage
-        /// By which the file of a publication is known again.
+        /// The identity by which the file of a publication is recognized.
         var file: FileIdentity?
-        /// Whether the next attempt may go on with the file.
+        /// Whether the next attempt may continue the file.
         var isKept = false
 
         /// Whether the worker has the file open, and thereby locked.
@@ -41,15 +43,15 @@ struct SearchWorld {
         }
     }
 
-    /// A process; while others act it sleeps, for however long that takes.
+    /// A process; while others act it sleeps, for any length of time.
     struct Worker: Hashable {
         var incarnation: Int32
         var holdings: [Holding] = []
-        /// False once it has crashed or left.
+        /// Whether it runs; false once it has crashed or left.
         var isRunning = true
     }
 
-    /// How often each thing may still happen on the way.
+    /// The remaining number of occurrences of each kind of fault on the path.
     struct Allowance: Hashable {
         var crashes = 0
         var takeovers = 0
@@ -60,15 +62,15 @@ struct SearchWorld {
         var cancellations = 0
         var suspensions = 0
         var retirements = 0
-        /// Changes that are made while their answer is lost.
+        /// The number of changes whose answer is lost.
         var lostAnswers = 0
-        /// Changes that PostgreSQL forgets in a crash although it has answered, because nobody waited
-        /// for them to be durable.
+        /// The number of changes that PostgreSQL forgets in a crash although it has answered,
+        /// because nobody waited for them to be durable.
         var lostCommits = 0
-        /// Files of another task, of equal size, that get the final name.
+        /// The number of files of another task, of equal size, that get the final name.
         var rivals = 0
 
-        /// All of it in few characters.
+        /// The remaining allowance as a short text.
         var key: String {
             [
                 crashes, takeovers, retries, releases, failures, checkpoints, cancellations,
@@ -78,37 +80,37 @@ struct SearchWorld {
     }
 
     var workers: [Worker] = []
-    /// The part files that are there, by the fence in their names.
+    /// The existing part files, by the fence in their names.
     var parts: Set<Fence> = []
-    /// Whether a file that is whole is given another name; else it stays where it is.
+    /// Whether a complete file is given another name; otherwise it stays at its place.
     var hasDestination = false
-    /// Which part file has got the final name.
+    /// The fence of the part file that has got the final name.
     var result: Fence?
-    /// Which one had it before another task's file took its place.
+    /// The fence of the file that had it before another task's file replaced it.
     var replaced: Fence?
     /// Whether another task's file has the final name.
     var isTaken = false
-    /// Whether there may be files that no row ever told of.
+    /// Whether there may be files that no row ever mentioned.
     var hasLostCommits = false
     var allowance = Allowance()
-    /// Whether the first worker has claimed: the other is like it, so that it need not be first.
+    /// Whether the first worker has claimed; the other one is like it, and so need not be first.
     var hasBegun = false
 
-    /// Whether a running process has the part file open.
+    /// Returns whether a running process has the part file open.
     func isLocked(_ part: Fence) -> Bool {
         workers.contains { worker in
             worker.holdings.contains { $0.partFence == part && $0.hasFile }
         }
     }
 
-    /// Which file has the final name; one that takes the place of another may get its inode.
+    /// The file that has the final name; one that replaces another may get its inode.
     var namedFile: FileIdentity? {
         if let result { return Self.identity(of: result) }
         guard isTaken else { return nil }
         return FileIdentity(inode: (replaced ?? parts.first)?.rawValue ?? 0, bornAtNanoseconds: 2)
     }
 
-    /// By which a part file is known again.
+    /// Returns the identity by which a part file is recognized.
     static func identity(of part: Fence) -> FileIdentity {
         FileIdentity(inode: part.rawValue, bornAtNanoseconds: 1)
     }
@@ -120,7 +122,7 @@ struct SearchWorld {
     }
 }
 
-/// What may happen next in an ``ExhaustiveSearch``; workers and their holdings by number.
+/// A possible next step in an ``ExhaustiveSearch``; workers and their holdings by number.
 indirect enum SearchStep: Hashable {
     case claim(Int, isHeard: Bool)
     case heartbeat(Int)
@@ -148,6 +150,6 @@ indirect enum SearchStep: Hashable {
     case resume
     /// Another task's file gets the final name, whoever has it.
     case occupy
-    /// What the step has changed in the database is lost.
+    /// The step's change in the database is lost.
     case lose(SearchStep)
 }

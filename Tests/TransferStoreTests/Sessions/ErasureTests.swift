@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What becomes of an ephemeral session in the end.
+/// The end of ephemeral sessions.
 @Suite(.postgresSchema) struct ErasureTests {
     private static let hidden = "hidden"
 
@@ -98,7 +98,7 @@ import TransferTestSupport
         try await fixture.stores.erasure.erase([id])
         #expect(try await fixture.count("SELECT count(*) AS count FROM event") == 0)
         #expect(try await fixture.count("SELECT count(*) AS count FROM delivery") == 0)
-        // A worker that was just telling has lost its claim.
+        // A worker that was delivering at that moment has lost its claim.
         let isLate = try await fixture.stores.deliveries.recordDelivered(
             claim,
             through: 4,
@@ -108,7 +108,7 @@ import TransferTestSupport
         #expect(!isLate)
     }
 
-    /// However many events a session has, no statement removes more of it than it has time for.
+    /// However many events a session has, no statement removes more of them than it has time for.
     @Test func theEventsOfALongSessionGoInPieces() async throws {
         let fixture = try await fixture()
         let kept = try await fixture.submit(1)
@@ -134,7 +134,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// A task of another session may go on with a part file until it has taken it over.
+    /// A task of another session may continue a part file until it has taken it over.
     @Test func whatAnotherTaskGoesOnWithIsKept() async throws {
         let fixture = try await fixture()
         try await fixture.submit(1, to: Self.hidden)

@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What a session does that ends with its last task.
+/// The behaviour of a session that ends with its last task.
 @Suite(.postgresSchema) struct FinishTests {
     private func finish(_ fixture: StoreFixture) async throws -> FinishResult {
         try await fixture.stores.sessions.finishSession(
@@ -57,7 +57,7 @@ import TransferTestSupport
             Issue.record("\(result)")
             return
         }
-        // Found and put as ever; what is suspended can go on.
+        // It is found and put as before; a suspended task can continue.
         #expect(try await fixture.putSession().isFinishing)
         try await fixture.complete([claims[0]])
         try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
@@ -70,7 +70,7 @@ import TransferTestSupport
                 == [.taskCompleted, .sessionEventsFinished, .sessionInvalidated]
         )
         #expect(try await fixture.state(tasks[0]) == .completed)
-        // The rest of it is done by whoever passes.
+        // Any later caller does the rest.
         let pending: Query = "SELECT count(*) AS count FROM cancellation"
         #expect(try await fixture.count(pending) == 1)
         try await fixture.stores.cancellations.continueCancellations()
@@ -123,7 +123,7 @@ import TransferTestSupport
         #expect(try await fixture.stores.erasure.tasksToErase().map(\.task) == [task])
     }
 
-    /// Ends, submissions and the finish meet in every order.
+    /// Ends, submissions and the finish coincide in every order.
     @Test func endsExactlyOnceAndTakesNothingBehindItsEnd() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         for round in 0..<25 {

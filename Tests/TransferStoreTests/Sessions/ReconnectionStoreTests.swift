@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Who gets which task when clients come back.
+/// The assignment of tasks to clients that reconnect.
 @Suite(.postgresSchema) struct ReconnectionStoreTests {
     private func reconnect(
         _ fixture: StoreFixture,
@@ -68,7 +68,7 @@ import TransferTestSupport
         #expect(found == ids)
     }
 
-    /// Callers at the same time get disjoint parts, and together all.
+    /// Simultaneous callers get disjoint parts, and together all.
     @Test func noTaskIsGivenToTwoAndNoneIsForgotten() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         let ids = try await fixture.submit(600)
@@ -91,7 +91,7 @@ import TransferTestSupport
         #expect(Set(parts.flatMap { $0 }) == Set(ids))
     }
 
-    /// The same when leases have ended: an owner is replaced once.
+    /// Leases have ended, and each owner is replaced once.
     @Test func anEndedLeaseIsTakenByOne() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         let ids = try await fixture.submit(200)
@@ -106,7 +106,7 @@ import TransferTestSupport
             }
             #expect(parts.flatMap { $0 }.count == ids.count)
             #expect(Set(parts.flatMap { $0 }) == Set(ids))
-            // The one before has nothing to renew any more.
+            // The previous owner has nothing to renew any more.
             let stores = fixture.stores
             #expect(
                 try await stores.sessions.renewLease(

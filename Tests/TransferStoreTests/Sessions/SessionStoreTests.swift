@@ -116,7 +116,7 @@ import TransferTestSupport
                 identifier: identifier
             ) == nil
         )
-        // What is being published is past the point of no return.
+        // A task that is being published is past the point of no return.
         #expect(try await fixture.state(claims[0].task) == .running)
         let others = (held + delayed + waiting).filter { $0 != claims[0].task }
         #expect(try await fixture.states(others).allSatisfy { $0 == .cancelled })
@@ -135,7 +135,7 @@ import TransferTestSupport
         let session = try await fixture.session()
         let ids = try await fixture.submit(3)
         try await fixture.publish(try await fixture.claim(1))
-        // What a service leaves that dies right after the first commit.
+        // The state left by a service that dies right after the first commit.
         _ = try await fixture.aside.execute([
             "UPDATE session SET invalidated_at = now() WHERE id = \(session.id.uuid)",
             """
@@ -149,7 +149,7 @@ import TransferTestSupport
             try await fixture.states(ids).sorted { $0.rawValue < $1.rawValue }
                 == [.cancelled, .cancelled, .running]
         )
-        // Remembered as long as a file is being published.
+        // It is remembered as long as a file is being published.
         #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 1)
         _ = try await fixture.aside.execute("DELETE FROM publication")
         _ = try await fixture.aside.execute(
@@ -174,7 +174,7 @@ import TransferTestSupport
                     )
                 }
                 for part in 0..<4 {
-                    // Backwards, so that the rows are met in another order.
+                    // Backwards, so that the rows are visited in another order.
                     let mine = claims.enumerated().filter { $0.offset % 4 == part }
                         .map(\.element)
                     group.addTask {

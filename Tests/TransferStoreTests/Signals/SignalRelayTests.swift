@@ -7,7 +7,7 @@ import TransferStore
 import TransferTestSupport
 
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct SignalRelayTests {
-    /// An instance that writes down what it hears.
+    /// An instance that records the signals it receives.
     private final class Instance: Sendable {
         private let all = Mutex<[Set<Signal>]>([])
         private let connects = Mutex(0)
@@ -32,7 +32,7 @@ import TransferTestSupport
         }
     }
 
-    /// Runs two connected relays while `body` runs, which is to begin with empty ears.
+    /// Runs two connected relays while `body` runs, which starts with no received signals.
     private func withTwo(
         _ body: (_ first: (SignalRelay, Instance), _ second: (SignalRelay, Instance)) async throws
             -> Void
@@ -142,7 +142,7 @@ import TransferTestSupport
             try await withThrowingTaskGroup(of: Void.self) { stopped in
                 stopped.addTask { await relays[0].run() }
                 try await eventually("both are connected") { relays.allSatisfy(\.isConnected) }
-                // Within the time in which a second message would wait for its turn.
+                // Within the time for which a second message would wait for its turn.
                 relays[0].send([.work])
                 try await eventually("the first is on its way") {
                     second.heard.contains([.work])
@@ -155,7 +155,7 @@ import TransferTestSupport
         }
     }
 
-    /// Lets nothing through until it is opened.
+    /// A gate that lets nothing through until it is opened.
     private final class Gate: Sendable {
         private let state = Mutex(true)
 

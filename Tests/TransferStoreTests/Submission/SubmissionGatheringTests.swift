@@ -53,7 +53,7 @@ import TransferTestSupport
         _ = machine.arrived(1, to: "a", size: Self.small, now: Self.begin)
         _ = machine.arrived(2, to: "a", size: Self.small, now: Self.begin)
         #expect(machine.tick(now: Self.after(50)).isEmpty)
-        // The group is over, and left request 1 to go on alone.
+        // The group is over, and left request 1 to continue alone.
         #expect(machine.groupEnded(freeing: [], now: Self.after(60)).isEmpty)
         let other = machine.arrived(3, to: "b", size: Self.small, now: Self.after(61))
         #expect(other == [.send([3])])
@@ -105,7 +105,7 @@ import TransferTestSupport
         for id in 1...3 { _ = machine.arrived(id, to: "a", size: Self.small, now: Self.begin) }
         #expect(machine.cancel(2) == [.refuse(2, .cancelled)])
         #expect(machine.cancel(2).isEmpty)
-        // It was sent, and is stored whoever waits for it.
+        // It was sent, and is stored whether or not anybody waits for it.
         #expect(machine.cancel(1).isEmpty)
         #expect(machine.groupEnded(freeing: ["a"], now: Self.begin) == [.send([3])])
     }
@@ -119,7 +119,7 @@ import TransferTestSupport
     }
 }
 
-/// Callers, a database and a clock around the machine, all of them moody.
+/// Callers, a database and a clock around the machine, all of them erratic.
 private struct Simulation: ~Copyable {
     private struct Request {
         let session: String
@@ -136,7 +136,7 @@ private struct Simulation: ~Copyable {
     private var waiting: [Int: Request] = [:]
     /// The sessions of each group under way.
     private var groups: [Set<String>] = []
-    /// Sessions whose requests go on alone.
+    /// The sessions whose requests continue alone.
     private var left: Set<String> = []
     private var lastSent: [String: Int] = [:]
 
@@ -242,7 +242,7 @@ private struct Simulation: ~Copyable {
         if groups.count > bounds.groupsMax { faults.append("\(groups.count) groups") }
     }
 
-    /// Nobody waits who could go, and somebody is told when it is time.
+    /// Checks that no request waits that could go, and that a timer is set when it is needed.
     private mutating func check() {
         if machine.waitingCount != waiting.count { faults.append("lost count") }
         let busy = groups.reduce(left) { $0.union($1) }

@@ -5,7 +5,7 @@ import TransferTestSupport
 
 @testable import TransferStore
 
-/// Requests that come together, made to by a lock on the session of the first of them.
+/// Requests that are grouped, forced by a lock on the session of the first of them.
 @Suite(.postgresSchema) struct SubmissionGroupTests {
     @Test func requestsThatComeTogetherShareACommit() async throws {
         let fixture = try await StoreFixture()
@@ -18,7 +18,7 @@ import TransferTestSupport
             }
             try await fixture.waits(for: 21)
         }
-        // The time of a transaction is its begin: of the first request alone, and of the group.
+        // The time of a transaction is its start: of the first request alone, and of the group.
         let times: Query = "SELECT count(DISTINCT created_at) AS count FROM task"
         #expect(try await fixture.count(times) == 2)
         #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 41)
@@ -82,7 +82,7 @@ import TransferTestSupport
         let stored = try await fixture.stores.submissions.submit(lots, whenLocked: .skip)
         #expect(stored == [0: 1, 1: 1, 2: 1])
         #expect(try await fixture.strayCount() == 0)
-        // In the order of the requests, behind what was there.
+        // In the order of the requests, after the existing events.
         let events = try await fixture.events("second")
         #expect(events.map(\.sequence) == Array(1...6))
         #expect(events.suffix(2).map(\.task?.id) == lots[1].submissions.map(\.id))
@@ -102,7 +102,7 @@ import TransferTestSupport
         let outcomes = try await fixture.holding("blocked") { group in
             group.addTask { try await fixture.outcome("blocked") }
             try await fixture.waits(for: 1)
-            // While nothing but the blocked one is under way, others go on at once.
+            // While nothing but the blocked one is under way, others proceed at once.
             for name in ["open", "finishing", "unknown", StoreFixture.identifier] {
                 group.addTask { try await fixture.outcome(name) }
             }
@@ -209,7 +209,7 @@ import TransferTestSupport
 }
 
 extension StoreFixture {
-    /// Runs `body` while the counters of a session are locked, then lets its requests go on.
+    /// Runs `body` while the counters of a session are locked, then releases its requests.
     @discardableResult
     fileprivate func holding<Value: Sendable>(
         _ identifier: String,
@@ -228,7 +228,7 @@ extension StoreFixture {
         }
     }
 
-    /// Another tenant, with a session of the same name.
+    /// Makes another tenant, with a session of the same name.
     fileprivate func otherTenant() async throws -> TenantID {
         let other = try await stores.tenants.createAPIKey(
             id: "other",
@@ -244,7 +244,7 @@ extension StoreFixture {
         return other
     }
 
-    /// Requests of so many tasks each.
+    /// Returns requests with the given numbers of tasks.
     fileprivate func lot(
         _ counts: [Int],
         to identifier: String,
@@ -261,7 +261,7 @@ extension StoreFixture {
         return SubmissionLot(session: session, requests: requests)
     }
 
-    /// Tasks of another tenant than their session.
+    /// Returns the number of tasks of another tenant than their session's.
     fileprivate func strayCount() async throws -> Int64 {
         try await count(
             """
@@ -283,7 +283,7 @@ extension StoreFixture {
         }
     }
 
-    /// Submits a task and says in a word what became of it.
+    /// Submits a task and returns its outcome in a word.
     fileprivate func outcome(
         _ identifier: String = StoreFixture.identifier,
         tenant other: TenantID? = nil,

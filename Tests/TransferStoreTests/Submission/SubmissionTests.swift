@@ -112,7 +112,7 @@ import TransferTestSupport
             }
         }
         #expect(try await fixture.count("SELECT count(*) AS count FROM task") == 0)
-        // What did nothing keeps no key.
+        // A request without effect keeps no key.
         #expect(try await fixture.count("SELECT count(*) AS count FROM idempotency_key") == 0)
     }
 

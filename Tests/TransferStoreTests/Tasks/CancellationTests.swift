@@ -5,9 +5,9 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// How sessions of any size end.
+/// The end of sessions of any size.
 @Suite(.postgresSchema, .timeLimit(.minutes(5))) struct CancellationTests {
-    /// More than three pages.
+    /// The number of pages, more than three.
     private static let pagesOfTasks = 4
     private static let share = ClientID(stored: "share")
 
@@ -21,7 +21,7 @@ import TransferTestSupport
         return fixture
     }
 
-    /// A session with more tasks than a page has.
+    /// Makes a session with more tasks than a page has.
     @discardableResult
     private func fill(
         _ fixture: StoreFixture,
@@ -44,7 +44,7 @@ import TransferTestSupport
         #expect(isEnded)
     }
 
-    /// The most tasks that one transaction has ended.
+    /// Returns the most tasks that one transaction has ended.
     private func largestPage(_ fixture: StoreFixture) async throws -> Int64 {
         try await fixture.count(
             """
@@ -82,11 +82,11 @@ import TransferTestSupport
         let fixture = try await fixture()
         let session = try await fill(fixture, "large")
         try await invalidate(fixture, "large")
-        // The answer waits for a page and not for the rest.
+        // The answer waits for one page and not for the rest.
         #expect(try await cancelled(fixture) <= Int64(CancellationStore.cancellationPageMax))
-        // Nothing of the rest begins.
+        // No task of the rest starts.
         #expect(try await fixture.claim(100).isEmpty)
-        // The first, and the last, behind which there is nothing.
+        // The first page, and the last, after which there is nothing.
         var pages = 2
         while try await fixture.stores.cancellations.continueCancellations() { pages += 1 }
         #expect(pages == Self.pagesOfTasks)
@@ -97,8 +97,8 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// Whoever dies between two pages leaves the rest to whoever comes next; two at once do not get
-    /// into each other's way.
+    /// A caller that dies between two pages leaves the rest to the next one; two simultaneous
+    /// callers do not disturb each other.
     @Test func otherInstancesContinue() async throws {
         let fixture = try await fixture()
         let session = try await fill(fixture, "large")
@@ -132,7 +132,7 @@ import TransferTestSupport
             try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes).first
         )
         try await invalidate(fixture, "large")
-        // Also a worker that knew of the tasks before gets none.
+        // A worker that knew of the tasks before gets none either.
         let grant = FlowGrant(flow: flow.flow, count: 10, from: flow.position)
         let claims = try await fixture.stores.queue.claim(
             [grant],
@@ -171,7 +171,7 @@ import TransferTestSupport
         _ = try await holder.execute(
             "SELECT 1 FROM session_progress WHERE session_id = \(held.id.uuid) FOR UPDATE"
         )
-        // As long as there is more of the other one that is no failure.
+        // It is no failure that more of the other session remains.
         while try await fixture.stores.cancellations.continueCancellations() {
             if try await count(fixture, ofOutstanding: other) <= 600 { break }
         }
@@ -196,7 +196,7 @@ import TransferTestSupport
         #expect(quit?.lifecycle == .forceQuit)
         #expect(try await cancelled(fixture) <= Int64(CancellationStore.cancellationPageMax))
         #expect(try await fixture.claim(100).isEmpty)
-        // What was outstanding does not come back.
+        // Tasks that were outstanding do not come back.
         let launched = try await fixture.stores.clients.launch(
             tenant: fixture.tenant,
             id: Self.share
@@ -217,7 +217,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// A session is ended after its client was force-quit, before that was done.
+    /// A session is ended after its client was force-quit, before the force-quit was complete.
     @Test func aForceQuitAndAnEndTogetherEndASessionOnce() async throws {
         let fixture = try await fixture()
         let session = try await fill(fixture, "large", of: Self.share)
@@ -242,7 +242,7 @@ import TransferTestSupport
             tenant: fixture.tenant,
             identifier: "finished"
         )
-        // It is finished and not cancelled.
+        // The session is finished and not cancelled.
         #expect(try await !fixture.stores.cancellations.continueCancellations())
         try await fixture.complete(try await fixture.claim())
         #expect(try await !fixture.stores.cancellations.continueCancellations())
@@ -252,7 +252,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// What waits for a host that has been reached goes back in pages, whatever waits for others.
+    /// Tasks that wait for a reached host go back in pages, whatever tasks wait for other hosts.
     @Test func aReachedHostIsReleasedInPages() async throws {
         let fixture = try await fixture()
         let other = Lane(host: "other.test", port: 443)

@@ -36,7 +36,7 @@ import TransferTestSupport
             _ = try await change(id, fixture) { $0.clientString = .some(ClientString(text)) }
             #expect(try await fixture.task(id).clientString?.utf8 == Array(text.utf8))
         }
-        // Not named is not cleared.
+        // A member that is not named is not cleared.
         _ = try await change(id, fixture) { $0.priority = TaskPriority(0.9) }
         #expect(try await fixture.task(id).clientString?.utf8 == [])
         _ = try await change(id, fixture) { $0.clientString = .some(nil) }
@@ -54,7 +54,7 @@ import TransferTestSupport
             return
         }
         #expect(task.clientString == ClientString("last"))
-        // Each event tells what it was then.
+        // Each event has the value of its time.
         let told = try await fixture.events().compactMap { $0.task?.clientString?.utf8 }
         #expect(told == ["first", "last", "last"].map { Array($0.utf8) })
         guard case .unknownTask = try await change(TaskID(.version7()), fixture, { _ in }) else {
@@ -123,7 +123,7 @@ import TransferTestSupport
         let task = try #require(try await begin(id, at: latest, fixture))
         #expect(task.state == .scheduled)
         #expect(abs(try #require(task.waitsUntil).timeIntervalSince(latest)) < 0.001)
-        // The past means now, and so does none.
+        // A past time means now, and so does none.
         #expect(try await begin(id, at: Date(timeIntervalSinceNow: -1), fixture)?.state == .queued)
         #expect(try await begin(id, at: later, fixture)?.state == .scheduled)
         #expect(try await begin(id, at: nil, fixture)?.state == .queued)
@@ -156,7 +156,7 @@ import TransferTestSupport
             let id = try await fixture.submit { submission, _ in
                 submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600)
             }[0]
-            // Due now, so that a promotion and the change meet.
+            // Due now, so that a promotion and the change coincide.
             _ = try await fixture.aside.execute("UPDATE delayed SET due_at = now()")
             async let promoted = fixture.stores.queue.promoteDue()
             async let changed = begin(id, at: later, fixture)

@@ -98,7 +98,7 @@ import TransferTestSupport
             async let published = fixture.publish([claim])
             async let cancelled = cancel(id, fixture)
             let (isPublished, state) = try await (published == [id], cancelled)
-            // What the caller of cancel is told is what the worker was told.
+            // The caller of cancel and the worker were told the same.
             #expect(isPublished == (state == .running))
             #expect(isPublished != (state == .cancelled))
             let concluded = try await fixture.conclude([claim], .completed)
@@ -165,10 +165,11 @@ import TransferTestSupport
         let ids = try await fixture.submit(2) { submission, index in
             submission.earliestBeginAt = now.addingTimeInterval(index == 0 ? 0.3 : 3600)
         }
-        // On a machine so slow that the time had come before the submit, there is nothing to see.
+        // On a machine so slow that the time had come before the submission, there is nothing to
+        // see.
         while try await fixture.states(ids)[0] == .scheduled {
             let promotion = try await fixture.stores.queue.promoteDue()
-            // Until the first is due, it is the one that is waited for.
+            // Until the first is due, the promotion waits for it.
             if promotion.promoted == 0, let next = promotion.next { #expect(next <= .seconds(1)) }
         }
         let lateness: Query = """
@@ -180,7 +181,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// The database's clock is an hour ahead of what its caller knows.
+    /// The database's clock is an hour ahead of the time that its caller knows.
     @Test func nothingIsDueByAClockThatWasSetAhead() async throws {
         let fixture = try await StoreFixture()
         let now: Date = try await fixture.aside.execute("SELECT clock_timestamp() AS now")[0]
@@ -217,7 +218,7 @@ import TransferTestSupport
             }
             return try await group.reduce(0, +)
         }
-        // Rows that others were just promoting were passed over.
+        // Rows that others were just promoting were skipped.
         let rest = try await fixture.stores.queue.promoteDue().promoted
         #expect(promoted + rest == 300)
         try await fixture.checkInvariants()

@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Events that tell how far a task is.
+/// Events that report the progress of a task.
 @Suite(.postgresSchema) struct ProgressStoreTests {
     private static func progress(
         _ claim: TaskClaim,
@@ -67,7 +67,7 @@ import TransferTestSupport
         try await fixture.submit(3)
         let claims = try await fixture.claim()
         try await fixture.complete([claims[0]])
-        // Past the point of no return, too.
+        // Also past the point of no return.
         try await fixture.publish([claims[1]])
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claims[2].task)
         let before = try await fixture.events().count

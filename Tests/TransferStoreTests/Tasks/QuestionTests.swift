@@ -5,9 +5,9 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// Tasks that ask their clients before they begin.
+/// Tasks that ask their clients before they start.
 @Suite(.postgresSchema) struct QuestionTests {
-    /// A task whose time is about to come, and has when this returns.
+    /// Makes a task whose time is about to come, and returns when it has come.
     private func asked(
         _ fixture: StoreFixture,
         _ change: (inout TaskSubmission) -> Void = { $0.options.asksToBegin = true }
@@ -221,7 +221,7 @@ import TransferTestSupport
         try await fixture.checkInvariants()
     }
 
-    /// As when the instance that began to end it has died.
+    /// As when the instance that started to end the session has died.
     @Test func whatWasAnsweredForASessionGoesWithItWhoeverEndsIt() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]

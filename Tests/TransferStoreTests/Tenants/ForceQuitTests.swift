@@ -5,7 +5,8 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What a force-quit ends, what it leaves alone, and what a launch brings back.
+/// The tasks that a force-quit ends, those that it leaves unchanged, and those that a launch brings
+/// back.
 @Suite(.postgresSchema) struct ForceQuitTests {
     private static let share = ClientID(stored: "share")
 
@@ -93,7 +94,7 @@ import TransferTestSupport
     @Test func cancelsInBatchesAndGoesOnAfterACrash() async throws {
         let fixture = try await fixture()
         for _ in 0..<3 { try await fixture.submit(900, of: Self.share) }
-        // What the first transaction leaves.
+        // The state left by the first transaction.
         _ = try await fixture.aside.execute(
             "UPDATE client SET lifecycle = 'force_quit' WHERE identifier = \(Self.share.name)"
         )
@@ -132,7 +133,7 @@ import TransferTestSupport
         try await launch(fixture)
         #expect(try await isAccepted(fixture))
         #expect(try await isAccepted(fixture, "new"))
-        // An instance that is late with the force-quit does not end what came after.
+        // An instance that is late with the force-quit does not end later tasks.
         _ = try await fixture.aside.execute(
             """
             INSERT INTO cancellation
@@ -186,7 +187,7 @@ import TransferTestSupport
         try await fixture.submit(1, of: Self.share)
         let taken = try #require(try await fixture.claimDeliveries().first)
         try await quit(fixture)
-        // Whoever was delivering has lost its claim, and writes nothing.
+        // An instance that was delivering has lost its claim, and writes nothing.
         #expect(
             try await !fixture.stores.deliveries.recordDelivered(
                 taken,
@@ -198,10 +199,10 @@ import TransferTestSupport
         #expect(try await fixture.claimDeliveries().isEmpty)
         try await fixture.makeDeliveriesDue()
         #expect(try await fixture.claimDeliveries().isEmpty)
-        // Set to wait: no later claim walks past it.
+        // Set to wait: no later claim visits it.
         let due: Query = "SELECT count(*) AS count FROM delivery WHERE due_at <= now()"
         #expect(try await fixture.count(due) == 0)
-        // The other client is told as ever.
+        // The other client is told as before.
         try await fixture.submit()
         let told = try await fixture.claimDeliveries()
         #expect(told.map(\.session) == [try await fixture.session().id])
@@ -221,7 +222,7 @@ import TransferTestSupport
         #expect(try await isAccepted(fixture))
     }
 
-    /// A client that starts again every minute is no reason to use up the tries of a message.
+    /// A client that starts again every minute does not use up the tries of a message.
     @Test func aLaunchWithoutAForceQuitKeepsToTheSchedule() async throws {
         let fixture = try await fixture()
         try await fixture.subscribe()

@@ -6,7 +6,7 @@ import TransferStore
 import TransferTestSupport
 
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct QuotaTests {
-    /// The quota that `body` meets; nil when it meets none.
+    /// Returns the quota that `body` exceeds; nil when it exceeds none.
     private func quota(_ body: () async throws -> Void) async throws -> Quota? {
         do {
             try await body()
@@ -35,7 +35,7 @@ import TransferTestSupport
         #expect(try await quota { try await fixture.submit() } == full)
         #expect(try await fixture.session().progress.outstanding == 2)
         #expect(try await fixture.session().progress.lastSequence == 2)
-        // What has ended counts no longer, nor does what ends with its session.
+        // Ended tasks no longer count, nor do those that end with their session.
         try await fixture.complete(try await fixture.claim(1))
         try await fixture.submit()
         #expect(try await quota { try await fixture.submit() } == full)
@@ -116,7 +116,7 @@ import TransferTestSupport
         try await fixture.submit()
     }
 
-    /// What there is may be put again all the same.
+    /// An existing session may be put again all the same.
     @Test func aTenantHasAsManySessionsAsItMay() async throws {
         let fixture = try await StoreFixture()
         _ = try await fixture.aside.execute(
@@ -204,7 +204,7 @@ import TransferTestSupport
         try await fixture.subscribe()
     }
 
-    /// Nobody has to set a limit for that.
+    /// Nobody has to set a limit for this.
     @Test func oneTenantLeavesRoomInTheQueueForOthers() async throws {
         let fixture = try await StoreFixture()
         let other = try await fixture.stores.tenants.createAPIKey(
@@ -267,7 +267,7 @@ import TransferTestSupport
         try await eventually("the queue is full") {
             if case .queueFull = try await submit(3) { true } else { false }
         }
-        // As many as were taken before the server's count told of them.
+        // As many as were taken before the server's count included them.
         while try await !fixture.claim(1000).isEmpty {}
         try await eventually("there is room") {
             if case .accepted = try await submit(1) { true } else { false }

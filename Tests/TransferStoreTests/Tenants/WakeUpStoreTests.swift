@@ -59,7 +59,7 @@ import TransferTestSupport
         }
         #expect(admissions.count { $0 == .admitted } == 1)
         for (claim, event) in wakeUps {
-            // Those that met it just being sent ask once more; nobody else goes.
+            // Callers that met it while it was being sent ask once more; no other wake-up is sent.
             let admission = try await fixture.stores.wakeUps.admitWakeUp(claim, event)
             guard admission != .admitted else { continue }
             let wait = try await wait(claim, fixture)
@@ -74,7 +74,7 @@ import TransferTestSupport
         let wakeUps = try await wakeUps(9, fixture)
         for (index, (claim, event)) in wakeUps.enumerated() {
             if index > 0 {
-                // A second too early.
+                // This is too early.
                 try await pass(throttle.delay(after: index) - .seconds(5), fixture)
                 let early = try await fixture.stores.claimedAgain(claim, fixture)
                 #expect(try await fixture.stores.wakeUps.admitWakeUp(early, event) == .postponed)
@@ -124,7 +124,7 @@ import TransferTestSupport
 }
 
 extension Stores {
-    /// The delivery of `claim`, given to this instance once more.
+    /// Returns the delivery of `claim`, given to this instance once more.
     fileprivate func claimedAgain(
         _ claim: DeliveryClaim,
         _ fixture: StoreFixture

@@ -47,7 +47,7 @@ import TransferTestSupport
         )
         #expect(host.name == "files.test:443")
         #expect(host.isClosed)
-        // What it is given once it is open.
+        // The number that it is given once it is open.
         #expect(host.connections == 3)
         #expect(host.decisions.map(\.reason) == ["Three.", "Two.", "One."])
         #expect(host.decisions.map(\.before) == [4, 3, 6])
@@ -131,7 +131,7 @@ import TransferTestSupport
         #expect(try await fixture.stores.workers.leaseShards(incarnation: first).hosts.isEmpty)
     }
 
-    /// However many hosts have trouble, what an operator has said is never left out.
+    /// However many hosts have trouble, an operator's setting is never left out.
     @Test func aNewOwnerLearnsEveryBoundOfAnOperator() async throws {
         let fixture = try await StoreFixture()
         let worker = try await fixture.stores.workers.registerWorker(
@@ -187,7 +187,7 @@ import TransferTestSupport
         _ = try await fixture.aside.execute(
             "UPDATE host SET changed_at = now() - interval '31 days'"
         )
-        // Also the one that is still given less.
+        // Including the one that is still given less.
         #expect(try await fixture.stores.hosts.pruneHosts() == 2)
         let names = try await fixture.stores.hosts.hosts(tenant: fixture.tenant, limit: 9).map(
             \.name

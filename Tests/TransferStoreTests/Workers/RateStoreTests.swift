@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferTestSupport
 
-/// What workers read of limits, and when.
+/// The limits that workers read, and when they read them.
 @Suite(.postgresSchema) struct RateStoreTests {
     private func limits(
         _ fixture: StoreFixture,

@@ -15,7 +15,7 @@ import TransferTestSupport
         return worker
     }
 
-    /// A worker that never heard of its registration, and registers again.
+    /// A worker that got no answer to its registration registers again.
     @Test func whoNeverLearntOfItsRegistrationTakesNoShare() async throws {
         let fixture = try await StoreFixture()
         _ = try await fixture.stores.workers.registerWorker(name: "lost", leasesShards: true)
@@ -32,7 +32,7 @@ import TransferTestSupport
         _ = try await worker(fixture)
         #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(10)).workers == 2)
         #expect(try await fixture.stores.workers.leaseShards(incarnation: first).share == 32)
-        // Nor is one counted that has fallen silent, whether anybody has taken over from it or not.
+        // Nor is a silent worker counted, whether or not anybody has taken over from it.
         try await fixture.silence(WorkerIdentity(incarnation: first))
         #expect(try await fixture.stores.workers.vitals(silentFor: .seconds(10)).workers == 1)
     }
@@ -44,14 +44,14 @@ import TransferTestSupport
         #expect(all.shards == Set(Shard.all))
         #expect(all.share == 64)
         let second = try await worker(fixture)
-        // As long as the first one has all there is nothing to have.
+        // As long as the first one has all shards, none are left.
         #expect(try await fixture.stores.workers.leaseShards(incarnation: second).shards.isEmpty)
         let half = try await fixture.stores.workers.leaseShards(incarnation: first)
         #expect(half.shards.count == 64)
         #expect(half.share == 32)
         let given = Set(Shard.all.prefix(40))
         try await fixture.stores.workers.releaseShards(given, incarnation: first)
-        // Not another one's.
+        // But not those of another one.
         try await fixture.stores.workers.releaseShards(Set(Shard.all), incarnation: second)
         let taken = try await fixture.stores.workers.leaseShards(incarnation: second)
         #expect(taken.shards.count == 32)
@@ -114,7 +114,7 @@ import TransferTestSupport
                             let lease = try await fixture.stores.workers.leaseShards(
                                 incarnation: me
                             )
-                            // Whatever it has had and not given away is still its own.
+                            // All shards that it has had and not given away are still its own.
                             #expect(lease.shards.isSuperset(of: mine))
                             mine = lease.shards
                             let given = Set(

@@ -38,7 +38,7 @@ import TransferTestSupport
         try await fixture.stores.workers.takeOver(silentFor: Self.lease, identity: rescuer).workers
     }
 
-    /// Moves the times of all workers, as it looks after the database's clock was set the other way.
+    /// Shifts the times of all workers, as if the database's clock had been set the other way.
     private func shiftTimes(_ interval: String, _ fixture: StoreFixture) async throws {
         _ = try await fixture.aside.execute(
             """
@@ -48,21 +48,23 @@ import TransferTestSupport
         )
     }
 
-    /// The database was away for an hour, and the first to be back finds all others silent.
+    /// The database was away for an hour, and the first worker that is back finds all others
+    /// silent.
     @Test func silenceThatAWorkerSharesProvesNothing() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit()
         let claims = try await fixture.claim()
         let first = try await fixture.otherWorker()
         for worker in [first, fixture.worker] { try await fixture.silence(worker) }
-        // Also before it was heard again itself.
+        // Also before its own heartbeat is accepted again.
         #expect(try await workersDeclaredDead(by: first, fixture) == 0)
         #expect(try await isHeard(first, fixture))
         #expect(try await workersDeclaredDead(by: first, fixture) == 0)
         #expect(try await isHeard(fixture.worker, fixture))
-        // What it had it has.
+        // It keeps its attempts.
         #expect(try await fixture.complete(claims).count == 1)
-        // Whoever stays silent is declared dead by one that was heard for a lease since.
+        // A worker that stays silent is declared dead by one that has since sent heartbeats for a
+        // lease.
         try await fixture.silence(fixture.worker)
         #expect(try await workersDeclaredDead(by: first, fixture) == 0)
         try await fixture.age(first)
@@ -80,7 +82,7 @@ import TransferTestSupport
         #expect(try await isHeard(rescuer, fixture))
         #expect(try await workersDeclaredDead(by: rescuer, fixture) == 0)
         #expect(try await isHeard(fixture.worker, fixture))
-        // Whoever was last heard before is dead, whichever way the clock was set.
+        // A worker whose last heartbeat is older is dead, whichever way the clock was set.
         try await fixture.age(rescuer)
         #expect(try await workersDeclaredDead(by: rescuer, fixture) == 1)
         #expect(try await isHeard(fixture.worker, fixture))
@@ -108,7 +110,7 @@ import TransferTestSupport
         #expect(next.attempts.map(\.task) == claims.map(\.task))
     }
 
-    /// Who holds a lock need not wait to know that its former holder is dead.
+    /// The holder of a lock need not wait to know that its former holder is dead.
     @Test func theNextHolderOfALockSucceedsTheLastAtOnce() async throws {
         let fixture = try await StoreFixture()
         func register(_ lock: String?) async throws -> WorkerIdentity {
@@ -174,7 +176,7 @@ import TransferTestSupport
         let fences = takeover.attempts.map(\.fence) + takeover.publications.map(\.fence)
         #expect(Set(fences).count == 4)
         #expect(Set(fences).isDisjoint(with: claims.map(\.fence)))
-        // The dead worker was only asleep: whatever it does now is too late.
+        // The dead worker was only asleep: anything that it does now is too late.
         #expect(try await !isHeard(fixture.worker, fixture))
         #expect(try await fixture.publish(claims).isEmpty)
         #expect(try await fixture.conclude(claims, .completed).isEmpty)
