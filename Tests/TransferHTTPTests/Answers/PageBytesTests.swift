@@ -6,11 +6,11 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// Pages end when they are full, and the next one goes on where they end.
+/// Pages that end when they are full, each continued by the next one.
 @Suite(.postgresSchema, .timeLimit(.minutes(5))) struct PageBytesTests {
     private static let count = 40
 
-    /// Tasks whose client strings have six bytes in JSON for each of theirs.
+    /// Submits tasks whose client strings need six bytes in JSON for each byte.
     private func fill(_ server: APIServer, _ session: String) async throws -> [String] {
         let string = String(repeating: "\\u0001", count: ClientString.bytesMax)
         let task = #"{"url": "http://origin.example/", "client_persisted_string": "\#(string)"}"#

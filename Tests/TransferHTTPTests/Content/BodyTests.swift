@@ -14,7 +14,7 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// Uploads: how they are asked for, and the bytes that a client brings.
+/// Uploads: their requests, and the bytes that a client brings.
 @Suite(.postgresSchema) struct BodyTests {
     private static let bytes = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 * 7 >> 2) }
     private static let total = bytes.count
@@ -63,7 +63,7 @@ import TransferWire
             #expect(waiting.kind == "upload")
             #expect(waiting.method == "PUT")
             #expect(waiting.reason?.contains("bring the bytes") == true)
-            // Nothing begins before they are there.
+            // Nothing starts before the bytes are there.
             let early = try await server.send("POST", "\(path)/resume").json(TaskDocument.self)
             #expect(early.state == "suspended")
             let answer = try await Self.put(server, path)
@@ -98,8 +98,8 @@ import TransferWire
         }
     }
 
-    /// On a disk for five bodies a tenant has three, however much is free; what lies there besides
-    /// is nobody's part.
+    /// On a disk for five bodies a tenant has three, however much is free; other files on the disk
+    /// count towards nobody's part.
     @Test(.enabled("mounting a file system needs root") { geteuid() == 0 })
     func bodiesOfATenantLeaveRoomOnTheDisk() async throws {
         try await APIServer.run { server in
@@ -124,7 +124,7 @@ import TransferWire
             #expect(try refused.json(ProblemDetails.self).limit == "staged_bytes")
             #expect(refused.fields["retry-after"] != nil)
             #expect(refused.fields["upload-offset"] == "0")
-            // The rest of the body would only be read to be thrown away.
+            // The rest of the body would be read only to be discarded.
             #expect(refused.fields["connection"] == "close")
             let bodies = "\(folder)/\(ResultLocation.bodyFolder)"
             try FileManager.default.removeItem(atPath: bodies)
@@ -143,12 +143,13 @@ import TransferWire
         #expect(space.mayTake(25, own: 200))
         #expect(!space.mayTake(30, own: 200))
         #expect(!space.mayTake(101, own: 0))
-        // All that is taken may be its own.
+        // All the used space may be its own.
         #expect(!space.mayTake(0))
         #expect(StagedBytes.Space(free: 300, total: 1000).mayTake(10))
     }
 
-    /// Of clients that bring the same bytes at once one does it; nobody touches them afterwards.
+    /// When several clients bring the same bytes at once, one of them does it; nobody touches the
+    /// bytes afterwards.
     @Test func bytesThatAreThereAreNotTakenBack() async throws {
         try await Self.run { server, path, id in
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -209,7 +210,7 @@ import TransferWire
         }
     }
 
-    /// As when a client crashes: what its request would have brought is not taken for the whole.
+    /// As when a client crashes: an incomplete body is not taken for the whole.
     @Test(arguments: ["Content-Length: 10", "Transfer-Encoding: chunked"])
     func aClientThatGoesAwayHasNotBroughtTheWhole(framing: String) async throws {
         try await Self.run { server, path, id in

@@ -7,7 +7,7 @@ import TransferWire
 @testable import TransferHTTP
 
 @Suite(.postgresSchema) struct ContentTests {
-    /// More than two chunks, and no multiple of one.
+    /// The content, more than two chunks and no multiple of one.
     private static let bytes = (0..<300_001).map { UInt8(truncatingIfNeeded: $0 * 31 >> 3) }
 
     /// Runs `body` with the path of a completed task's content.
@@ -184,7 +184,7 @@ import TransferWire
             #expect(recv(socket, &byte, 1, 0) == 1)
             #expect(Self.isOpen(file))
             close(socket)
-            // Nothing tells when the server has noticed; the test's own limit bounds the wait.
+            // Nothing signals that the server has noticed; the test's own limit bounds the wait.
             while Self.isOpen(file) {
                 try Task.checkCancellation()
                 await Task.yield()
@@ -192,7 +192,7 @@ import TransferWire
         }
     }
 
-    /// Whether this process has a descriptor of `file`.
+    /// Returns whether this process has a descriptor of `file`.
     private static func isOpen(_ file: String) -> Bool {
         let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return numbers.contains {

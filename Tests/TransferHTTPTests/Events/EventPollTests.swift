@@ -5,7 +5,7 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// Pages of events that wait, and pages of some kinds.
+/// Long polls for pages of events, and pages of some kinds of events.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EventPollTests {
     @Test func anEmptyPageWaitsForAnEvent() async throws {
         try await APIServer.run { server in
@@ -22,7 +22,7 @@ import TransferWire
                 return answer
             }
             async let waiting = poll()
-            // What is not asked for does not end the wait.
+            // An event of another kind does not end the wait.
             _ = try await server.submit(session)
             #expect(answers.value == 0)
             try await server.complete([1])
@@ -30,7 +30,7 @@ import TransferWire
             #expect(answer.fields["preference-applied"] == "wait=60")
             let page = try answer.json(EventPage.self)
             #expect(page.items.map(\.type) == ["task.completed"])
-            // What is there is answered at once.
+            // Existing events are answered at once.
             let all = try await server.send("GET", "\(session)/events", fields: wait)
                 .json(EventPage.self)
             #expect(all.items.count >= 3)

@@ -6,7 +6,7 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// What readers are told of events that are not kept any more.
+/// The answers to readers of events that are no longer kept.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EventRetentionTests {
     private static func run(_ body: @Sendable (APIServer, String) async throws -> Void) async throws
     {
@@ -99,7 +99,8 @@ import TransferWire
         }
     }
 
-    /// Where a reader of an earlier session of the same name was is no place in the next one's log.
+    /// A position from an earlier session of the same name is no position in the next session's
+    /// log.
     @Test func aPlaceInTheLogOfAnEarlierSessionIsRefused() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

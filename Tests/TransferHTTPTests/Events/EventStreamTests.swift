@@ -108,7 +108,7 @@ import TransferWire
             try await eventually("another tenant has its own place") { !neighbour.text.isEmpty }
             stream.goAway()
             try await eventually("the place is free") { try await server.hasPlace(session) }
-            // An answer without a body has kept no place.
+            // An answer without a body has not kept a place occupied.
             let next = try server.stream("\(session)/events")
             try await eventually("another stream begins") { !next.text.isEmpty }
         }
@@ -191,7 +191,7 @@ import TransferWire
 }
 
 extension APIServer {
-    /// Whether another stream of the first tenant would be begun now.
+    /// Returns whether another stream of the first tenant would be started now.
     fileprivate func hasPlace(_ session: String) async throws -> Bool {
         let answer = try await client.exchange(
             HTTPClient.request(

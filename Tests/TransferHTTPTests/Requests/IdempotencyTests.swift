@@ -82,7 +82,7 @@ import TransferWire
         }
     }
 
-    /// One key of one tenant is never two requests, whoever of its clients sends them.
+    /// One key of one tenant never stands for two requests, whichever of its clients sends them.
     @Test(arguments: ["application/json", TaskStream.mediaType])
     func anotherClientsRequestIsAnotherOne(type: String) async throws {
         try await APIServer.run { server in

@@ -6,7 +6,7 @@ import TransferWire
 @testable import TransferHTTP
 
 @Suite struct URLComponentsRequestTests {
-    /// The URL that a task with these components fetches, or what is wrong with it.
+    /// Returns the URL that a task with these components fetches, or the fault in them.
     private static func result(_ components: String) throws -> String {
         let task = #"{"components": \#(components)}"#
         var errors: [FieldError] = []

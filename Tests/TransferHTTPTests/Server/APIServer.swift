@@ -13,9 +13,9 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// The whole API on a port of its own, over the schema of the running test, with two tenants.
+/// The whole API on a separate port, over the schema of the running test, with two tenants.
 ///
-/// Every answer that a test sees is held against `openapi.yaml`.
+/// Every answer that a test sees is checked against `openapi.yaml`.
 struct APIServer: Sendable {
     let stores: Stores
     let api: TransferAPI
@@ -32,7 +32,7 @@ struct APIServer: Sendable {
         let key: APIKey
     }
 
-    /// Where the repository is: tests run from their sources.
+    /// Returns the document in the repository: tests run from their sources.
     static func document() throws -> OpenAPIDocument {
         try OpenAPIDocument(
             yaml: String(contentsOfFile: "\(Checkout.root)/openapi.yaml", encoding: .utf8)
@@ -54,7 +54,7 @@ struct APIServer: Sendable {
             $0.queryDeadline = $0.scriptDeadline
         }
         try await Migrator(folder: Checkout.migrations, logger: logger).migrate(connection)
-        // Longer than in service: what is tested is not how busy this machine is.
+        // Longer than in service, because the load of this machine is not under test.
         let stores =
             otherStore
             ?? Stores(
@@ -111,7 +111,7 @@ struct APIServer: Sendable {
         )
     }
 
-    /// Runs `body` while the server listens that `make` gives.
+    /// Runs `body` while the server returned by `make` listens.
     static func serving<Server: ApplicationProtocol>(
         by make: (@escaping @Sendable (Int) async -> Void) -> Server,
         _ body: @Sendable (Int) async throws -> Void
@@ -139,7 +139,7 @@ struct APIServer: Sendable {
 }
 
 extension APIServer {
-    /// Sends a request as `tenant`, the first unless said, and checks the answer's form.
+    /// Sends a request as `tenant`, by default the first, and checks the answer's form.
     @discardableResult
     func send(
         _ method: String,
@@ -159,7 +159,7 @@ extension APIServer {
         )
     }
 
-    /// The same with a body of any bytes.
+    /// Sends a request with a body of any bytes, and checks the answer's form.
     @discardableResult
     func send(
         _ method: String,
@@ -177,7 +177,7 @@ extension APIServer {
         return try await sendPlain(method, path, bytes: bytes, fields: all, location: location)
     }
 
-    /// The same without a key.
+    /// Sends a request without a key, and checks the answer's form.
     @discardableResult
     func sendPlain(
         _ method: String,
@@ -201,7 +201,7 @@ extension APIServer {
             "\(method) \(path) \(answer.status): \(answer.text.prefix(500))",
             sourceLocation: location
         )
-        // What is not as the document says must not be done.
+        // A request that violates the document must not succeed.
         if (200..<300).contains(answer.status) {
             let faults = try Self.contract.get().requestViolations(
                 method: method,
@@ -219,18 +219,18 @@ extension APIServer {
 
     private static let contract = Result { try document() }
 
-    /// Makes a session and gives back its path.
+    /// Makes a session and returns its path.
     func session(_ identifier: String = "photos", as tenant: Tenant? = nil) async throws -> String {
         try await send("PUT", "/v1/sessions/\(identifier)", as: tenant)
         return "/v1/sessions/\(identifier)"
     }
 
-    /// Where a reader of the session's events is behind the one with `sequence`.
+    /// Returns the position of a reader of the session's events after the one with `sequence`.
     func place(_ sequence: Int64, in session: String) async throws -> String {
         "\(try await send("GET", session).json(SessionDocument.self).id):\(sequence)"
     }
 
-    /// Submits one task and gives back its identifier.
+    /// Submits one task and returns its identifier.
     func submit(
         _ session: String,
         _ body: String = #"{"url": "http://origin.example/a"}"#,
@@ -249,14 +249,14 @@ extension APIServer {
         return try await stores.queue.claimAny(10, by: identity)
     }
 
-    /// Gives the one queued task to a worker.
+    /// Gives the only queued task to a worker.
     func claim() async throws -> TaskClaim {
         let claims = try await claimAll()
         #expect(claims.count == 1)
         return try #require(claims.first)
     }
 
-    /// Does to all queued tasks what a worker would: `bytes` become their files.
+    /// Performs the work of a worker on all queued tasks: `bytes` become their files.
     func complete(
         _ bytes: [UInt8],
         contentType: String? = "image/png",
@@ -297,7 +297,7 @@ extension APIServer {
         }
     }
 
-    /// Where a task's file belongs.
+    /// Returns the path where a task's file belongs.
     func file(of task: TaskID, destination: Destination? = nil, tenant: TenantID) -> String {
         let container = "\(containers)/\(tenant.uuid.uuidString.lowercased())"
         return "\(container)/\(ResultLocation.path(of: task, destination: destination))"
@@ -305,12 +305,12 @@ extension APIServer {
 }
 
 extension HTTPClient.Answer {
-    /// The body as a wire type.
+    /// Decodes the body as a wire type.
     func json<Value: Decodable>(_ type: Value.Type) throws -> Value {
         try JSONDecoder().decode(type, from: Data(body))
     }
 
-    /// The problem's code, when the answer is a problem.
+    /// The problem's code, if the answer is a problem.
     var code: ProblemDetails.Code? { (try? json(ProblemDetails.self))?.code }
 
     /// The problem's faults as `pointer code`.
@@ -321,7 +321,7 @@ extension HTTPClient.Answer {
 }
 
 extension HealthSource {
-    /// Answers at once.
+    /// Returns a source that answers at once.
     static func fixture(
         readiness: Readiness = .ready,
         isDatabaseUp: Bool = true
@@ -350,7 +350,7 @@ extension HealthSource {
 }
 
 extension DeliveryAttempt {
-    /// What every test of a subscription comes to.
+    /// The result of every test of a subscription.
     static let fixture = DeliveryAttempt(
         at: Date(timeIntervalSince1970: 1_772_366_400),
         duration: .milliseconds(12),

@@ -5,13 +5,13 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// What clients get for requests that are not as they should be: never a 5xx, never silence.
+/// The answers to invalid requests: never a 5xx, never silence.
 @Suite(.postgresSchema) struct BadInputTests {
     private static func task(_ members: String) -> String {
         #"{"url": "http://origin.example/", \#(members)}"#
     }
 
-    /// Bodies of a submit with the one fault that each has.
+    /// Bodies of a submission, each with its one fault.
     private static let invalidTasks: [(String, String)] = [
         ("{}", "/url required"),
         ("[]", " no_items"),
@@ -134,7 +134,7 @@ import TransferWire
                 #expect(answer.status == 400, "\(String(decoding: body.prefix(40), as: UTF8.self))")
                 #expect(answer.code == .malformedJSON)
             }
-            // Whether these are JSON at all is a matter of opinion; that they are refused is not.
+            // Whether these are JSON at all is debatable; that they are refused is not.
             for text in [#"{"url": "\ud800"}"#, #"{"url": "\udc00\ud800"}"#, #"{"url": 01}"#] {
                 let answer = try await server.send("POST", "\(session)/tasks", text)
                 #expect([400, 422].contains(answer.status), "\(text)")

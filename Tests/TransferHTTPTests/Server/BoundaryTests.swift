@@ -5,18 +5,19 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// What the schemas of requests allow is taken, and what is one step past them is refused by name.
+/// Values that the schemas of requests allow, which are accepted, and values one step beyond, which
+/// are refused by name.
 @Suite(.postgresSchema) struct BoundaryTests {
-    /// Where a schema's values are sent, and what else is in the body.
+    /// The place to which a schema's values are sent, and the rest of the body.
     struct Place: Sendable, CustomTestStringConvertible {
         let schema: String
         let method: String
         let path: String
         var base = OpenAPIValue.object([:])
-        /// Members whose values have to fit others, or have a form that no schema can say: for
-        /// these only what the schema refuses is sent.
+        /// The members whose values have to fit others, or have a form that no schema can express:
+        /// for these, only values that the schema refuses are sent.
         var interwoven: Set<String> = []
-        /// Members that are sent in a body of their own instead of `base`.
+        /// The bodies for members that are sent with one of their own instead of `base`.
         var bases: [String: OpenAPIValue] = [:]
 
         var testDescription: String { "\(method) \(path)" }
@@ -131,7 +132,8 @@ import TransferWire
         }
     }
 
-    /// The options of sessions and tasks are one list with the same bounds, and sessions tell all.
+    /// The options of sessions and tasks are one list with the same bounds, and sessions return all
+    /// of them.
     @Test func theCopiesOfTheOptionsAreAlike() throws {
         let document = try APIServer.document()
         func members(_ name: String, under prefix: String) -> [String: OpenAPIValue] {
@@ -159,7 +161,7 @@ import TransferWire
 
     private static let unreadable = "the body"
 
-    /// The pointers of what was refused.
+    /// Returns the pointers of refused members.
     private static func faults(
         of body: OpenAPIValue,
         at place: Place,
@@ -170,7 +172,7 @@ import TransferWire
             place.path,
             bytes: Array(try JSONEncoder().encode(body))
         )
-        // A number that no type of the service has is refused with all of its body.
+        // A number that fits no type of the service makes the whole body refused.
         if answer.status == 400 { return [Self.unreadable] }
         guard answer.status == 422 else {
             #expect(answer.status < 300 || [403, 404, 409, 413].contains(answer.status))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TransferHTTP
 
-/// Connections that were accepted and never served, for which SwiftNIO would stop the process.
+/// Connections that were accepted and never served, which would make SwiftNIO stop the process.
 @Suite(.timeLimit(.minutes(2))) struct CancelledServerTests {
     @Test func connectionsThatNobodyTookAreClosed() async throws {
         let logger = Logger(label: "http-tests", factory: { _ in SwiftLogNoOpLogHandler() })
@@ -25,12 +25,12 @@ import Testing
 
 /// Connections on which nothing is sent.
 private final class Sockets: @unchecked Sendable {
-    // Written before the server is cancelled, read after it.
+    // These are written before the server is cancelled, and read after it.
     fileprivate var descriptors: [Int32] = []
 
     deinit { for descriptor in descriptors { close(descriptor) } }
 
-    /// Whether each ends without a byte; reads wait a minute at most.
+    /// Returns whether each ends without a byte; reads wait a minute at most.
     func areClosedByTheServer() -> Bool {
         var byte: UInt8 = 0
         return descriptors.allSatisfy { recv($0, &byte, 1, 0) == 0 || errno == ECONNRESET }

@@ -7,7 +7,7 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// What a connection may do, and for how long.
+/// The permitted use of a connection, and its time limits.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct ConnectionTests {
     private static func bounds(_ change: (inout ConnectionBounds) -> Void) -> ConnectionBounds {
         var bounds = ConnectionBounds()
@@ -83,7 +83,7 @@ import TransferWire
         }
     }
 
-    /// Requests sent ahead are answered one by one and in order, also when nothing more can come.
+    /// Pipelined requests are answered one by one and in order, also when nothing more can come.
     @Test(arguments: [false, true])
     func requestsSentAheadAreAnsweredInOrder(isEnding: Bool) async throws {
         try await APIServer.run { server in
@@ -133,7 +133,7 @@ import TransferWire
         }
     }
 
-    /// Connections on which something is answered stay; beyond them there is health.
+    /// Connections with an answer in progress stay open; beyond them health is still answered.
     @Test func healthIsToldWhenAllConnectionsAreBusy() async throws {
         let bounds = Self.bounds {
             $0.perAddressMax = 8
@@ -181,7 +181,7 @@ import TransferWire
         }
     }
 
-    /// The head of a request on a connection that stays.
+    /// Returns the head of a request on a connection that stays open.
     private static func front(
         _ method: String,
         _ path: String,

@@ -1,14 +1,15 @@
 import Foundation
 import Glibc
 
-/// Sends bytes over a socket of its own and reads the one answer: what a test writes is what
-/// arrives, also when no library would send it.
+/// A client that sends bytes over a separate socket and reads the one answer.
+///
+/// The bytes that a test writes arrive unchanged, also when no library would send them.
 struct HTTPClient: Sendable {
     let port: Int
 
     struct Answer: Sendable {
         let status: Int
-        /// By lower-case name.
+        /// The header fields by lower-case name.
         let fields: [String: String]
         let body: [UInt8]
 
@@ -22,8 +23,8 @@ struct HTTPClient: Sendable {
 
     /// Sends `request` and reads until the server closes.
     func exchange(_ request: [UInt8]) async throws -> Answer {
-        // Blocking calls, on threads of their own: those of Dispatch are the cooperative pool's too,
-        // and are added one a second when all of them block.
+        // The calls block, so they run on separate threads: those of Dispatch are also the
+        // cooperative pool's, and are added one a second when all of them block.
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(with: Result { try send(request) })
@@ -31,7 +32,7 @@ struct HTTPClient: Sendable {
         }
     }
 
-    /// A request with the header fields that it needs, and `Connection: close`.
+    /// Returns a request with the header fields that it needs, and `Connection: close`.
     static func request(
         _ method: String,
         _ path: String,
@@ -52,7 +53,7 @@ struct HTTPClient: Sendable {
             let count = request[sent...].withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
-            // A server that has answered already may refuse the rest.
+            // A server that has already answered may refuse the rest.
             guard count > 0 else { break }
             sent += count
         }
@@ -66,7 +67,7 @@ struct HTTPClient: Sendable {
         return try Self.parse(received)
     }
 
-    /// A connected socket on which nothing waits for ever.
+    /// Returns a connected socket on which nothing waits forever.
     static func connect(_ port: Int) throws -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(step: "socket", code: errno) }
@@ -91,7 +92,7 @@ struct HTTPClient: Sendable {
         return descriptor
     }
 
-    /// Splits the last message of `received`, behind interim ones, into its parts.
+    /// Splits the last message of `received`, after interim ones, into its parts.
     static func parse(_ received: [UInt8]) throws -> Answer {
         guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else {
             throw Failure(step: "parse", code: 0)
@@ -113,7 +114,7 @@ struct HTTPClient: Sendable {
         return Answer(status: status, fields: all, body: isChunked ? unchunked(rest) : rest)
     }
 
-    /// What came so far of a body that comes in chunks (RFC 9112 §7.1).
+    /// Returns the bytes so far of a body that comes in chunks (RFC 9112 §7.1).
     static func unchunked(_ bytes: [UInt8]) -> [UInt8] {
         var rest = bytes[...]
         var body: [UInt8] = []

@@ -7,7 +7,7 @@ import TransferTestSupport
 
 @testable import TransferHTTP
 
-/// What clients ask for reads as much as it answers, however full the database is.
+/// Requests of clients, which read only as much as they answer, however full the database is.
 ///
 /// `make scale` runs it with a million tasks.
 @Suite(.postgresDatabase, .timeLimit(.minutes(15))) struct ScaleRouteTests {
@@ -15,10 +15,10 @@ import TransferTestSupport
         ProcessInfo.processInfo.environment["TRANSFERD_SCALE_TASKS"].flatMap { Int($0) } ?? 10_000
     private static let tasksWhenPlanned = 1000
     private static let limit = 50
-    /// Of each item that is answered, and beside them all.
+    /// The numbers of pages allowed for each returned item, and beside all items.
     private static let pagesOfItem: Int64 = 40
     private static let pagesMax: Int64 = 500
-    /// Where nothing is of the state that is asked for, or as much is looked through.
+    /// The number of pages when no task has the requested state, or as many tasks are examined.
     private static let pagesOfLook: Int64 = 60_000
 
     private struct Question {
@@ -75,7 +75,7 @@ import TransferTestSupport
 
     private static func cursor(_ task: TaskID) -> String { Cursor.task(task).serialized }
 
-    /// Behind the event with this sequence of the `n`th session.
+    /// Returns the position after the event with this sequence of the `n`th session.
     private static func place(behind sequence: Int, of n: Int, _ world: ScaleWorld) -> String {
         "\(EventCursor(log: world.session(n), sequence: Int64(sequence)))"
     }
@@ -120,7 +120,7 @@ import TransferTestSupport
         }
     }
 
-    /// A list is read to its end, also where pages on the way hold nothing.
+    /// A list can be read to its end, also when pages on the way hold nothing.
     @Test func aFilteredListComesToItsEnd() async throws {
         try await APIServer.run { server in
             let connection = try await TestDatabase.current.connection()

@@ -15,14 +15,14 @@ final class StreamClient: Sendable {
     private let descriptor: Int32
     private let state = Mutex(State())
 
-    /// Sends `request`; reads from then on, unless the client is to read nothing.
+    /// Sends `request` and reads from then on, unless the client is to read nothing.
     init(port: Int, request: [UInt8], isReading: Bool = true) throws {
         descriptor = try HTTPClient.connect(port)
         try send(request)
         if isReading { startReading() }
     }
 
-    /// Sends more, as of a body that comes in pieces.
+    /// Sends more bytes, as of a body that comes in pieces.
     func send(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {
@@ -48,18 +48,19 @@ final class StreamClient: Sendable {
         }
     }
 
-    /// Sends nothing more, and still reads.
+    /// Sends nothing more, but still reads.
     func stopSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Ends the connection, as a program does that exits.
+    /// Ends the connection, as an exiting program does.
     func goAway() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     var isEnded: Bool { state.withLock { $0.isEnded } }
 
-    /// Whether the last chunk of a body that was ended, not broken off, is there (RFC 9112 §7.1).
+    /// Whether the last chunk of a body that was ended, and not broken off, has arrived (RFC 9112
+    /// §7.1).
     var isWhole: Bool { state.withLock { $0.received.suffix(5) == Array("0\r\n\r\n".utf8) } }
 
-    /// What came so far, without the framing of chunks.
+    /// The text received so far, without the framing of chunks.
     var text: String {
         let received = state.withLock { $0.received }
         guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return "" }
@@ -67,17 +68,17 @@ final class StreamClient: Sendable {
         return String(decoding: body, as: UTF8.self)
     }
 
-    /// All that came, of as many answers as there are.
+    /// All received bytes, of any number of answers.
     var all: String { String(decoding: state.withLock { $0.received }, as: UTF8.self) }
 
-    /// The head of the answer, once it is there.
+    /// The head of the answer, once it has arrived.
     var head: String {
         let received = state.withLock { $0.received }
         guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return "" }
         return String(decoding: received[..<end.lowerBound], as: UTF8.self)
     }
 
-    /// The events that came whole.
+    /// The events that have arrived completely.
     var events: [Event] {
         text.components(separatedBy: "\n\n").dropLast().compactMap(Event.init)
     }
@@ -90,7 +91,7 @@ final class StreamClient: Sendable {
 
         var sequence: Int64? { id.split(separator: ":").last.flatMap { Int64($0) } }
 
-        /// Nil for what is no event: a comment, a `retry`, a position.
+        /// Parses an event; nil for a text that is none: a comment, a `retry`, a position.
         init?(_ text: String) {
             var fields: [String: String] = [:]
             for line in text.components(separatedBy: "\n") {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts how often the API told its worker that there is something to do.
+/// A counter of how often the API told its worker that there is something to do.
 final class WakeCounter: Sendable {
     private let number = Mutex(0)
 

@@ -133,7 +133,7 @@ import TransferWire
             #expect(background.code == .clientForceQuit)
             let launched = try await server.send("POST", "/v1/clients/share/launch")
             #expect(try launched.json(ClientDocument.self).lifecycle == "active")
-            // What was refused is not what the key stands for.
+            // The key does not stand for a refused request.
             #expect(try await server.send("POST", tasks, body, fields: key).status == 202)
             let away = try await server.send("POST", "/v1/clients/share/background")
             #expect(try away.json(ClientDocument.self).lifecycle == "background")

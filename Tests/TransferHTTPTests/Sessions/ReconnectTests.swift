@@ -57,7 +57,7 @@ import TransferWire
                 ]
             )
             #expect(taken.items[0].ok?.clientPersistedString == strings[0])
-            // It is held all the same, and can be read.
+            // The task is held nevertheless, and can be read.
             #expect(try await reconnect(server, session).items.isEmpty)
             #expect(try await server.send("GET", "/v1/tasks/\(ids[3])").status == 200)
         }
@@ -134,7 +134,7 @@ import TransferWire
             let other = #"{"configuration": {"timeout_for_request": 5}}"#
             let changed = try await server.send("PATCH", path, other).json(SessionDocument.self)
             #expect(changed.configuration.sharedContainerIdentifier == "group.photos")
-            // An app may name one, and need not.
+            // An app may name a group, and need not.
             #expect(try await server.send("PUT", "/v1/sessions/a", Self.group).status == 201)
             #expect(try await server.send("PATCH", "/v1/sessions/a", cleared).status == 200)
         }
@@ -180,7 +180,7 @@ import TransferWire
                 try await adopt(good, by: "share").faults == ["/creation_info/client invalid_value"]
             )
             #expect(try await adopt(adoption("absent", "a")).code == .unknownClient)
-            // Another tenant sees nothing of it, whether it has such a client or not.
+            // Another tenant sees nothing of it, whether or not it has such a client.
             #expect(try await adopt(good, as: server.second).status == 404)
             try await server.send(
                 "PUT",

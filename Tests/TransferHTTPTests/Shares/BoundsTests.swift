@@ -9,7 +9,7 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// What clients are told of quotas, a full queue and tasks that are kept no longer.
+/// The answers to clients about quotas, a full queue and tasks that are no longer kept.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct BoundsTests {
     private static let task = #"{"url": "https://example.org/a"}"#
 
@@ -44,7 +44,8 @@ import TransferWire
         }
     }
 
-    /// Whoever sends a body slowly holds what has come of it, and only as long as it comes.
+    /// A slow sender of a body occupies room for the bytes that have come, and only as long as it
+    /// sends.
     @Test(arguments: ["application/json", "application/x-ndjson"])
     func allBodiesTogetherAreBounded(type: String) async throws {
         try await APIServer.run(bodyBytesMax: 1_000_000) { server in
@@ -81,11 +82,11 @@ import TransferWire
                 #expect(answer.fields["retry-after"] == "1")
                 return true
             }
-            // What is small still fits.
+            // A small body still fits.
             #expect(try await server.send("POST", path, Self.task).status == 202)
             close(socket)
             try await eventually("there is room again") { try await submit().status == 202 }
-            // And is given back each time.
+            // The room is given back each time.
             for _ in 0..<10 { #expect(try await submit().status == 202) }
         }
     }
@@ -116,7 +117,7 @@ import TransferWire
                 #expect(gone.status == 410 && gone.code == .taskExpired)
             }
             #expect(try await server.send("POST", "\(path)/cancel").code == .unknownTask)
-            // To others it never was.
+            // To other tenants the task never existed.
             let other = try await server.send("GET", path, as: server.second)
             #expect(other.code == .unknownTask)
             let events = try await server.send("GET", "\(session)/events").json(EventPage.self)

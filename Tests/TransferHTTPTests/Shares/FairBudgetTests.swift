@@ -17,7 +17,7 @@ import TransferTestSupport
         #expect(budget.takeNow(1, for: first))
         #expect(budget.takeNow(4, for: second))
         budget.giveBack(4, of: first)
-        // Over its part, for it has nothing else.
+        // Over its share, because it has nothing else.
         #expect(budget.takeNow(6, for: first))
         #expect(budget.taken == 10)
     }
@@ -30,7 +30,7 @@ import TransferTestSupport
         #expect(budget.takeNow(1, for: second))
     }
 
-    /// A tenant whose part is taken holds up nobody, and much is not starved by little.
+    /// A tenant whose share is taken holds up nobody, and small requests do not starve a large one.
     @Test func thoseWhoWaitAreServedInTheirOrder() async throws {
         let budget = FairBudget(.answerBytes, max: 10, perTenantMax: 6, waitMax: .seconds(50))
         #expect(budget.takeNow(6, for: first))
@@ -64,7 +64,7 @@ import TransferTestSupport
         #expect(budget.waiting == 0)
     }
 
-    /// One large submission of a tenant at a time, beside one of another.
+    /// Each tenant has one large submission at a time, beside one of another tenant.
     @Test func largeSubmissionsOfATenantAreOneAfterTheOther() async throws {
         let shared = SharedResources(bodyBytesMax: 1 << 20)
         let running = Shared<[TenantID: Int]>([:])
@@ -93,7 +93,7 @@ import TransferTestSupport
     }
 }
 
-/// What several tasks of a test write.
+/// A value that several tasks of a test write.
 private final class Shared<Value: Sendable>: Sendable {
     let value: Mutex<Value>
 

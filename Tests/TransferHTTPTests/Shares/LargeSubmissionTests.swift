@@ -14,7 +14,7 @@ import TransferTestSupport
             count: SubmissionStore.groupedTasksMax + 1
         ).joined(separator: ",") + "]"
 
-    /// They would have every connection to the database, and four of them each.
+    /// Otherwise they would take every connection to the database, four of them each.
     @Test func theyLeaveConnectionsForOthers() async throws {
         try await APIServer.run { server in
             let session = try await server.session()

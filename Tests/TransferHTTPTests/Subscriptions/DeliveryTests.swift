@@ -9,7 +9,7 @@ import TransferWire
 @testable import TransferHTTP
 
 @Suite(.postgresSchema) struct DeliveryTests {
-    /// A subscription of which `count` messages are dead, and its path.
+    /// Makes a subscription with `count` dead messages, and returns its path.
     private func prepare(_ server: APIServer, dead count: Int) async throws -> String {
         let created = try await server.send(
             "POST",
@@ -150,7 +150,7 @@ import TransferWire
                 #"{"since": "2026-01-01T00:00:00Z"}"#
             )
             #expect(recovery.status == 202)
-            // Without the one that is replayed already.
+            // Without the one that is already being replayed.
             #expect(try recovery.json(RecoverDocument.self).replays == 2)
             for (body, fault) in [
                 ("{}", "/since required"),
@@ -196,7 +196,7 @@ import TransferWire
                 #expect(answer.code == .unknownDelivery)
             }
             #expect(try await server.send("GET", "/v1/deliveries/none").code == .unknownDelivery)
-            // Nor did any of it do anything.
+            // None of these requests changed anything either.
             let delivery = try await server.send("GET", path).json(DeliveryDocument.self)
             #expect(delivery.nextAttemptAt == nil)
         }

@@ -219,7 +219,7 @@ import TransferWire
             #expect(!disabled.enabled)
             #expect(disabled.disabled?.reason == "client")
             #expect(server.wakes.value == wakes + 1)
-            // Disabled once more, it has been since the first time.
+            // Disabled once more, it counts as disabled since the first time.
             _ = try await server.send("PATCH", location, #"{"enabled": false}"#)
             #expect(try await read().disabled == disabled.disabled)
 
@@ -271,7 +271,7 @@ import TransferWire
         }
     }
 
-    /// Creates a subscription and gives back its path.
+    /// Creates a subscription and returns its path.
     private static func subscribe(
         _ server: APIServer,
         _ body: String = #"{"url": "https://receiver.example/"}"#

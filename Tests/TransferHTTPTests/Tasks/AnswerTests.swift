@@ -8,9 +8,9 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// What clients answer when their tasks ask.
+/// The answers of clients to questions of their tasks.
 @Suite(.postgresSchema) struct AnswerTests {
-    /// A task that asks whether to begin.
+    /// Makes a task that asks whether to start.
     private func asking(_ server: APIServer, _ session: String) async throws -> TaskID {
         let id = try await server.submit(
             session,

@@ -24,7 +24,7 @@ import TransferWire
                 return answer
             }
             async let waiting = wait()
-            // Whichever state the request has met, the next change is one for it.
+            // Whichever state the request has seen, the next change is one for it.
             try await eventually("the request is answered before its time is over") {
                 for change in ["suspend", "resume"] {
                     try await server.send("POST", "/v1/tasks/\(id)/\(change)")

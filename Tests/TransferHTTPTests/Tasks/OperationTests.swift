@@ -11,7 +11,7 @@ import TransferWire
 @testable import TransferHTTP
 
 @Suite(.postgresSchema) struct OperationTests {
-    /// Runs `body` with an API whose database is not there.
+    /// Runs `body` with an API whose database does not exist.
     private static func withoutDatabase(
         health: HealthSource = .fixture(
             readiness: .notReady(reason: "database"),

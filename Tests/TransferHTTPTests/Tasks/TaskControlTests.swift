@@ -123,7 +123,7 @@ import TransferWire
                 .json(TaskDocument.self)
             #expect(cancelled.state == "cancelled")
             let token = try #require(cancelled.resumeData)
-            // It is told once, and not by reading the task.
+            // The token is returned once, and not by reading the task.
             for (method, path) in [("POST", "/v1/tasks/\(id)/cancel"), ("GET", "/v1/tasks/\(id)")] {
                 let again = try await server.send(method, path, method == "POST" ? body : nil)
                 #expect(try again.json(TaskDocument.self).resumeData == nil)
@@ -141,7 +141,7 @@ import TransferWire
             let used = try await server.send("POST", "\(session)/tasks", task)
             #expect(used.status == 409)
             #expect(used.text.contains("unknown_resume_data"))
-            // Nor does a wrong session hide behind it.
+            // Nor does it hide a wrong session.
             #expect(try await server.send("POST", "/v1/sessions/x/tasks", task).status == 404)
         }
     }

@@ -7,7 +7,7 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// What was measured of a task.
+/// The measurements of a task.
 @Suite(.postgresSchema) struct TaskMetricsTests {
     @Test func aTaskTellsWhenItRanAndWhereTheTimeWent() async throws {
         try await APIServer.run { server in
@@ -49,7 +49,7 @@ import TransferWire
                 )
             ])
             _ = try await server.stores.queue.promoteDue()
-            // The worker that knew of this one is gone.
+            // The worker that knew of this task is gone.
             try await server.complete([1, 2, 3])
 
             let ended = try await metrics()
@@ -71,7 +71,7 @@ import TransferWire
             #expect(transaction.metrics.countOfResponseBodyBytesReceived == 77)
             #expect(transaction.metrics.remotePort == 443)
             #expect(transaction.metrics.localPort == 50_000)
-            // The same in the list of attempts.
+            // The list of attempts has the same values.
             let attempts = try await server.send("GET", "/v1/tasks/\(id)/attempts")
                 .json(AttemptList.self).items
             #expect(attempts[0].metrics?.localAddress == "192.0.2.2")

@@ -10,7 +10,7 @@ import TransferWire
 @Suite(.postgresSchema) struct TaskStreamTests {
     private static let path = "/v1/sessions/photos/tasks"
 
-    /// As many lines, told apart by their client strings.
+    /// Returns one line for each number, distinguished by client strings.
     private static func lines(_ range: Range<Int>) -> String {
         range.map {
             #"{"url": "http://a.example/\#($0)", "client_persisted_string": "\#($0)"}"# + "\n"
@@ -21,7 +21,7 @@ import TransferWire
     @Test func everyLineBecomesATaskAndGetsItsReceipt() async throws {
         try await APIServer.run { server in
             _ = try await server.session()
-            // The last line needs no end, and blank ones are nothing.
+            // The last line needs no end, and blank lines are ignored.
             let body = "\n" + Self.lines(0..<2500).dropLast() + "\r\n  \n"
             let answer = try await server.stream(body)
             #expect(answer.status == 202)
@@ -44,7 +44,7 @@ import TransferWire
             try await eventually("the first part is answered") { client.lineCount == 1000 }
             #expect(client.head.hasPrefix("HTTP/1.1 202"))
             #expect(try await server.ids().count == 1000)
-            // Bytes that trickle in hold nothing in the database.
+            // Bytes that arrive slowly hold nothing in the database.
             try client.send(chunk: String(Self.lines(1000..<1001).prefix(20)))
             let transactions = """
                 pg_stat_activity
@@ -134,14 +134,14 @@ import TransferWire
             try await eventually("the first part is answered") { client.lineCount == 1000 }
             try client.send(Self.lines(1000..<1010), isChunked: isChunked)
             client.stopSending()
-            // The server has seen the end of what came, and let the connection go.
+            // The server has seen the end of the received bytes, and released the connection.
             try await eventually("the connection has ended") { client.isEnded }
             #expect(try await server.ids().count == 1000)
         }
     }
 
     @Test func whatAServerHasNotReadToItsEndWhenItStopsIsNotStored() async throws {
-        // Outlives the server, so that it is not the client that breaks off.
+        // The client outlives the server, so that it is not the client that breaks off.
         let stream = Mutex<StreamClient?>(nil)
         try await APIServer.run { server in
             _ = try await server.session()
@@ -150,7 +150,7 @@ import TransferWire
             try client.send(chunk: Self.lines(0..<1000))
             try await eventually("the first part is answered") { client.lineCount == 1000 }
             try client.send(chunk: Self.lines(1000..<1010))
-            // Answered behind it on another connection, so that the lines are on their way.
+            // This is answered after it on another connection, so that the lines are on their way.
             #expect(try await server.ids().count == 1000)
         }
         let connection = try await TestDatabase.current.connection()
@@ -243,7 +243,7 @@ extension APIServer {
         return try await send("POST", "/v1/sessions/photos/tasks", body, fields: fields)
     }
 
-    /// Begins a stream whose body is still to come.
+    /// Starts a stream whose body is still to come.
     fileprivate func openStream(key: String? = nil, length: Int? = nil) throws -> StreamClient {
         let framing = length.map { "Content-Length: \($0)" } ?? "Transfer-Encoding: chunked"
         var lines = [
@@ -262,7 +262,7 @@ extension APIServer {
         return try await connection.execute(query)[0].decode("count")
     }
 
-    /// The tasks' identifiers in the order of the list, which is that of submission.
+    /// Returns the tasks' identifiers in the order of the list, which is that of submission.
     fileprivate func ids() async throws -> [String] {
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute("SELECT id FROM task ORDER BY id")
@@ -287,7 +287,7 @@ extension APIServer {
 }
 
 extension StreamClient {
-    /// Lines of the answer that have come whole.
+    /// The number of complete lines of the answer.
     fileprivate var lineCount: Int { text.utf8.count { $0 == UInt8(ascii: "\n") } }
 
     /// Sends a chunk of the body, or the last one.

@@ -57,7 +57,7 @@ import TransferWire
         }
     }
 
-    /// A key of good form with that identifier and another secret.
+    /// Returns a key of valid form with that identifier and another secret.
     private static func key(id: String) -> String {
         let secret = String(repeating: "0", count: 64)
         let text = "tdk_\(id)_\(secret)"
@@ -114,7 +114,7 @@ import TransferWire
         }
     }
 
-    /// A body that the operation takes, where it takes one.
+    /// Returns a body that the operation accepts, if it accepts one.
     private static func body(of operation: OpenAPIDocument.Operation) -> String? {
         switch (operation.method, operation.path.split(separator: "/").last) {
         case ("PATCH", _): "{}"
@@ -151,7 +151,8 @@ import TransferWire
         #expect(lookUps.withLock { $0 } == 2)
     }
 
-    /// More requests than wrong keys are looked up for, and none of them has to wait for another.
+    /// There are more requests than allowed look-ups of wrong keys, and none of them has to wait
+    /// for another.
     @Test func aClientThatBeginsWithManyRequestsIsLookedUpOnce() async throws {
         let lookUps = Mutex(0)
         let arrivals = Mutex(0)
@@ -183,7 +184,8 @@ import TransferWire
         #expect(lookUps.withLock { $0 } == 1)
     }
 
-    /// Whatever is made up, the database is asked a few times, and those whose keys are known go on.
+    /// Whatever keys are made up, the database is asked a few times, and clients with known keys
+    /// continue.
     @Test func wrongKeysAreLookedUpAFewTimes() async throws {
         let clock = Mutex(ContinuousClock.now)
         let lookUps = Mutex(0)
@@ -220,7 +222,7 @@ import TransferWire
         for _ in 0..<1000 { _ = try await code(.generate(), from: "192.0.2.1") }
         #expect(try await code(.generate(), from: "192.0.2.1") == .tooManyRequests)
         #expect(lookUps.withLock { $0 } == 1 + WrongKeyThrottle.burst)
-        // Not even when it is time to ask for it again.
+        // Not even when it is time to look the key up again.
         clock.withLock { $0 += Authenticator.cacheLifetime }
         for _ in 0..<1000 { _ = try await code(.generate(), from: "192.0.2.1") }
         #expect(try await code(good, from: "192.0.2.1") == nil)
@@ -246,13 +248,13 @@ import TransferWire
             _ = try await authenticator.tenant(
                 of: [.authorization: "Bearer \(key.serialized)"])
         }
-        // One more than may be remembered: at least one was forgotten.
+        // One more than can be remembered: at least one was forgotten.
         #expect(lookUps.withLock { $0 } > keys.count)
     }
 }
 
 extension String {
-    /// A path of `openapi.yaml` with something for its parameters.
+    /// Returns a path of `openapi.yaml` with its parameters filled in.
     fileprivate func filling(identifier: String, id: UUID) -> String {
         replacingOccurrences(of: "{identifier}", with: identifier)
             .replacingOccurrences(of: "{client}", with: identifier)
@@ -263,7 +265,7 @@ extension String {
 }
 
 extension HTTPClient.Answer {
-    /// All that a client can tell apart.
+    /// Everything that a client can distinguish.
     fileprivate var withoutRequestID: String {
         var fields = fields
         let id = fields.removeValue(forKey: "x-request-id") ?? ""

@@ -18,7 +18,7 @@ import TransferWire
             #expect(try put.json(AuthoritiesDocument.self).count == 1)
             let found = try await server.send("GET", Self.path).json(AuthoritiesDocument.self)
             #expect(found.certificateAuthorities == pem)
-            // Each claim has them, and those of no other tenant.
+            // Each claim has the tenant's authorities, and those of no other tenant.
             _ = try await server.submit(try await server.session())
             let claim = try await server.claim()
             #expect(claim.tenantAuthorities?.pem == Array(pem.utf8))

@@ -8,7 +8,7 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// Credentials that clients keep here, and give when a task asks.
+/// Credentials that clients store in the service, and provide when a task asks.
 @Suite(.postgresSchema) struct CredentialRouteTests {
     private static let bearer = #"{"kind": "bearer", "token": "s3cret-of-mine"}"#
 
@@ -135,7 +135,7 @@ import TransferWire
         }
     }
 
-    /// A task whose origin has answered 401.
+    /// Makes a task whose origin has answered 401.
     private func asking(_ server: APIServer, _ session: String) async throws -> TaskID {
         let id = try await server.submit(session)
         let claim = try #require(try await server.claimAll().first { $0.task == id })
@@ -220,7 +220,7 @@ import TransferWire
             }
             #expect(try await state(sibling) == .queued)
             #expect(try await state(stranger) == .waitingForAuthentication)
-            // The new answer takes the place of the old one, and a session takes its own along.
+            // The new answer replaces the old one, and a session takes its own along.
             let later = try await asking(server, session)
             try await server.send("POST", "/v1/tasks/\(later)/credential", body)
             let connection = try await TestDatabase.current.connection()

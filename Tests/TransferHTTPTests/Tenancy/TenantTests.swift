@@ -4,7 +4,7 @@ import TransferStore
 import TransferTestSupport
 import TransferWire
 
-/// `/v1/tenant`, and what sessions tell of the same.
+/// Tests of `/v1/tenant`, and of the corresponding values of sessions.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct TenantTests {
     @Test func tellsItsLimitsAndHowItsTasksStand() async throws {
         try await APIServer.run { server in

@@ -9,7 +9,7 @@ import TransferTestSupport
         Set(set.ranges.flatMap(\.self))
     }
 
-    /// Beside a set that knows each byte by itself.
+    /// The set is compared with one that holds each byte by itself.
     @Test(arguments: 0..<50 as Range<UInt64>)
     func isTheSetOfItsBytes(seed: UInt64) {
         var generator = SeededGenerator(state: seed)
@@ -29,7 +29,7 @@ import TransferTestSupport
             #expect(set.count == Int64(expected.count))
             #expect(set.upperBound == (expected.max() ?? -1) + 1)
             #expect(set.prefixCount == (0...Self.size).first { !expected.contains($0) })
-            // In order, and with something between any two.
+            // In order, and with a gap between any two.
             #expect(
                 zip(set.ranges, set.ranges.dropFirst()).allSatisfy { $0.upperBound < $1.lowerBound }
             )

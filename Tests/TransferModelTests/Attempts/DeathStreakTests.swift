@@ -26,7 +26,7 @@ import TransferModel
 
     @Test func progressEndsTheStreak() {
         #expect(Self.count(500, after: [(true, 400), (true, 300), (true, 200), (true, 100)]) == 1)
-        // What was there before and came again is no progress.
+        // Bytes that were there before and came again are no progress.
         #expect(Self.count(300, after: [(true, 200), (true, 300), (true, 100), (true, 50)]) == 3)
         #expect(Self.count(200, after: [(true, 200), (true, 300), (true, 100), (true, 50)]) == 3)
     }

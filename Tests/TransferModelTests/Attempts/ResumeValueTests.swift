@@ -85,9 +85,10 @@ import TransferModel
 
     @Test(
         arguments: [
-            // In the same boot the file tells; never all of it, and nothing of one that is too long.
+            // In the same boot the size of the file counts; never all of it, and nothing of one
+            // that is too long.
             (500, true, 500), (0, true, 0), (999, true, 999), (1000, true, 999), (1001, true, 0),
-            // In another one only what was durable, if it is there.
+            // In another boot only the durable bytes count, if the file has them.
             (500, false, 300), (200, false, 200), (1000, false, 300), (1001, false, 0),
         ] as [(Int64, Bool, Int64)]
     )
@@ -104,7 +105,7 @@ import TransferModel
         #expect(bytes == ByteRangeSet(0..<usable))
     }
 
-    /// The mark of the file counts, although nothing was stored of its segments yet.
+    /// The mark of the file counts, although nothing has been stored about its segments yet.
     @Test(arguments: [(true, 300), (false, 300)] as [(Bool, Int64)])
     func theSizeOfASegmentedFileTellsNothing(isSameBoot: Bool, usable: Int64) {
         let bytes = Self.partial(ranges: nil, durable: 300).rangesUsable(
@@ -117,9 +118,9 @@ import TransferModel
 
     @Test(
         arguments: [
-            // In the same boot all that was written is there, if the file is as long as it says.
+            // In the same boot everything written is there, if the file is as long as recorded.
             (900, true, 0, true), (899, true, 0, false), (1001, true, 0, false),
-            // In another one it is, if all of it was durable.
+            // In another boot it is, if all of it was durable.
             (900, false, 300, true), (900, false, 299, false), (899, false, 300, false),
         ] as [(Int64, Bool, Int64, Bool)]
     )

@@ -9,7 +9,7 @@ import TransferTestSupport
         return "-----BEGIN \(label)-----\n\(text)\n-----END \(label)-----\n"
     }
 
-    /// The outer form of a certificate: a sequence that begins with a sequence and goes on.
+    /// The outer form of a certificate: a sequence that starts with a sequence and continues.
     private static let form: [UInt8] = [0x30, 6, 0x30, 1, 5, 0x30, 1, 5]
 
     private func count(_ text: String) -> Int? {

@@ -2,7 +2,7 @@ import Testing
 import TransferModel
 
 @Suite struct DigestFieldsTests {
-    /// RFC 9530, appendix D: the digests of `{"hello": "world"}`.
+    /// The digests of `{"hello": "world"}` in RFC 9530, appendix D.
     private static let sha256 = "sha-256=:X48E9qOokqqrvdts8nOJRJN3OWDUoyWxBf7kbu9DBPE=:"
     private static let sha512 =
         "sha-512=:WZDPaVn/7XgHaAy8pmojAkGWoRx2UFChF41A2svX+TaPm+"
@@ -102,7 +102,7 @@ import TransferModel
             Self.digests(200, ("repr-digest", Self.crc32c), ("REPR-DIGEST", Self.sha256))
                 == ["sha-256 \(Self.sha256Hex)"]
         )
-        // A malformed line spoils the others with it.
+        // A malformed line makes the others invalid with it.
         #expect(
             Self.digests(200, ("Repr-Digest", Self.sha256), ("Repr-Digest", "md5")).isEmpty
         )
@@ -135,7 +135,7 @@ import TransferModel
         "crc32c=:Q3lHIA:", "crc32c=:Q3lHIB==:",
         // Of equal keys the last counts.
         "crc32c=:AAAAAA==:, crc32c=:Q3lHIA==:",
-        // RFC 9530 has no parameters yet; RFC 9651 has them read.
+        // RFC 9530 has no parameters yet; RFC 9651 requires that they are parsed.
         "crc32c=:Q3lHIA==:;a",
         "crc32c=:Q3lHIA==:; a=1;b=-1.5;c=\"x\\\"y\";d=t:/;*=?1;e=:AA==:;f=@1"
             + ", sha=:AA==:",
@@ -157,7 +157,7 @@ import TransferModel
         "crc32c=:Q3=lHIA=:", "crc32c=:Q3lHI:", "crc32c=:Q3lHIA==:, sha=:A:", "crc32c=:====:",
         "crc32c=:Q3lHIA==\u{301}:",
         "crc32c=:Q3lHIA==:, sha", "crc32c=:Q3lHIA==:, sha=1", "crc32c=:Q3lHIA==:, 1=:AA==:",
-        // Digests of a length that the algorithm does not make.
+        // Digests with a length that the algorithm does not produce.
         "crc32c=::", "crc32c=:Q3lH:", "crc32c=:Q3lHIAA=:", "crc32c=:Q3lHIA==:, md5=:AA==:",
         "crc32c=:Q3lHIA==:;a=", "crc32c=:Q3lHIA==:;a=?2", "crc32c=:Q3lHIA==:;a=\"",
         "crc32c=:Q3lHIA==:;a=\"\\n\"", "crc32c=:Q3lHIA==:;a=1.", "crc32c=:Q3lHIA==:;a=@1.0",

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 @Suite struct RetryAfterTests {
-    /// Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110.
+    /// The date of RFC 9110: Sun, 06 Nov 1994 08:49:37 GMT.
     private static let date = Date(timeIntervalSince1970: 784_111_777)
 
     @Test(

@@ -6,7 +6,8 @@ import TransferModel
         SuggestedFileName.of(contentDisposition: disposition, url: url)
     }
 
-    /// Equal scalar by scalar: `String` would take NFC and NFD for the same.
+    /// Returns whether two names are equal scalar by scalar: `String` would treat NFC and NFD as
+    /// equal.
     private static func isSame(_ left: String?, _ right: String?) -> Bool {
         left.map { Array($0.utf8) } == right.map { Array($0.utf8) }
     }
@@ -83,7 +84,7 @@ import TransferModel
             (".bashrc", "bashrc"), (". .a. .", "a"), ("a.txt...", "a.txt"),
             ("a.txt \u{A0}", "a.txt"),
             (".transferd", "transferd"), ("~", "~"), ("a..b", "a..b"),
-            // Directions and what is not seen.
+            // Direction marks and invisible characters.
             ("cod\u{202E}txt.exe", "codtxt.exe"), ("\u{2066}a\u{2069}", "a"),
             ("a\u{200F}\u{61C}\u{200E}b", "ab"), ("a\u{FEFF}\u{AD}\u{2060}\u{200B}b", "ab"),
             ("a\u{2028}\u{2029}\u{85}\u{9B}b", "ab"), ("a.txt\u{200D}", "a.txt"),
@@ -116,7 +117,7 @@ import TransferModel
             ("a" + String(repeating: "é", count: 150), "a" + String(repeating: "é", count: 99)),
             // The family of 25 bytes is cut off whole.
             (String(repeating: "a", count: 190) + "👨‍👩‍👧‍👦", String(repeating: "a", count: 190)),
-            // One character alone that is too long loses marks.
+            // A single character that is too long loses marks.
             (
                 "e" + String(repeating: "\u{301}", count: 300),
                 "e" + String(repeating: "\u{301}", count: 99)

@@ -3,7 +3,7 @@ import Testing
 import TransferModel
 
 @Suite struct WeeklyHoursTests {
-    /// A moment of the first week of March 2026, which began on a Sunday.
+    /// Returns a moment of the first week of March 2026, which began on a Sunday.
     private func moment(_ day: Int, _ hour: Int, _ minute: Int = 0) -> Date {
         Date(timeIntervalSince1970: 1_772_323_200 + Double((day * 24 + hour) * 3600 + minute * 60))
     }

@@ -72,7 +72,7 @@ import TransferModel
         #expect(identity.isTrusted(fence, at: now + .seconds(7)))
         #expect(!identity.isTrusted(fence, at: now + .seconds(8)))
         #expect(!identity.isTrusted(at: now + .seconds(8)))
-        // What was claimed in the life before stays lost, whatever is won now.
+        // Claims of the previous registration stay lost, whatever is claimed now.
         identity.adopt(incarnation: 4)
         identity.trust(until: now + .seconds(100))
         #expect(identity.isTrusted(at: now))

@@ -2,7 +2,7 @@ import Testing
 import TransferModel
 
 @Suite struct LaneTests {
-    /// Stored in every task's row: another version must compute the same.
+    /// The value is stored in every task's row: another version must compute the same.
     @Test(
         arguments: [
             ("example.com", 443, 3_283_815_920_503_441_305),

@@ -27,7 +27,7 @@ import TransferModel
     }
 
     @Test func aCombiningMarkDoesNotHideASlash() {
-        // As Characters, "/" and the mark are one that is not equal to "/".
+        // As Characters, "/" and the mark are a single one that is not equal to "/".
         #expect(Destination(path: "../\u{302}x", overwrite: false) == nil)
         #expect(Destination(path: "a/../\u{302}x", overwrite: false) == nil)
         #expect(Destination(path: "/\u{302}etc", overwrite: false) == nil)

@@ -8,7 +8,8 @@ import TransferModel
         TransferFailure(.httpStatus, "busy", httpStatus: 503, retryAfter: retryAfter)
     }
 
-    /// Attempt, chance and the wait that follows with the defaults: base 1 s, bound 1 h.
+    /// The arguments are the attempt, the chance and the wait that follows with the defaults: base
+    /// 1 s, bound 1 h.
     @Test(arguments: [
         (1, 0.0, Duration.milliseconds(500)), (1, 0.5, .milliseconds(750)),
         (2, 0.0, .seconds(1)), (2, 1.0, .seconds(2)),

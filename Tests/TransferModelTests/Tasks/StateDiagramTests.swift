@@ -32,7 +32,7 @@ import TransferTestSupport
         #expect(text.split(separator: "\n").contains { $0.hasPrefix("| `\(state.rawValue)` |") })
     }
 
-    /// `from --> to : event`, where neither end is the start or end mark.
+    /// Parses `from --> to : event`, when neither end is the start or end mark.
     private static func edge(_ line: Substring) -> Edge? {
         let words = line.split(separator: " ")
         guard words.count == 5, words[1] == "-->", words[3] == ":", words[0] != "[*]",

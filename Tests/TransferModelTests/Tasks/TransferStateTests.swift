@@ -2,7 +2,7 @@ import Testing
 import TransferModel
 
 @Suite struct TransferStateTests {
-    /// Every step that exists; all other pairs of state and event must be refused.
+    /// Every existing step; all other pairs of state and event must be refused.
     private static let steps: [(from: TransferState, event: TransferEvent, to: TransferState)] = [
         (.suspended, .resumed, .queued),
         (.suspended, .scheduled, .scheduled),

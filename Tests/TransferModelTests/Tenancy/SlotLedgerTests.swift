@@ -15,7 +15,7 @@ import TransferModel
         #expect(others == Array(repeating: 1, count: 10) + Array(repeating: 0, count: 10))
         ledger.giveBack(for: "a")
         #expect(ledger.count(of: "a") == 79)
-        // What is given back is for who has nothing.
+        // A slot that is given back goes to a tenant that has none.
         #expect(take(&ledger, 1, for: "a") == 0)
         #expect(take(&ledger, 1, for: "b") == 1)
     }

@@ -93,7 +93,7 @@ final class DeliveryFixture: Sendable {
         _ = try await stores.subscriptions.changeSubscription(tenant: tenant, id: id, change)
     }
 
-    /// Writes `count` events of a session, which is made when there is none.
+    /// Writes `count` events of a session, which is made if it does not exist.
     @discardableResult
     func happen(
         _ count: Int,
@@ -124,8 +124,8 @@ final class DeliveryFixture: Sendable {
         return submissions.map(\.id)
     }
 
-    /// Runs a dispatcher while `body` runs, and then shuts it down gracefully to its end;
-    /// `whileStopping` runs once the shutdown has begun.
+    /// Runs a dispatcher while `body` runs, and then shuts it down gracefully until it ends;
+    /// `whileStopping` runs once the shutdown has started.
     func withDispatcher<Value: Sendable>(
         schedule: DeliverySchedule = DeliverySchedule(
             waits: Array(repeating: .milliseconds(10), count: 100)
@@ -163,8 +163,8 @@ final class DeliveryFixture: Sendable {
         }
     }
 
-    /// Runs a dispatcher under a registration of its own until `body` is done, and ends it so that
-    /// nothing it still says counts: its registration is gone before.
+    /// Runs a dispatcher under a separate registration until `body` is done, and ends it so that
+    /// none of its later writes counts: its registration is gone before.
     func withKilledDispatcher(body: @Sendable () async throws -> Void) async throws {
         let worker = WorkerIdentity(
             incarnation: try await stores.workers.registerWorker(name: "killed")
@@ -194,10 +194,10 @@ final class DeliveryFixture: Sendable {
         }
     }
 
-    /// What the database says of the only delivery.
+    /// Returns the database's record of the only delivery.
     func delivery() async throws -> StoredDelivery { try await deliveries()[0] }
 
-    /// What the database says of all deliveries, in any order.
+    /// Returns the database's records of all deliveries, in any order.
     func deliveries() async throws -> [StoredDelivery] {
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute(
@@ -212,7 +212,7 @@ final class DeliveryFixture: Sendable {
         return try rows.map { try StoredDelivery($0) }
     }
 
-    /// What the database says of the only delivery once that is as `condition` wants.
+    /// Returns the database's record of the only delivery once it meets `condition`.
     func delivery(
         when condition: (StoredDelivery) -> Bool
     ) async throws -> StoredDelivery {
@@ -223,12 +223,12 @@ final class DeliveryFixture: Sendable {
         }
     }
 
-    /// What the database says of the only delivery once it was tried and nobody holds it.
+    /// Returns the database's record of the only delivery once it was tried and nobody holds it.
     func settledDelivery() async throws -> StoredDelivery {
         try await delivery { $0.fence == nil && $0.isTried }
     }
 
-    /// What a statement that counts has counted.
+    /// Returns the count that a statement has counted.
     func count(_ query: Query) async throws -> Int64 {
         let connection = try await TestDatabase.current.connection()
         let rows = try await connection.execute(query)
@@ -243,7 +243,8 @@ final class DeliveryFixture: Sendable {
         await connection.close()
     }
 
-    /// A time of day that is a second later at each look, so that no test waits for one.
+    /// Returns a clock that is a second later at each look, so that no test waits for a time of
+    /// day.
     private static func tickingClock() -> @Sendable () -> Date {
         let clock = Clock(start: Date())
         return { clock.now }
@@ -262,7 +263,7 @@ final class DeliveryFixture: Sendable {
 }
 
 extension DeliveryHealth {
-    /// Spares no receiver, for tests of something else.
+    /// A health that pauses no receiver, for tests of something else.
     static var unfailing: DeliveryHealth {
         var health = DeliveryHealth()
         health.failuresMax = 1_000_000
@@ -280,7 +281,7 @@ struct StoredDelivery {
     let fence: Int64?
     let isTried: Bool
     let isDue: Bool
-    /// Seconds until it is due; nil while it is idle.
+    /// The seconds until it is due; nil while it is idle.
     let wait: Double?
 
     init(_ row: Row) throws {

@@ -26,7 +26,7 @@ import TransferModel
 
     private var later: ContinuousClock.Instant { start + .seconds(60) }
 
-    /// Claims one pair of each of so many subscriptions of a tenant, of which nothing is known.
+    /// Claims one pair of each of several subscriptions of a tenant, about which nothing is known.
     private func flood(
         _ slots: inout DeliverySlots<Int>,
         _ count: Int,
@@ -54,7 +54,7 @@ import TransferModel
             slots.admit($0, of: living, tenant: tenant, until: later)
         }
         #expect(admissions == [.start, .start, .wait, .drop])
-        // What waits of one tenant takes no place from another's.
+        // Waiting pairs of one tenant take no place from another's.
         let other = TenantID(UUID())
         let others = (0..<3).map {
             slots.admit($0, of: SubscriptionID(UUID()), tenant: other, concurrency: 0, until: later)
@@ -127,7 +127,7 @@ import TransferModel
     @Test func twoHundredSilentReceiversLeaveSlotsForOtherTenants() {
         var slots = DeliverySlots<Int>(bounds: DeliveryBounds())
         #expect(flood(&slots, 200, of: tenant).count == 96)
-        // None of them ends, and whoever comes is served at once.
+        // None of them ends, and any other pair is served at once.
         for _ in 0..<8 {
             let other = SubscriptionID(UUID())
             let admission = slots.admit(1, of: other, tenant: TenantID(UUID()), until: later)
@@ -136,7 +136,7 @@ import TransferModel
         }
     }
 
-    /// Each is its tenant's first, and would get a slot whatever the others have.
+    /// Each pair is its tenant's first, and would get a slot whatever the others have.
     @Test func aSilentHostOfManyTenantsLeavesSlotsForOtherHosts() {
         var slots = DeliverySlots<Int>(bounds: DeliveryBounds())
         var started = 0
@@ -169,7 +169,7 @@ import TransferModel
             slots.admit($0, of: dead, tenant: tenant, host: "a", until: later)
         }
         #expect(admissions == [.start, .wait, .wait, .wait])
-        // It has answered in time, which leaves more to it.
+        // It has answered in time, which leaves it a larger part.
         slots.took(.zero, dead)
         #expect(slots.next(at: start) == 1)
         #expect(slots.next(at: start) == nil)
@@ -187,7 +187,7 @@ import TransferModel
     @Test func slowReceiversShareAPart() {
         var slots = DeliverySlots<Int>(bounds: DeliveryBounds())
         let first = flood(&slots, 200, of: tenant)
-        // They have answered, late, and are due again.
+        // They have answered late, and are due again.
         for id in first { slots.took(.seconds(14), id) }
         for id in first { slots.ended(id) }
         var ids: [SubscriptionID] = []
@@ -195,7 +195,7 @@ import TransferModel
             ids.append(id)
         }
         #expect(ids.count == 32)
-        // Of those that answer in time from now on each leaves that part.
+        // Each subscription that answers in time from now on leaves that part.
         for id in ids { slots.took(.milliseconds(1), id) }
         var more = 0
         while slots.next(at: start) != nil { more += 1 }

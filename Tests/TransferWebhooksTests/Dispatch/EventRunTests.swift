@@ -46,7 +46,7 @@ import TransferModel
         }
     }
 
-    /// The sequences of each message, and whether it is a batch.
+    /// Returns the sequences of each message, and whether it is a batch.
     private func parcels(_ run: EventRun) -> [String] {
         run.parcels.map { parcel in
             let text = parcel.events.map { "\($0.sequence)" }.joined(separator: " ")
@@ -97,7 +97,7 @@ import TransferModel
             parcels(filled(run(.single, tries: 1, batchThrough: 3), events))
                 == ["[1 2 3]", "4", "5"]
         )
-        // The end of a generation was not asked for then, and is now.
+        // The end of a generation was not subscribed to then, and is now.
         #expect(
             parcels(filled(run(tries: 1, batchThrough: 3), self.events(1...5, finishedAt: [2])))
                 == ["[1]", "2", "[3 4 5]"]
@@ -121,7 +121,7 @@ import TransferModel
         unwanted.add(events(1...1000), hasMore: true, wanted: { _ in false }, size: { _ in 0 })
         #expect(unwanted.isFull)
         #expect(unwanted.position == 1000)
-        // What was tried is read to its end.
+        // A message that was tried is read to its end.
         for form in DeliveryForm.allCases {
             let retry = run(form, tries: 1, batchThrough: 120)
             #expect(!filled(retry, events(1...119), hasMore: true).isFull)

@@ -11,7 +11,7 @@ import TransferWire
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookBatchTests {
     private let twoTries = DeliverySchedule(waits: [.milliseconds(1)])
-    /// A second try comes only when the test makes it due.
+    /// A schedule with which a second try comes only when the test makes it due.
     private let patient = DeliverySchedule(waits: [.seconds(3600), .seconds(3600)])
 
     private func batch(_ message: ReceivedWebhook) throws -> BatchMessage {

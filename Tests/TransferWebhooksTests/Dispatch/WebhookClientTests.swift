@@ -20,7 +20,7 @@ import TransferWebhooks
         try await fixture.withDispatcher { _ in
             _ = try await fixture.receiver.messages(2)
             _ = try await fixture.stores.clients.forceQuit(tenant: fixture.tenant, id: Self.share)
-            // What is told of another client shows that claims were made.
+            // The messages about another client show that claims were made.
             try await fixture.happen(3)
             try await eventually("the other client is told") {
                 Self.told(fixture, of: "default").count == 3
@@ -39,7 +39,7 @@ import TransferWebhooks
         }
     }
 
-    /// The types of a client's messages, without those that came again.
+    /// Returns the types of a client's messages, without repeated ones.
     private static func told(_ fixture: DeliveryFixture, of client: String) -> [String] {
         var seen: Set<String> = []
         return fixture.receiver.received().filter { message in

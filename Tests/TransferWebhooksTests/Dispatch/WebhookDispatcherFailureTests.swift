@@ -9,7 +9,7 @@ import TransferWebhooks
 
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookDispatcherFailureTests {
-    /// No second try within a test.
+    /// A schedule without a second try within a test.
     private let patient = DeliverySchedule(waits: [.seconds(1000)])
 
     @Test func repeatsAFailedMessageWithSameIdentifierAndBytes() async throws {
@@ -19,7 +19,7 @@ struct WebhookDispatcherFailureTests {
         let messages = try await fixture.withDispatcher { _ in
             try await fixture.receiver.messages(4)
         }
-        // Nothing overtakes the message that fails.
+        // No message overtakes the failing one.
         #expect(try messages.map { try $0.event().sequence } == [1, 1, 1, 2])
         #expect(Set(messages[..<3].map(\.id)).count == 1)
         #expect(Set(messages[..<3].map(\.body)).count == 1)
@@ -88,7 +88,7 @@ struct WebhookDispatcherFailureTests {
         let task = try await fixture.happen(1)[0]
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
         let aside = try await TestDatabase.current.connection()
-        // Only the end of a generation asks the log of deliveries for what belongs into it.
+        // Only the end of a generation queries the log of deliveries for its contents.
         try await aside.executeScript("BEGIN; LOCK TABLE delivery_log IN ACCESS EXCLUSIVE MODE")
         try await fixture.withDispatcher(schedule: patient) { _ in
             try await eventually("the question is refused") {
@@ -114,14 +114,14 @@ struct WebhookDispatcherFailureTests {
                 try await fixture.count(Self.cancelWaiting(for: "%session_progress%")) > 0
             }
             try await aside.executeScript("COMMIT")
-            // Long before its lease is over, which nobody would wait for.
+            // Long before its lease is over, for which nobody would wait.
             try await eventually("the pair is idle") {
                 try await fixture.delivery().wait == nil
             }
         }
     }
 
-    /// Cancels the store's statements like `pattern` that wait for a lock.
+    /// Returns a query that cancels the store's statements like `pattern` that wait for a lock.
     private static func cancelWaiting(for pattern: String) -> Query {
         """
         SELECT count(*) AS count FROM (
@@ -220,7 +220,7 @@ struct WebhookDispatcherFailureTests {
         let fixture = try await DeliveryFixture()
         try await fixture.subscribe(answers: [.script(script)])
         try await fixture.happen(1)
-        // A kept connection that breaks may be tried again by libcurl itself, hence at least two.
+        // libcurl itself may retry a kept connection that breaks, hence at least two.
         try await fixture.withDispatcher { _ in _ = try await fixture.receiver.messages(2) }
         #expect(try await fixture.settledDelivery().acknowledgedSequence == 1)
     }

@@ -53,7 +53,7 @@ struct WebhookDispatcherTests {
         try await fixture.happen(3)
         try await fixture.withDispatcher { _ in
             _ = try await fixture.receiver.messages(1)
-            // As after a pause of the process that no lease has survived.
+            // As after a pause of the process that outlasted every lease.
             fixture.worker.trust(until: .now)
             gate.open()
             let delivery = try await fixture.delivery { $0.fence == nil }
@@ -84,7 +84,7 @@ struct WebhookDispatcherTests {
         let tasks = try await fixture.happen(20)
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: tasks[3])
         try await fixture.happen(20)
-        // What was passed over is behind the cursor too, and the pair is idle.
+        // Skipped events are behind the cursor too, and the pair is idle.
         let delivery = try await fixture.withDispatcher { _ in
             try await fixture.delivery { $0.wait == nil }
         }
@@ -128,7 +128,7 @@ struct WebhookDispatcherTests {
         let sessions = (0..<12).map { "session-\($0)" }
         for session in sessions { try await fixture.happen(2, in: session) }
         try await fixture.withDispatcher({
-            // The dead one alone has more due than there are places.
+            // The dead subscription alone has more due pairs than there are places.
             $0.pairsMax = 8
             $0.shutdownGrace = .zero
         }) { _ in
@@ -136,7 +136,7 @@ struct WebhookDispatcherTests {
             _ = try await fixture.receiver.messages(4, at: "/dead")
         }
         #expect(fixture.receiver.received(at: "/dead").count == 4)
-        // Those on their way and those that waited for a place were given back.
+        // Pairs on their way and those that waited for a place were given back.
         #expect(try await fixture.deliveries().allSatisfy { $0.fence == nil })
         gate.open()
     }

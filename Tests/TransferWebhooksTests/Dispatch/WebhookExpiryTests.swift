@@ -7,7 +7,7 @@ import TransferTestSupport
 import TransferWebhooks
 import TransferWire
 
-/// Receivers that were away until events expired.
+/// Receivers that were absent until events expired.
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookExpiryTests {
     private func messages(
@@ -19,7 +19,7 @@ struct WebhookExpiryTests {
         }
     }
 
-    /// What a receiver was told of the events that it has lost.
+    /// Returns the reports that a receiver got about the events that it has lost.
     private func told(
         _ fixture: DeliveryFixture,
         at path: String = "/hook"
@@ -80,7 +80,7 @@ struct WebhookExpiryTests {
             try await expire(through: 3, fixture)
             try await fixture.execute("UPDATE delivery SET due_at = now()")
             dispatcher.signal()
-            // The first that failed, the fourth, and what both have lost.
+            // The first, which failed, the fourth, and the reports of what both have lost.
             _ = try await fixture.receiver.messages(4)
             _ = try await fixture.receiver.messages(2, at: "/asks")
             try await eventually("nothing is left") {
@@ -91,7 +91,7 @@ struct WebhookExpiryTests {
         #expect(told.map(\.firstSequence) == [1, 1])
         #expect(told.map(\.lastSequence) == [3, 3])
         #expect(Set(told.map(\.subscriptionID)).contains(id.description))
-        // Who names kinds and not this one is told by the list alone.
+        // A receiver that names kinds, but not this one, finds it only in the list.
         #expect(try messages(fixture, at: "/asks").map(\.data.sequence) == [1, 4])
         let listed = try await fixture.stores.deliveryLog.logged(id, .expired, of: fixture.tenant)
         #expect(listed.map(\.firstExpired) == [1])
@@ -131,7 +131,7 @@ struct WebhookExpiryTests {
         try await fixture.subscribe("/all")
         for session in ["a", "b"] { try await fixture.happen(2, in: session) }
         try await expire(through: 1, fixture)
-        // It is told first, so that what the others are told lies behind that.
+        // It is told first, so that the reports to the others come after that.
         let due = try await fixture.stores.deliveries.claimDeliveries(
             fixture.worker.reserve(10),
             limit: 10,
@@ -144,7 +144,7 @@ struct WebhookExpiryTests {
             #expect(try await fixture.stores.deliveries.releaseDelivery(claim))
         }
         try await fixture.withDispatcher { _ in
-            // Two events that are kept, and three that tell of lost ones.
+            // Two events that are kept, and three that report lost ones.
             _ = try await fixture.receiver.messages(5, at: "/all")
             _ = try await fixture.receiver.messages(2, at: "/one")
             try await eventually("nothing is left") {

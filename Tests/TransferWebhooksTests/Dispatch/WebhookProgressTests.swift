@@ -5,7 +5,7 @@ import TransferStore
 import TransferTestSupport
 import TransferWebhooks
 
-/// Who gets the events that tell how far a task is.
+/// The receivers of events that report the progress of a task.
 @Suite(.postgresSchema, .timeLimit(.minutes(1))) struct WebhookProgressTests {
     @Test func progressIsSentOnlyToThoseWhoNameIt() async throws {
         let fixture = try await DeliveryFixture()
@@ -34,7 +34,7 @@ import TransferWebhooks
             }
         )
         #expect(isTold)
-        // Nobody else is woken for it.
+        // No other delivery is woken for it.
         #expect(try await fixture.deliveries().count { $0.wait != nil } == 1)
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
         try await fixture.withDispatcher { _ in

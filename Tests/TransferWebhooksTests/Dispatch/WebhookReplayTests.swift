@@ -5,7 +5,7 @@ import TransferStore
 import TransferTestSupport
 import TransferWebhooks
 
-/// What is given up, what is disabled, and how both come back.
+/// Deliveries that are given up, subscriptions that are disabled, and the return of both.
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookReplayTests {
     private let threeTries = DeliverySchedule(waits: [.milliseconds(1), .milliseconds(1)])
@@ -26,7 +26,7 @@ struct WebhookReplayTests {
                 try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant).first
             )
             #expect(delivery.attempts.count == 3)
-            // What could steer a terminal is gone from the answer.
+            // Characters that could control a terminal are removed from the answer.
             #expect(
                 delivery.attempts.map(\.answer) == Array(repeating: "out of �[31morder", count: 3)
             )

@@ -7,7 +7,7 @@ import TransferWebhooks
 
 /// Receivers beside many that never answer.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct WebhookShareTests {
-    /// Subscribes so many receivers to every session of the tenant, none of which ever answers.
+    /// Subscribes `count` receivers to every session of the tenant, none of which ever answers.
     private func silence(_ fixture: DeliveryFixture, _ count: Int) async throws -> OriginGate {
         let gate = OriginGate()
         for number in 0..<count {

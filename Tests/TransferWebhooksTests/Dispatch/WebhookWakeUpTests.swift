@@ -6,7 +6,7 @@ import TransferStore
 import TransferTestSupport
 import TransferWebhooks
 
-/// Receivers that are not to be woken often.
+/// Receivers that must not be woken often.
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookWakeUpTests {
     /// Ends a generation of a session.
@@ -29,14 +29,14 @@ struct WebhookWakeUpTests {
             _ = try await fixture.receiver.messages(3)
             try await finish("b", fixture)
             try await fixture.happen(1, in: "c")
-            // All but the end of `b`.
+            // All messages but the end of `b`.
             _ = try await fixture.receiver.messages(6)
             try await eventually("it is set to wait") {
                 try await fixture.deliveries().contains { $0.fence == nil && ($0.wait ?? 0) > 30 }
             }
         }
         #expect(try finished(fixture) == ["a"])
-        // Another instance keeps to it, and no other try counts.
+        // Another instance observes the same limit, and no other try counts.
         try await fixture.execute("UPDATE delivery SET due_at = now() WHERE due_at IS NOT NULL")
         try await fixture.withDispatcher { _ in
             try await eventually("it is set to wait again") {

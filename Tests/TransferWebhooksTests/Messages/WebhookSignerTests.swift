@@ -4,7 +4,7 @@ import TransferModel
 import TransferWebhooks
 
 @Suite struct WebhookSignerTests {
-    /// The vector that libraries of Standard Webhooks are tested with.
+    /// The test vector of the libraries of Standard Webhooks.
     private let body = Array(#"{"test": 2432232314}"#.utf8)
     private let id = "msg_p5jXN8AQM9LWM0D4loKWxJek"
     private let timestamp: Int64 = 1_614_265_330

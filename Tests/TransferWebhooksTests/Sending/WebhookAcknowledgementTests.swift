@@ -6,10 +6,11 @@ import TransferStore
 import TransferTestSupport
 import TransferWebhooks
 
-/// `session.events_finished`, whose answer is the completion handler.
+/// Tests of `session.events_finished`, whose answer is the completion handler.
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookAcknowledgementTests {
-    /// A generation of `count` cancelled tasks: as many events again, and one that ends it.
+    /// Makes a generation of `count` cancelled tasks, with twice as many events, and one that ends
+    /// it.
     private func finish(_ fixture: DeliveryFixture, _ count: Int = 1) async throws {
         for task in try await fixture.happen(count) {
             _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: task)
@@ -49,7 +50,7 @@ struct WebhookAcknowledgementTests {
             _ = try await fixture.delivery {
                 $0.lastStatus == 202 && $0.fence == nil && $0.attempt == 1
             }
-            // From here on another subscription shows how far everybody else is.
+            // From here on another subscription shows the progress of all the others.
             try await fixture.subscribe("/other")
             try await finish(fixture)
             dispatcher.signal()
@@ -57,12 +58,12 @@ struct WebhookAcknowledgementTests {
             #expect(fixture.receiver.received().count == 3)
             let token = try token(first[2])
             #expect(try await acknowledge(fixture, token))
-            // Once.
+            // This works only once.
             #expect(try await !acknowledge(fixture, token))
             dispatcher.signal()
             let all = try await fixture.receiver.messages(6)
             #expect(try all.map { try $0.event().sequence } == [1, 2, 3, 4, 5, 6])
-            // A token of the generation before is no token of this one.
+            // A token of the previous generation is not valid for this one.
             #expect(try self.token(all[5]) != token)
             #expect(try await !acknowledge(fixture, token))
         }
@@ -93,7 +94,7 @@ struct WebhookAcknowledgementTests {
         let dead = try await fixture.stores.deliveryLog.logged(id, .dead, of: fixture.tenant)
         #expect(dead.first?.attempts.map(\.status) == [202, 202, nil])
         #expect(dead.first?.attempts.last?.reason == "not_acknowledged")
-        // It always answered, so that it is not failing.
+        // The receiver always answered, so that it is not failing.
         #expect(try await fixture.count("SELECT count(*) AS count FROM failure_streak") == 0)
     }
 
@@ -119,7 +120,7 @@ struct WebhookAcknowledgementTests {
         try await fixture.subscribe(
             answers: Array(repeating: .status(500), count: 4) + [.status(204), .status(204)]
         )
-        // The dead of another generation do not count.
+        // Dead deliveries of another generation do not count.
         try await finish(fixture, 1)
         let twice = DeliverySchedule(waits: [.milliseconds(1)])
         let messages = try await fixture.withDispatcher(schedule: twice) { _ in

@@ -6,10 +6,11 @@ import TransferStore
 import TransferTestSupport
 import TransferWebhooks
 
-/// What each subscriber's log holds whatever happens to the service and to the receiver.
+/// The contents of each subscriber's log, whatever happens to the service and to the receiver.
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookKillTests {
-    /// Answers at random: most often well, sometimes with a failure, a broken connection or garbage.
+    /// Returns random answers: most often success, sometimes a failure, a broken connection or
+    /// garbage.
     private func answers(_ random: inout SeededGenerator, _ count: Int) -> [WebhookReceiver.Answer]
     {
         (0..<count).map { _ in
@@ -53,7 +54,7 @@ struct WebhookKillTests {
             )?.count
         }
         let total = expected.values.reduce(0, +)
-        // Lives that end without a word after a random number of messages.
+        // Processes that end without notice after a random number of messages.
         for _ in 0..<5 {
             let seen = fixture.receiver.received(at: "/a").count
             let more = Int.random(in: 1...8, using: &random)

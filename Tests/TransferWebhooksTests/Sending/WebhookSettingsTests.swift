@@ -5,7 +5,7 @@ import TransferStore
 import TransferTestSupport
 import TransferWebhooks
 
-/// What the owner of a subscription sets, as its receiver sees it.
+/// The settings of a subscription's owner, as its receiver sees them.
 @Suite(.postgresSchema, .timeLimit(.minutes(5)))
 struct WebhookSettingsTests {
     @Test func aDisabledSubscriptionWaitsAndThenGoesOnInOrder() async throws {
@@ -17,7 +17,7 @@ struct WebhookSettingsTests {
             _ = try await fixture.receiver.messages(2)
             try await fixture.enable(id, false)
             try await fixture.happen(3)
-            // Once the other has them, this one has been passed over too.
+            // Once the other subscription has them, this one has been skipped too.
             _ = try await fixture.receiver.messages(5, at: "/other")
             try await fixture.happen(1)
             _ = try await fixture.receiver.messages(6, at: "/other")
@@ -62,7 +62,7 @@ struct WebhookSettingsTests {
         #expect(messages[1]["webhook-signature"]?.split(separator: " ").count == 1)
     }
 
-    /// Whether a receiver that knows `secret` believes the message.
+    /// Returns whether a receiver that knows `secret` accepts the message.
     private static func knows(_ message: ReceivedWebhook, _ secret: SigningSecret) -> Bool {
         let time = message["webhook-timestamp"].flatMap(Double.init) ?? 0
         do {
