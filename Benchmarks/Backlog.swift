@@ -160,7 +160,7 @@ struct Backlog {
         let database = queue.database
         let full = MeasuredDatabase.Spread.fullLane
         let isSpread = spread == .many || view == .besideFull
-        // For a single host: the position at which that host is looked at first.
+        // For a single host: the position at which that host is examined first.
         let first = spread == .many ? Lane(key: .min) : Lane(key: full.key - 1)
         let perLane = isSpread ? Self.perLane : Self.claimed
         let tasks = database.submissions(Submission.batchMax) { index in

@@ -105,7 +105,7 @@ struct Bench: AsyncParsableCommand {
         }
     }
 
-    /// Whether a part or contender is wanted.
+    /// Returns whether a part or contender is wanted.
     private func isWanted(_ name: String) -> Bool { only.isEmpty || name.contains(only) }
 
     func run() async throws {

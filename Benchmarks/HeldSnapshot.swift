@@ -14,7 +14,7 @@ struct HeldSnapshot {
 
     private struct Round {
         let seconds: Double
-        /// The number of pages that the claims have looked at, for each task.
+        /// The number of pages that the claims have examined, for each task.
         let buffers: Double
     }
 

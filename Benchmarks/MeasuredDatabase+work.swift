@@ -108,7 +108,7 @@ extension MeasuredDatabase {
     /// Moves downloads with a destination past the point of no return and ends published ones, in
     /// one transaction.
     ///
-    /// - Returns: The claims that are published now, and how many tasks were ended.
+    /// - Returns: the claims that are published now, and how many tasks were ended.
     func publish(
         _ claims: [TaskClaim],
         concluding published: [TaskClaim] = []

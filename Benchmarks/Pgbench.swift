@@ -7,7 +7,7 @@ struct Pgbench {
 
     /// Measures the rate of inserts.
     ///
-    /// - Returns: Inserts a second.
+    /// - Returns: inserts a second.
     static func rate(_ database: MeasuredDatabase, folder: Folder) throws -> Double {
         let script = try folder.write(MeasuredDatabase.pgbenchInsert, to: "insert.sql")
         let address = ["--host", database.host, "--username", database.user]

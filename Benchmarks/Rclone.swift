@@ -25,7 +25,7 @@ struct Rclone {
 
     /// Downloads `urls`, always as many at once as there are connections to the daemon.
     ///
-    /// - Returns: Seconds from before the first request until the last one is answered, which is
+    /// - Returns: seconds from before the first request until the last one is answered, which is
     ///   when its file is there.
     func download(_ urls: [String]) async throws -> Double {
         let target = try folder.directory("rclone")

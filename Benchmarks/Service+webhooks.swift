@@ -11,7 +11,7 @@ extension Service {
     /// Delivers `count` events to a receiver that answers at once, beside a subscription to the same
     /// events whose receiver never answers.
     ///
-    /// - Returns: Seconds from the time when the first may be sent until all have arrived.
+    /// - Returns: seconds from the time when the first may be sent until all have arrived.
     func deliver(_ count: Int, to origin: Origin) async throws -> Double {
         let hole = try BlackHole()
         defer { hole.close() }

@@ -100,7 +100,7 @@ struct Service {
     ///
     /// Each task has the members `task` of a JSON object, and the session those of `configuration`.
     ///
-    /// - Returns: Seconds from before the first submission until every task is completed, durably.
+    /// - Returns: seconds from before the first submission until every task is completed, durably.
     func download(
         _ urls: [String],
         task: String = "",

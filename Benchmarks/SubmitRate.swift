@@ -83,7 +83,7 @@ struct SubmitRate {
 
     /// Measures the rate of submission.
     ///
-    /// - Returns: Tasks a second.
+    /// - Returns: tasks a second.
     private func rate(
         _ service: Service,
         requests: Int,

@@ -24,10 +24,10 @@ struct Table {
     /// Adds a figure; a further one of the same name belongs to another round.
     ///
     /// - Parameters:
-    ///   - name: The name of the contender or measurement.
-    ///   - value: The figure.
-    ///   - unit: The unit of the figure.
-    ///   - count: The amount of work done in that time, when the rate is of interest.
+    ///   - name: the name of the contender or measurement.
+    ///   - value: the figure.
+    ///   - unit: the unit of the figure.
+    ///   - count: the amount of work done in that time, when the rate is of interest.
     mutating func add(
         _ name: String,
         _ value: Double,

@@ -33,7 +33,7 @@ final class ChaosDisk: Sendable {
 
     /// Makes it read-only.
     ///
-    /// - Returns: False when a file is open for writing, because the kernel then refuses.
+    /// - Returns: false when a file is open for writing, because the kernel then refuses.
     func forbid() -> Bool { remount(UInt(MS_RDONLY)) }
 
     /// Frees the space and makes it writable again.

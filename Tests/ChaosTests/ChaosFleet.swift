@@ -145,7 +145,7 @@ actor ChaosFleet {
 
     /// Asks all processes to end, and then the database.
     ///
-    /// - Returns: The exit statuses of the processes.
+    /// - Returns: the exit statuses of the processes.
     func terminate() async -> [Int32] {
         var statuses: [Int32] = []
         for number in places.indices {

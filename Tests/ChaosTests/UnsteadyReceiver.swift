@@ -25,7 +25,7 @@ final class UnsteadyReceiver: Sendable {
 
     /// Opens a path.
     ///
-    /// - Returns: The URL to subscribe with.
+    /// - Returns: the URL to subscribe with.
     func open(_ path: String, _ answers: [ReceiverAnswer]) -> String {
         state.withLock { state in
             state.answers[path] = answers

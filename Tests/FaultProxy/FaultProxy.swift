@@ -4,8 +4,8 @@ import Synchronization
 
 /// A TCP proxy on 127.0.0.1 that behaves like a bad network.
 ///
-/// It stands in front of a port there or a socket. All connections share one thread. It needs
-/// nothing but the event loop, so that tests and benchmarks can both use it.
+/// It stands in front of a port of 127.0.0.1 or a socket in the file system. All connections share
+/// one thread. It needs nothing but the event loop, so that tests and benchmarks can both use it.
 package final class FaultProxy: Sendable {
     /// Decides about a connection by its number, counted from 1; called on the proxy's thread.
     package typealias Plan = @Sendable (_ connection: Int) -> Faults
@@ -44,8 +44,8 @@ package final class FaultProxy: Sendable {
     /// Listens and starts its thread.
     ///
     /// - Parameters:
-    ///   - origin: what gets every connection.
-    ///   - plan: what happens to each.
+    ///   - origin: the server that gets every connection.
+    ///   - plan: the faults of each connection.
     /// - Throws: ``ListenError`` or `EventLoopError` when the process has no descriptor or thread.
     package init(to origin: Origin, _ plan: @escaping Plan = { _ in Faults() }) throws {
         let listener = try Loopback.listen()

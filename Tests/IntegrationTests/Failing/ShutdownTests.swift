@@ -12,7 +12,7 @@ import TransferWire
 
     /// Ends the service by SIGTERM.
     ///
-    /// - Returns: The exit status, and the time that the end took.
+    /// - Returns: the exit status, and the time that the end took.
     private func terminate(_ service: ServiceProcess) async -> (status: Int32, took: Duration) {
         let start = ContinuousClock.now
         let status = await service.terminate()

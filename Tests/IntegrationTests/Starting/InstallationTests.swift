@@ -9,7 +9,7 @@ import TransferTestSupport
 
     /// Runs the program installed in `prefix`, in another folder, until it ends.
     ///
-    /// - Returns: The exit status and the program's output or log.
+    /// - Returns: the exit status and the program's output or log.
     private func run(
         in folder: TestFolder,
         _ prefix: TestFolder,

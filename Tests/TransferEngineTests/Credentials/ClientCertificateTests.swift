@@ -36,7 +36,7 @@ import TransferTestSupport
 
     /// Runs one attempt until it ends.
     ///
-    /// - Returns: Whether it has its result.
+    /// - Returns: whether it has its result.
     private func isFinished(
         _ kind: TransferRequest.Kind,
         _ url: String,

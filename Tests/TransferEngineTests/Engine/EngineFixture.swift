@@ -30,8 +30,8 @@ final class EngineFixture: Sendable {
 
     /// Migrates the test's schema and makes a tenant with a session.
     ///
-    /// - Parameter folder: what the containers are in; a new one unless said.
-    /// - Throws: whatever the database, the origin or the file system refuses.
+    /// - Parameter folder: the folder of the containers; a new one unless given.
+    /// - Throws: the errors of the database, the origin or the file system.
     init(in folder: TestFolder? = nil) async throws {
         let database = TestDatabase.current
         let connection = try await database.connection()

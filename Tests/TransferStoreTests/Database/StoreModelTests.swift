@@ -147,7 +147,7 @@ private struct StoreModelRun {
         #expect(task?.state == states[id])
     }
 
-    /// A part worth keeping, of an attempt that may be over already.
+    /// Checkpoints a part worth keeping, of an attempt that may be over already.
     private mutating func checkpoint() async throws {
         guard let id = order.randomElement(using: &random) else { return }
         let fence = claims[id]?.fence ?? worker.reserve(1).first

@@ -270,7 +270,7 @@ import TransferTestSupport
         }
     }
 
-    /// A copy of the migrations for a test to spoil.
+    /// Runs `body` with a copy of the migrations for a test to spoil.
     private static func withFolder(_ body: (String) async throws -> Void) async throws {
         let folder = files.temporaryDirectory.appending(path: "migrations-\(UUID())").path
         try files.createDirectory(atPath: folder, withIntermediateDirectories: false)

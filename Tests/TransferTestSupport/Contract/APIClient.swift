@@ -13,10 +13,10 @@ package final class APIClient: Sendable {
     private let timeout: Duration?
 
     /// - Parameters:
-    ///   - service: who is spoken to.
+    ///   - service: the service to send requests to.
     ///   - key: an API key.
-    ///   - timeout: how long an answer may take as a whole; nil for any time.
-    /// - Throws: when there is no thread for it.
+    ///   - timeout: the time that an answer may take as a whole; nil for any time.
+    /// - Throws: an error when there is no thread for it.
     package convenience init(
         _ service: ServiceProcess,
         key: String,
@@ -83,14 +83,14 @@ package final class APIClient: Sendable {
 
     /// Submits a download of each URL.
     ///
-    /// - Returns: The identifiers of the tasks.
+    /// - Returns: the identifiers of the tasks.
     package func submit(_ urls: [String], to session: String) async throws -> [String] {
         try await submit(tasks: urls.map { #"{"url":"\#($0)"}"# }, to: session)
     }
 
     /// Submits a download of each URL, every other one with a destination: `d1`, `d3` and so on.
     ///
-    /// - Returns: The identifiers of the tasks, and the prefix of the file name of each.
+    /// - Returns: the identifiers of the tasks, and the prefix of the file name of each.
     package func submitNamingEveryOther(
         _ urls: [String],
         to session: String
@@ -106,7 +106,7 @@ package final class APIClient: Sendable {
 
     /// Submits tasks given as JSON.
     ///
-    /// - Returns: The identifiers of the tasks.
+    /// - Returns: the identifiers of the tasks.
     package func submit(tasks: [String], to session: String) async throws -> [String] {
         let answer = try await send(
             "POST",

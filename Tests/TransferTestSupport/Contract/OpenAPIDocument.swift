@@ -6,6 +6,7 @@ package struct OpenAPIDocument: Sendable {
         package let method: String
         /// The path, with `{name}` for parameters.
         package let path: String
+        /// Whether the operation requires an API key.
         package let needsKey: Bool
 
         package var description: String { "\(method) \(path)" }
@@ -18,6 +19,7 @@ package struct OpenAPIDocument: Sendable {
 
     private static let methods = ["get", "put", "post", "delete", "patch", "head", "options"]
 
+    /// Parses the document.
     package init(yaml: String) throws {
         root = try OpenAPIValue(yaml: yaml)
         schema = OpenAPISchema(document: root)

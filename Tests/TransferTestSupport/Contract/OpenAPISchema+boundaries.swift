@@ -1,5 +1,6 @@
 /// A value at the edge of what a schema allows, or just past it.
 package struct BoundaryValue: Sendable {
+    /// The value.
     package let value: OpenAPIValue
     /// Whether the schema allows it.
     package let isValid: Bool

@@ -11,21 +11,25 @@ package enum OpenAPIValue: Equatable, Sendable {
     case array([OpenAPIValue])
     case object([String: OpenAPIValue])
 
+    /// The member of an object with that name; nil when there is none.
     package subscript(key: String) -> OpenAPIValue? {
         guard case .object(let members) = self else { return nil }
         return members[key]
     }
 
+    /// The value of a string; nil for any other value.
     package var string: String? {
         guard case .string(let value) = self else { return nil }
         return value
     }
 
+    /// The elements of an array; nil for any other value.
     package var array: [OpenAPIValue]? {
         guard case .array(let items) = self else { return nil }
         return items
     }
 
+    /// The members of an object; nil for any other value.
     package var object: [String: OpenAPIValue]? {
         guard case .object(let members) = self else { return nil }
         return members

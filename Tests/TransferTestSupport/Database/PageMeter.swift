@@ -6,6 +6,7 @@ package import TransferStore
 /// Everything it does is undone, so every measurement finds the database in the same state as the
 /// previous one did. Plans are kept, each as it was made the first time.
 package struct PageMeter: Sendable {
+    /// The stores over the measured connection.
     package let stores: Stores
     private let pool: ConnectionPool
 

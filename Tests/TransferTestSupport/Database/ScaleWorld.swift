@@ -8,8 +8,9 @@ import TransferStore
 ///
 /// A few statements make its rows as the service would have written them, counters included.
 package struct ScaleWorld: Sendable {
-    /// The name of the session of outstanding tasks in every state; `kept` is that of results.
+    /// The name of the session of outstanding tasks in every state.
     package static let large = "large"
+    /// The name of the session of results.
     package static let kept = "kept"
     /// The number of generations of `kept`; the tasks of the first have expired.
     package static let generations = 11
@@ -17,6 +18,7 @@ package struct ScaleWorld: Sendable {
     static let running = 300
     static let published = 20
 
+    /// The tenant that owns everything in it.
     package let tenant: TenantID
     /// The number of outstanding tasks of `large`, and of results of `kept`.
     package let tasks: Int
@@ -65,9 +67,11 @@ package struct ScaleWorld: Sendable {
 
 // Names of the tables' contents.
 extension ScaleWorld {
-    /// Returns the `n`th task of the expired generation, of `kept` or of `large`.
+    /// Returns the `n`th task of the expired generation.
     package func expired(_ n: Int) -> TaskID { task(n) }
+    /// Returns the `n`th task of `kept`, without the expired generation.
     package func kept(_ n: Int) -> TaskID { task(generation + n) }
+    /// Returns the `n`th task of `large`.
     package func large(_ n: Int) -> TaskID { task(generation + tasks + n) }
 
     /// Returns the first task of `large` in a given state; the states follow each other by the
@@ -91,11 +95,13 @@ extension ScaleWorld {
 
     /// Returns the session of number `n`; 0 is `large` and 1 `kept`.
     package func session(_ n: Int) -> SessionID { SessionID(uuid(epoch, 0x9000, n)) }
+    /// Returns the identifier of session `n`.
     package func identifier(_ n: Int) -> String {
         n == 0 ? Self.large : n == 1 ? Self.kept : "s\(n)"
     }
     /// Returns the subscription to session `n`; 0 is that to all sessions of the tenant.
     package func subscription(_ n: Int) -> SubscriptionID { SubscriptionID(uuid(epoch, 0xa000, n)) }
+    /// Returns the `n`th delivery.
     package func delivery(_ n: Int) -> DeliveryID { DeliveryID(uuid(epoch, 0xb000, n)) }
 
     private func task(_ n: Int) -> TaskID { TaskID(uuid(epoch + Int64(n), 0x8000, n)) }

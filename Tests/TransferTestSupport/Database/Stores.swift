@@ -2,6 +2,7 @@ package import TransferStore
 
 /// All stores over one database.
 package struct Stores: Sendable {
+    /// The database of all of them.
     package let database: Database
     package let tenants: TenantStore
     package let clients: ClientStore
@@ -29,6 +30,7 @@ package struct Stores: Sendable {
     package let verification: VerificationStore
     package let counts: CountStore
 
+    /// Makes all stores over `database`.
     package init(_ database: Database) {
         self.database = database
         tenants = TenantStore(database)

@@ -25,7 +25,7 @@ package final class OriginLog: Sendable {
 
         /// Records a request.
         ///
-        /// - Returns: The number of the request among those for its path, from 1.
+        /// - Returns: the number of the request among those for its path, from 1.
         mutating func add(_ request: OriginRequest) -> Int {
             let count = requestCounts[request.path, default: 0] + 1
             requestCounts[request.path] = count

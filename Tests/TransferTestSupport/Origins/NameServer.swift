@@ -55,6 +55,7 @@ package final class NameServer: Sendable {
         answers.withLock { $0[name] = answer }
     }
 
+    /// Stops the server.
     package func stop() {
         // This wakes the threads, which close their descriptors.
         shutdown(datagrams, Int32(SHUT_RDWR))

@@ -15,9 +15,9 @@ package final class NginxServer: Sendable {
     /// Starts the server, which answers with `body`.
     ///
     /// - Parameters:
-    ///   - certificate: what it shows.
-    ///   - authority: whose folder it runs in.
-    ///   - body: what is at ``url``.
+    ///   - certificate: the certificate that it shows.
+    ///   - authority: the authority in whose folder it runs.
+    ///   - body: the bytes at ``url``.
     /// - Throws: ``NeverHappened`` without an nginx, or what the system refuses.
     package init(
         _ certificate: TestAuthority.Certificate,

@@ -22,9 +22,9 @@ package final class TLSServer: Sendable {
     /// Starts the server and returns once it listens.
     ///
     /// - Parameters:
-    ///   - certificate: what it shows.
-    ///   - authority: whose folder it runs in.
-    ///   - mode: what it does.
+    ///   - certificate: the certificate that it shows.
+    ///   - authority: the authority in whose folder it runs.
+    ///   - mode: its behaviour on a connection.
     ///   - options: more options of `openssl s_server`.
     /// - Throws: ``NeverHappened`` when the command ends without listening.
     package init(

@@ -50,7 +50,7 @@ package final class TestAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - names: subject alternative names as `openssl` writes them, such as `DNS:localhost`.
-    ///   - days: until it expires; negative for one that has.
+    ///   - days: the days until it expires; negative for an expired one.
     ///   - isSelfSigned: whether it is signed by itself rather than by the authority.
     /// - Returns: the certificate and a new key.
     /// - Throws: ``Failure``, or an error of the file system.

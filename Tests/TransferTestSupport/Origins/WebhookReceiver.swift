@@ -33,7 +33,7 @@ package final class WebhookReceiver: Sendable {
 
     /// Opens a path for messages: each planned answer is given once, and then always 204.
     ///
-    /// - Returns: The URL to subscribe with.
+    /// - Returns: the URL to subscribe with.
     @discardableResult
     package func open(_ path: String = "/hook", answers: [Answer] = []) -> String {
         plans.withLock { $0[path] = answers }
@@ -48,7 +48,7 @@ package final class WebhookReceiver: Sendable {
 
     /// Waits until `count` messages have arrived at a path.
     ///
-    /// - Returns: All messages that have arrived there, at least `count`.
+    /// - Returns: all messages that have arrived there, at least `count`.
     /// - Throws: `CancellationError` when the test's time limit ends the wait.
     package func messages(
         _ count: Int,

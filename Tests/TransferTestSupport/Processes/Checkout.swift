@@ -2,7 +2,9 @@ import Foundation
 
 /// The source tree that the tests were built from.
 package enum Checkout {
+    /// The path of the root of the sources.
     package static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(components: "..", "..", "..").standardized.path
+    /// The path of the migrations.
     package static let migrations = "\(root)/migrations"
 }

@@ -9,7 +9,9 @@ import Synchronization
 package final class ChildProcess: Sendable {
     /// The system's refusal to start it.
     package struct SpawnError: Error {
+        /// The program that was to start.
         package let program: String
+        /// The error number.
         package let code: Int32
     }
 
@@ -18,6 +20,7 @@ package final class ChildProcess: Sendable {
         var waiters: [CheckedContinuation<Int32, Never>] = []
     }
 
+    /// The process identifier.
     package let pid: pid_t
     /// The output of the process.
     package let output: FileHandle
@@ -57,7 +60,7 @@ package final class ChildProcess: Sendable {
 
     /// Waits for the process to end.
     ///
-    /// - Returns: The exit status, or 128 plus the number of the signal that killed it.
+    /// - Returns: the exit status, or 128 plus the number of the signal that killed it.
     package func status() async -> Int32 {
         await withCheckedContinuation { continuation in
             let status = state.withLock { state in

@@ -10,6 +10,7 @@ package final class DataDirectory: Sendable {
     /// The options that make a command use this directory.
     package var options: [String] { ["--data-directory", path, "--resources", Checkout.root] }
 
+    /// Makes a folder for the directory.
     package init() throws {
         folder = try TestFolder("integration")
         path = "\(folder.path)/data"
@@ -22,7 +23,7 @@ package final class DataDirectory: Sendable {
 
     /// Writes a resolv.conf(5) file that names one server.
     ///
-    /// - Returns: The path of the file.
+    /// - Returns: the path of the file.
     package func resolver(_ server: NameServer) throws -> String {
         let file = "\(folder.path)/resolver"
         let text = "nameserver \(server.address)\noptions timeout:5 attempts:1\n"
@@ -77,7 +78,7 @@ package final class DataDirectory: Sendable {
 
     /// Runs `transferd verify` on the directory once its services have stopped.
     ///
-    /// - Returns: The exit status, and the first finding or else the summary.
+    /// - Returns: the exit status, and the first finding or else the summary.
     package func verify() async throws -> (status: Int32, output: String) {
         try await Program.run(["verify", "--json"] + options)
     }

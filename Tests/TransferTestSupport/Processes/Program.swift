@@ -44,7 +44,7 @@ package enum Program {
 
     /// Runs the program until it ends.
     ///
-    /// - Returns: The exit status and the beginning of the output.
+    /// - Returns: the exit status and the beginning of the output.
     package static func run(_ arguments: [String]) async throws -> (status: Int32, output: String) {
         let process = try start(arguments, log: "/dev/null")
         let output = await process.line() ?? Data()

@@ -5,8 +5,10 @@ import Synchronization
 package final class RecordingLog: Sendable {
     private let recorded = Mutex<[String]>([])
 
+    /// Makes an empty log.
     package init() {}
 
+    /// The entries so far.
     package var lines: [String] { recorded.withLock { $0 } }
 
     /// A logger that writes to this log.

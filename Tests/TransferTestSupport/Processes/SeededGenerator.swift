@@ -2,8 +2,10 @@
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
+    /// Makes a generator from a seed.
     package init(state: UInt64) { self.state = state }
 
+    /// Returns the next number.
     package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var word = state

@@ -6,8 +6,11 @@ package final class ServiceProcess: Sendable {
     /// The line that the service prints when it listens.
     package struct Announcement: Decodable {
         package let event: String
+        /// The host on which the service listens.
         package let host: String
+        /// The port on which the service listens.
         package let port: Int
+        /// The process identifier of the service.
         package let pid: Int32
     }
 
@@ -16,6 +19,7 @@ package final class ServiceProcess: Sendable {
         package let description: String
     }
 
+    /// The line that the service printed.
     package let announcement: Announcement
     private let process: ChildProcess
     /// The data directory, whose end is that of the database, too.
@@ -60,6 +64,7 @@ package final class ServiceProcess: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.pid)/task").count
     }
 
+    /// The process identifier.
     package var pid: Int32 { process.pid }
 
     /// Sends a signal without waiting.
@@ -67,7 +72,7 @@ package final class ServiceProcess: Sendable {
 
     /// Waits for the process to end.
     ///
-    /// - Returns: The exit status.
+    /// - Returns: the exit status.
     package func status() async -> Int32 { await process.status() }
 
     /// Limits the process to `count` files and sockets beyond those that are open now; nil restores
@@ -122,6 +127,7 @@ package final class ServiceProcess: Sendable {
     /// Suspends the process, as on a suspended machine, until ``resume()``.
     package func pause() { process.signal(SIGSTOP) }
 
+    /// Lets a paused process continue.
     package func resume() { process.signal(SIGCONT) }
 
     /// Kills the process without warning.
@@ -132,7 +138,7 @@ package final class ServiceProcess: Sendable {
 
     /// Asks the process to end, and waits until it has.
     ///
-    /// - Returns: The exit status.
+    /// - Returns: the exit status.
     package func terminate() async -> Int32 {
         process.signal(SIGTERM)
         return await process.status()

@@ -28,7 +28,7 @@ final class SpawnedProgram: Sendable {
     ///   - arguments: its name and arguments.
     ///   - folder: where it runs.
     ///   - environment: all of its environment.
-    ///   - descriptors: what become its input, output and error output; nil for `/dev/null`.
+    ///   - descriptors: its input, output and error output; nil for `/dev/null`.
     /// - Throws: ``Failure`` when it cannot be started.
     init(
         _ arguments: [String],

@@ -12,7 +12,7 @@ package final class TestFolder: Sendable {
 
     /// Makes the folder; `kind` becomes part of its name and says its purpose.
     ///
-    /// - Throws: The errors of the file system.
+    /// - Throws: the errors of the file system.
     package init(_ kind: String) throws {
         let number = Self.count.add(1, ordering: .relaxed).newValue
         path = "\(RunDirectory.path)/\(kind)-\(number)"
