@@ -3,9 +3,9 @@ package struct AbandonedPart: Sendable {
     package let tenant: TenantID
     package let task: TaskID
     package let destination: Destination?
-    /// Names the part file.
+    /// The fence that names the part file.
     package let fence: Fence
-    /// Where it lies in the tenant's container, when not at the task's own place.
+    /// The file's path in the tenant's container; nil when it lies at the task's own place.
     package let sourcePath: String?
 
     package init(

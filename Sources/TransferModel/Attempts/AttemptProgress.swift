@@ -1,18 +1,18 @@
-/// How far a running attempt is.
+/// The progress of a running attempt.
 package struct AttemptProgress: Sendable {
     package let task: TaskID
     package let fence: Fence
-    /// Bytes of the file that are there.
+    /// The bytes of the file that are present.
     package let bytesReceived: Int64
     package let bytesExpected: Int64?
-    /// Bytes of an upload that were sent.
+    /// The bytes of an upload that were sent.
     package let bytesSent: Int64
     package let bytesToSend: Int64?
-    /// In the last seconds, received and sent.
+    /// The rate of the last seconds, received and sent together.
     package let bytesPerSecond: Int64
-    /// Whether an event is to tell of it.
+    /// Whether an event is to report the progress.
     package let isTold: Bool
-    /// The part that a later attempt may go on with, when it is to be stored now.
+    /// The part from which a later attempt may continue, when it is to be stored now.
     package let checkpoint: PartialDownload?
 
     package init(

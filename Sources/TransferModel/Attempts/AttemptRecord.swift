@@ -1,39 +1,39 @@
 package import Foundation
 
-/// An attempt of a task that has ended, as it is kept.
+/// The stored record of an attempt that has ended.
 package struct AttemptRecord: Sendable {
-    /// How the attempt ended, which is not always how its task did.
+    /// The end of an attempt, which is not always that of its task.
     package enum Outcome: String, CaseIterable, Sendable {
-        /// Its file is the result.
+        /// The attempt's file is the result.
         case completed
-        /// It was the last one.
+        /// The attempt was the last one.
         case failed
-        /// Another one follows after a wait.
+        /// Another attempt follows after a wait.
         case retried
-        /// Given back by a worker that stopped; does not count.
+        /// The attempt was given back by a worker that stopped; it does not count.
         case released
-        /// Its worker died.
+        /// The attempt's worker died.
         case lost
-        /// Stopped because the task was suspended; does not count.
+        /// The attempt was stopped because the task was suspended; it does not count.
         case suspended
-        /// Stopped because the task was cancelled.
+        /// The attempt was stopped because the task was cancelled.
         case cancelled
     }
 
-    /// Which attempt of the task, from 1; those that do not count share a number with the next.
+    /// The attempt's number, from 1; attempts that do not count share it with the next.
     package let number: Int
     package let outcome: Outcome
     package let startedAt: Date
     package let endedAt: Date
-    /// Bytes that this attempt received.
+    /// The bytes that this attempt received.
     package let bytesReceived: Int64
-    /// Bytes of an upload that this attempt sent.
+    /// The bytes of an upload that this attempt sent.
     package let bytesSent: Int64
-    /// Bytes that were there before, when the origin sent only the rest.
+    /// The bytes that were present before, when the origin sent only the rest.
     package let resumedAtOffset: Int64?
     package let httpStatus: Int?
     package let failure: TransferFailure?
-    /// Nil when the worker that knew is gone.
+    /// The attempt's measurements; nil when the worker that knew them is gone.
     package let metrics: AttemptMetrics?
 
     package init(

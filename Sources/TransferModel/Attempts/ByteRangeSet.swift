@@ -1,26 +1,28 @@
-/// Some of the bytes of a file, as ranges in ascending order that neither overlap nor touch.
+/// A set of bytes of a file, as ranges in ascending order that neither overlap nor touch.
 package struct ByteRangeSet: Hashable, Sendable {
+    /// The ranges of the set.
     package private(set) var ranges: [Range<Int64>] = []
-    /// Bytes in all ranges.
+    /// The number of bytes in all ranges.
     package private(set) var count: Int64 = 0
 
-    /// The bytes of one range; none when it is empty.
+    /// Creates a set of the bytes of one range, which may be empty.
     package init(_ range: Range<Int64> = 0..<0) { insert(range) }
 
+    /// Whether the set has no bytes.
     package var isEmpty: Bool { ranges.isEmpty }
 
-    /// How many bytes there are from the first of the file on without a gap.
+    /// The number of bytes from the start of the file up to the first gap.
     package var prefixCount: Int64 {
         guard let first = ranges.first, first.lowerBound == 0 else { return 0 }
         return first.upperBound
     }
 
-    /// The end of the last range; 0 when there is none.
+    /// The end of the last range; 0 when the set is empty.
     package var upperBound: Int64 { ranges.last?.upperBound ?? 0 }
 
-    /// Adds the bytes of a range, of which some may be there.
+    /// Adds the bytes of a range, some of which may already be in the set.
     ///
-    /// Costs a step for each range, and no more where one of them is only made longer.
+    /// The cost is one step for each range, and no more when a range only grows.
     package mutating func insert(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
         let low = ranges.firstIndex { $0.upperBound >= range.lowerBound } ?? ranges.endIndex
@@ -42,7 +44,7 @@ package struct ByteRangeSet: Hashable, Sendable {
         ranges.removeSubrange(low + 1..<high)
     }
 
-    /// Takes the bytes of a range away, of which some may not be there.
+    /// Removes the bytes of a range, some of which may not be in the set.
     package mutating func remove(_ range: Range<Int64>) {
         guard !range.isEmpty else { return }
         ranges = ranges.flatMap { known in
@@ -54,7 +56,7 @@ package struct ByteRangeSet: Hashable, Sendable {
         count = ranges.reduce(0) { $0 + $1.byteCount }
     }
 
-    /// The bytes of a file of `total` that are not in here.
+    /// Returns the bytes of a file of `total` bytes that are not in the set.
     package func complement(of total: Int64) -> ByteRangeSet {
         var rest = ByteRangeSet(0..<total)
         for range in ranges { rest.remove(range) }
@@ -63,18 +65,18 @@ package struct ByteRangeSet: Hashable, Sendable {
 }
 
 extension Range<Int64> {
-    /// How many bytes the range has.
+    /// The number of bytes in the range.
     package var byteCount: Int64 { upperBound - lowerBound }
 }
 
 extension ByteRangeSet {
-    /// As PostgreSQL writes an `int8multirange`: `{[0,10),[20,30)}`.
+    /// The set as PostgreSQL writes an `int8multirange`: `{[0,10),[20,30)}`.
     package var text: String {
         "{" + ranges.map { "[\($0.lowerBound),\($0.upperBound))" }.joined(separator: ",") + "}"
     }
 
-    /// Reads what PostgreSQL writes of an `int8multirange` of bounded ranges from 0 on; nil for
-    /// anything else.
+    /// Reads PostgreSQL's text of an `int8multirange` of bounded ranges from 0 on; nil for anything
+    /// else.
     package init?(text: String) {
         self.init()
         let bytes = Array(text.utf8)

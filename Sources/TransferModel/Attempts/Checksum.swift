@@ -1,11 +1,11 @@
-/// What an algorithm makes of a file's bytes.
+/// The value that an algorithm computes from a file's bytes.
 package struct Checksum: Hashable, Sendable, CustomStringConvertible {
     package let algorithm: ChecksumAlgorithm
-    /// In the order of its hexadecimal form; a CRC-32C has its highest byte first (RFC 9530,
-    /// appendix D).
+    /// The bytes in the order of the hexadecimal form; a CRC-32C has its highest byte first
+    /// (RFC 9530, appendix D).
     package let bytes: [UInt8]
 
-    /// Nil when `bytes` are not as many as the algorithm makes.
+    /// Creates a checksum; nil unless `bytes` has the algorithm's length.
     package init?(_ algorithm: ChecksumAlgorithm, bytes: some Collection<UInt8>) {
         guard bytes.count == algorithm.byteCount else { return nil }
         self.algorithm = algorithm
@@ -31,7 +31,7 @@ package struct Checksum: Hashable, Sendable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// Lower-case hexadecimal, without the algorithm.
+    /// The checksum in lower-case hexadecimal, without the algorithm.
     package var description: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(

@@ -1,14 +1,14 @@
-/// How a checksum is computed; named as in RFC 9530's registry and in the API.
+/// An algorithm for checksums, named as in RFC 9530's registry and in the API.
 ///
-/// Ordered from the weakest to the strongest. MD5 and CRC-32C tell damage, not malice (RFC 9530,
-/// section 5).
+/// The cases are ordered from the weakest to the strongest. MD5 and CRC-32C detect damage, not
+/// malice (RFC 9530, section 5).
 package enum ChecksumAlgorithm: String, CaseIterable, Comparable, Sendable {
     case crc32c
     case md5
     case sha256 = "sha-256"
     case sha512 = "sha-512"
 
-    /// The length of its checksums in bytes.
+    /// The length of the algorithm's checksums in bytes.
     package var byteCount: Int {
         switch self {
         case .crc32c: 4
@@ -18,6 +18,6 @@ package enum ChecksumAlgorithm: String, CaseIterable, Comparable, Sendable {
         }
     }
 
-    /// Whether `right` is the stronger.
+    /// Returns whether `right` is the stronger algorithm.
     package static func < (left: Self, right: Self) -> Bool { left.byteCount < right.byteCount }
 }

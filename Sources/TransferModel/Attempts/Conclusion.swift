@@ -1,18 +1,18 @@
-/// How an attempt ends.
+/// The end of an attempt.
 package struct Conclusion: Sendable {
     package let task: TaskID
     package let fence: Fence
     package let verdict: Verdict
-    /// Bytes of the file that are there; of a completed task its publication knows them.
+    /// The bytes of the file that are present; for a completed task its publication knows them.
     package let bytesReceived: Int64
-    /// Bytes of an upload that were sent.
+    /// The bytes of an upload that were sent.
     package let bytesSent: Int64
-    /// The part file that a later attempt may go on with, made durable.
+    /// The durable part file from which a later attempt may continue.
     package var partial: PartialDownload?
-    /// Names a part file that nobody may go on with.
+    /// The fence that names a part file from which nobody may continue.
     package var abandoned: Fence?
     package let metrics: AttemptMetrics?
-    /// Stored before the conclusion, unless it was already.
+    /// The resumption to store before the conclusion, unless it is already stored.
     package let resumption: Resumption?
 
     package init(
@@ -37,33 +37,35 @@ package struct Conclusion: Sendable {
         self.metrics = metrics
     }
 
+    /// The result of an attempt and what follows it.
     package enum Verdict: Equatable, Sendable {
         /// The publication's file is under its final name and durable.
         case completed
-        /// The part file is whole and durable, and the result as it is.
+        /// The part file is whole and durable, and is itself the result.
         case fetched(TransferResult, part: Fence)
-        /// The origin has answered an upload, of which the body may be the begin, or a data task.
+        /// The origin has answered a data task, or an upload, whose body may be only the start of
+        /// the answer.
         case answered(TransferResult, body: [UInt8])
         /// No further attempt will be made.
         case failed(TransferFailure)
         /// Another attempt follows after the delay.
         case retry(TransferFailure, after: Duration)
-        /// The host cannot be reached; another attempt follows after the delay, or as soon as it is
-        /// reached, and this one does not count.
+        /// The host cannot be reached; another attempt follows after the delay or as soon as the
+        /// host is reached, and this attempt does not count.
         case waitForConnectivity(TransferFailure, after: Duration)
-        /// This machine is short of something; another attempt follows after the delay, and this one
-        /// does not count.
+        /// This machine is short of a resource; another attempt follows after the delay, and this
+        /// one does not count.
         case waitOut(TransferFailure, after: Duration)
         /// The origin wants a credential; another attempt follows the client's answer, which has to
-        /// come within the time, and this one does not count. The named credential is the one that
-        /// was not good.
+        /// come within the time, and this attempt does not count. The named credential is the one
+        /// that did not work.
         case askForCredential(TransferFailure, Origin, named: String?, within: Duration)
-        /// Given back unharmed, as when the worker stops; the attempt does not count.
+        /// The task was given back unharmed, as when the worker stops; the attempt does not count.
         case released
-        /// Back to the queue because the worker died with it; the attempt counts.
+        /// The task returns to the queue because its worker died; the attempt counts.
         case requeued
 
-        /// Whether the task is runnable again, for whichever worker has room.
+        /// Whether the task is runnable again, for any worker that has room.
         package var isBackInQueue: Bool {
             switch self {
             case .released, .requeued: true
@@ -73,7 +75,7 @@ package struct Conclusion: Sendable {
             }
         }
 
-        /// Whether another attempt goes on where this one ended.
+        /// Whether another attempt continues where this one ended.
         package var isFollowedByAnother: Bool {
             switch self {
             case .retry, .waitForConnectivity, .waitOut, .askForCredential, .released: true

@@ -1,13 +1,13 @@
-/// How many workers in a row have died with a task since it last got further than ever.
+/// The number of workers in a row that died with a task since it last got further than ever.
 ///
-/// Attempts that ended otherwise kill nobody, and a task that comes to its end bit by bit is not the
-/// cause of deaths.
+/// An attempt that ended otherwise killed no worker, and a task that keeps making progress is not
+/// the cause of the deaths.
 package struct DeathStreak: Equatable, Sendable {
     /// An attempt that ended before the one whose worker died last.
     package struct Predecessor: Sendable {
-        /// Whether its worker died with it.
+        /// Whether the attempt's worker died with it.
         package let isLost: Bool
-        /// How many bytes of the file were there at its end.
+        /// The number of bytes of the file that were present when the attempt ended.
         package let bytesReached: Int64
 
         package init(isLost: Bool, bytesReached: Int64) {
@@ -16,10 +16,11 @@ package struct DeathStreak: Equatable, Sendable {
         }
     }
 
+    /// The number of deaths in the streak.
     package let count: Int
 
-    /// Begins with the last death, which left `bytesReached` of the file; `predecessors` begin with
-    /// the newest.
+    /// Counts back from the last death, which left `bytesReached` of the file; `predecessors` start
+    /// with the newest.
     package init(bytesReached: Int64, after predecessors: [Predecessor]) {
         let reached = [bytesReached] + predecessors.prefix(while: \.isLost).map(\.bytesReached)
         var count = 0

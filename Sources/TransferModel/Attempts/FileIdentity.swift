@@ -1,13 +1,13 @@
-/// Which file of its file system a file is, whatever its name: by this a task knows its own result
-/// from another's of the same name and size.
+/// The identity of a file within its file system, whatever its name.
 ///
-/// An inode is used again once its file is gone, so that the time at which it was made belongs to it.
-/// Neither depends on the number of the device, which a restart of the machine may change.
+/// By it a task tells its own result from another task's file of the same name and size. An inode
+/// number is reused once its file is gone, so its creation time is part of the identity. Neither
+/// depends on the device number, which a restart of the machine may change.
 package struct FileIdentity: Hashable, Sendable {
-    /// The bits of the inode's number.
+    /// The bits of the inode number.
     package let inode: Int64
-    /// When the inode was made, in nanoseconds since 1970; when the file was last written, on file
-    /// systems that do not know.
+    /// The time at which the inode was created, in nanoseconds since 1970; on file systems that do
+    /// not record it, the time of the last write.
     package let bornAtNanoseconds: Int64
 
     package init(inode: Int64, bornAtNanoseconds: Int64) {

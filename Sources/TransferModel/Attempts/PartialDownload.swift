@@ -1,22 +1,23 @@
 package import Foundation
 
-/// A part file that a later attempt of its task may go on with.
+/// A part file from which a later attempt of its task may continue.
 package struct PartialDownload: Equatable, Sendable {
-    /// Names the file, and so the attempt that began it.
+    /// The fence that names the file, and so the attempt that created it.
     package let partFence: Fence
-    /// Where the file lies in the tenant's container when it came with resume data; nil for the
-    /// task's own place.
+    /// The file's path in the tenant's container when it came with resume data; nil when it lies at
+    /// the task's own place.
     package var sourcePath: String?
-    /// The boot of the machine in which it was written.
+    /// The machine's boot during which the file was written.
     package let bootID: UUID
-    /// Which bytes of the file are there, when it was written in segments; nil for one that was
-    /// written from its begin on.
+    /// The bytes of the file that are present when it was written in segments; nil when it was
+    /// written from its start on.
     package var ranges: ByteRangeSet?
-    /// Bytes that survive a power cut: from the begin on, or of ``ranges`` when it is all of them.
+    /// The bytes that survive a power cut: from the start on, or of ``ranges`` when it is all of
+    /// them.
     package var bytesDurable: Int64
-    /// The length of the whole.
+    /// The length of the whole file.
     package let bytesTotal: Int64
-    /// Which bytes they are.
+    /// The validator of the representation that the bytes belong to.
     package let validator: EntityValidator
 
     package init(
@@ -37,16 +38,18 @@ package struct PartialDownload: Equatable, Sendable {
         self.validator = validator
     }
 
-    /// Which bytes of the file may be gone on with on a machine in boot `bootID`.
+    /// Returns the bytes of the file from which an attempt may continue on a machine in boot
+    /// `bootID`.
     ///
-    /// Never all of them: the last byte is asked for again, so that the origin has its say.
+    /// They are never all bytes: the last one is requested again, so that the origin confirms the
+    /// file.
     ///
     /// - Parameters:
     ///   - size: the file's.
-    ///   - isSegmented: whether it was ever written elsewhere than at its end, also after this was
-    ///     stored; then its size tells nothing.
-    ///   - bootID: the running boot of the machine.
-    /// - Returns: the bytes; empty for a file that is not gone on with.
+    ///   - isSegmented: whether the file was ever written other than at its end, also after this
+    ///     value was stored; then its size proves nothing.
+    ///   - bootID: the current boot of the machine.
+    /// - Returns: the bytes; empty for a file that has to start over.
     package func rangesUsable(size: Int64, isSegmented: Bool, bootID: UUID) -> ByteRangeSet {
         guard size <= bytesTotal else { return ByteRangeSet() }
         let isSameBoot = bootID == self.bootID

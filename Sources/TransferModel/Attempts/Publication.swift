@@ -1,20 +1,21 @@
-/// A whole and durable part file that is to be given its destination as its name.
+/// A whole and durable part file that is to be renamed to its destination.
 package struct Publication: Sendable {
     package let task: TaskID
-    /// Guards the transition; changes when another worker takes the publication over.
+    /// The fence that guards the transition; it changes when another worker takes the publication
+    /// over.
     package let fence: Fence
-    /// Names the part file; stays what it was when the file was written.
+    /// The fence that names the part file; it stays what it was when the file was written.
     package let partFence: Fence
     package let tenant: TenantID
     package let session: SessionID
     package let number: Int
     package let destination: Destination?
     package let result: TransferResult
-    /// By which the file is known again under its destination; nil until it is durable.
+    /// The identity by which the file is recognized under its destination; nil until it is durable.
     package var file: FileIdentity?
-    /// Nil when the worker that transferred the file is gone.
+    /// The attempt's measurements; nil when the worker that transferred the file is gone.
     package let metrics: AttemptMetrics?
-    /// Stored before the publication, unless it was already.
+    /// The resumption to store before the publication, unless it is already stored.
     package let resumption: Resumption?
 
     package init(

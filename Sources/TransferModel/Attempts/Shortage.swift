@@ -1,21 +1,22 @@
-/// What this machine may be short of; no task's fault, and over without anybody changing one.
+/// A resource that this machine may be short of.
 ///
-/// Its word is the code of the failure that a task waits with, and what `/health` tells.
+/// A shortage is no task's fault, and ends without a change to any task. The raw value is the code
+/// of the failure that a task waits with, and the word in `/health`.
 package enum Shortage: String, CaseIterable, Comparable, Sendable {
-    /// The container's file system has no space left, or the quota none.
+    /// The container's file system or its quota has no space left.
     case storageFull = "storage_full"
-    /// The container as a whole cannot be written: it is read-only, or the rights are missing.
+    /// The container as a whole cannot be written: it is read-only, or permissions are missing.
     case storageUnwritable = "storage_unwritable"
-    /// The container's file system answers with errors, as one does whose server is away.
+    /// The container's file system answers with errors, as when its server is away.
     case storageFailure = "storage_failure"
-    /// The process or the machine has as many files and sockets open as it may.
+    /// The process or the machine has as many files and sockets open as it may have.
     case descriptorsExhausted = "descriptors_exhausted"
     /// Memory, or the number of threads, ran out.
     case memoryExhausted = "memory_exhausted"
 
     package static func < (a: Shortage, b: Shortage) -> Bool { a.rawValue < b.rawValue }
 
-    /// The code of a failure that it causes.
+    /// The code of a failure that the shortage causes.
     package var code: TransferFailure.Code {
         switch self {
         case .storageFull: .storageFull
@@ -28,7 +29,7 @@ package enum Shortage: String, CaseIterable, Comparable, Sendable {
 }
 
 extension TransferFailure {
-    /// What this machine was short of, if that was the cause: the task waits, and the attempt does
-    /// not count.
+    /// The shortage that caused the failure, if one did: the task waits, and the attempt does not
+    /// count.
     package var shortage: Shortage? { isFinal ? nil : Shortage(rawValue: code.rawValue) }
 }

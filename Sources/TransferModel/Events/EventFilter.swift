@@ -1,22 +1,22 @@
-/// Which kinds of events a subscription asks for.
+/// The kinds of events that a subscription asks for.
 package struct EventFilter: Equatable, Sendable {
     /// Kinds and families such as `task.*`, as their owner wrote them.
     package let terms: [String]
     private let kinds: Set<SessionEvent.Kind>
 
-    /// Nil when a term names neither a kind nor a family of kinds.
+    /// Creates a filter; nil when a term names neither a kind nor a family of kinds.
     package init?(_ terms: [String]) {
         self.init(stored: terms)
         guard terms.allSatisfy({ !Self.kinds(of: $0).isEmpty }) else { return nil }
     }
 
-    /// Reads what was stored; a term that this version does not know matches nothing.
+    /// Reads stored terms; a term that this version does not know matches nothing.
     package init(stored terms: [String]) {
         self.terms = terms
         kinds = Set(terms.flatMap(Self.kinds))
     }
 
-    /// Whether events of that kind are asked for.
+    /// Returns whether the filter asks for events of `kind`.
     package func contains(_ kind: SessionEvent.Kind) -> Bool { kinds.contains(kind) }
 
     private static func kinds(of term: String) -> [SessionEvent.Kind] {

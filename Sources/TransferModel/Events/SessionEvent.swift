@@ -1,15 +1,15 @@
 package import Foundation
 
-/// One thing that happened in a session, or to a tenant; immutable once written.
+/// A record of what happened in a session or to a tenant; immutable once written.
 package struct SessionEvent: Sendable {
-    /// Unique for ever; the `webhook-id` of its message.
+    /// The event's permanently unique identifier, and the `webhook-id` of its message.
     package let id: UUID
-    /// The tenant's own identifier for what happened in no session.
+    /// The session, or the tenant's own identifier for an event outside any session.
     package let session: SessionID
-    /// Whose session it is; nil for what happened in no session, as its identifier.
+    /// The client whose session it is; nil, as is its identifier, for an event outside any session.
     package let client: ClientID?
     package let sessionIdentifier: String?
-    /// Gap-free per session, from 1, in order of commit.
+    /// The event's gap-free number in its session, from 1, in order of commit.
     package let sequence: Int64
     package let kind: Kind
     package let generation: Int64
@@ -50,14 +50,15 @@ package struct SessionEvent: Sendable {
         self.pendingTasks = pendingTasks
     }
 
-    /// Whether it may be sent to that subscription by its scope.
+    /// Returns whether the event is in the scope of that subscription.
     ///
-    /// One for a client or a session gets of what happened in no session only what is about itself.
+    /// Of the events outside any session, a subscription for a client or a session gets only those
+    /// about itself.
     package func isInScope(of subscription: SubscriptionID, isScoped: Bool) -> Bool {
         !isScoped || client != nil || expiredEvents?.subscription == subscription
     }
 
-    /// What happened; the raw value is the event's `type` in the API and in the database.
+    /// A kind of event; the raw value is the event's `type` in the API and in the database.
     package enum Kind: String, CaseIterable, Sendable {
         case taskCreated = "task.created"
         case taskResumed = "task.resumed"
@@ -77,8 +78,8 @@ package struct SessionEvent: Sendable {
         case subscriptionDisabled = "subscription.disabled"
         case subscriptionEventsExpired = "subscription.events_expired"
 
-        /// Whether a subscription that names no kinds gets it: what comes every few seconds is
-        /// sent only to those who want it.
+        /// Whether a subscription that names no kinds gets the event; an event that comes every few
+        /// seconds is sent only to those who ask for it.
         package var isSentUnasked: Bool { self != .taskProgress }
     }
 
@@ -86,7 +87,7 @@ package struct SessionEvent: Sendable {
     package struct DisabledSubscription: Equatable, Sendable {
         package let id: SubscriptionID
         package let reason: Subscription.Disablement.Reason
-        /// Nothing has got through since.
+        /// The time since which no message has got through.
         package let failingSince: Date
 
         package init(
@@ -100,10 +101,10 @@ package struct SessionEvent: Sendable {
         }
     }
 
-    /// What `subscription.events_expired` says: which events of a session were kept no longer when
-    /// they were to be delivered.
+    /// The content of `subscription.events_expired`: the events of a session that were no longer
+    /// kept when they were to be delivered.
     package struct ExpiredEvents: Equatable, Sendable {
-        /// To which they were not delivered.
+        /// The subscription to which the events were not delivered.
         package let subscription: SubscriptionID
         package let session: SessionID
         package let client: ClientID
@@ -125,14 +126,14 @@ package struct SessionEvent: Sendable {
         }
     }
 
-    /// What `session.events_pending` says: which tasks wait for their client.
+    /// The content of `session.events_pending`: the tasks that wait for their client.
     package struct PendingTasks: Equatable, Sendable {
-        /// Tasks listed at most.
+        /// The most tasks listed.
         package static let listedMax = 20
 
         package let waitingToBegin: Int64
         package let waitingForAuthentication: Int64
-        /// The first of them, by identifier.
+        /// The first waiting tasks by identifier.
         package let tasks: [TaskID]
 
         package init(waitingToBegin: Int64, waitingForAuthentication: Int64, tasks: [TaskID]) {
@@ -150,7 +151,7 @@ package struct SessionEvent: Sendable {
         package let clientString: ClientString?
         package let bytesReceived: Int64
         package let failure: TransferFailure?
-        /// Of an event that tells how far the task is.
+        /// The task's progress, in an event that reports it.
         package let progress: Progress?
 
         package init(
@@ -172,9 +173,9 @@ package struct SessionEvent: Sendable {
         }
     }
 
-    /// How far a task was, besides the bytes received.
+    /// The progress of a task besides the bytes received.
     package struct Progress: Equatable, Sendable {
-        /// Nil while unknown, as ``bytesToSend``.
+        /// The length of the file; nil while unknown, as is ``bytesToSend``.
         package let bytesExpected: Int64?
         package let bytesSent: Int64
         package let bytesToSend: Int64?
@@ -186,20 +187,20 @@ package struct SessionEvent: Sendable {
         }
     }
 
-    /// What `session.events_finished` says of its generation.
+    /// The summary of a generation in `session.events_finished`.
     package struct GenerationSummary: Equatable, Sendable {
-        /// Failed tasks listed at most; the rest is behind a link.
+        /// The most failed tasks listed; the rest are behind a link.
         package static let failedTasksMax = 20
-        /// Bytes of their client strings at most.
+        /// The most bytes of the listed tasks' client strings together.
         ///
-        /// The list ends before the one that does not fit, for none is ever cut. A message stays as
-        /// small as Standard Webhooks 1.0 asks for.
+        /// The list ends before the string that does not fit, because none is ever cut. So a
+        /// message stays as small as Standard Webhooks 1.0 asks for.
         package static let clientStringBytesMax = 8 * 1024
 
         package let completed: Int64
         package let failed: Int64
         package let cancelled: Int64
-        /// The first that failed, by task identifier, as far as they fit.
+        /// The first failed tasks by identifier, as far as they fit.
         package let failedTasks: [FailedTask]
 
         package init(

@@ -1,24 +1,24 @@
-/// Proves that an attempt is the living one of its task.
+/// A proof that an attempt is the live one of its task.
 ///
-/// A worker's incarnation, given out once by a durable registration, in the high 24 bits and a
-/// counter of that worker in the low 40: no two attempts ever share a fence, and none comes from
-/// a sequence that a crash could hand out twice. Every transition of an attempt names its fence;
-/// one that finds no row with it publishes nothing.
+/// The high 24 bits hold a worker's incarnation, which a durable registration gives out once; the
+/// low 40 bits hold a counter of that worker. So no two attempts ever share a fence, and no fence
+/// comes from a sequence that a crash could hand out twice. Every transition of an attempt names
+/// its fence; a transition that finds no row with its fence publishes nothing.
 package struct Fence: Hashable, Sendable, CustomStringConvertible {
-    /// As stored in `attempt.fence`.
+    /// The value stored in `attempt.fence`.
     package let rawValue: Int64
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Fence `counter` of the worker `incarnation`.
+    /// Creates fence `counter` of the worker `incarnation`.
     package init(incarnation: Int32, counter: Int64) {
         rawValue = Int64(incarnation) << 40 | counter
     }
 
-    /// The worker that it was given to.
+    /// The incarnation of the worker that the fence was given to.
     package var incarnation: Int32 { Int32(truncatingIfNeeded: rawValue >> 40) }
 
-    /// Sixteen hexadecimal digits, as in part file names.
+    /// The fence as sixteen hexadecimal digits, as in part file names.
     package var description: String {
         let digits = String(UInt64(bitPattern: rawValue), radix: 16)
         return String(repeating: "0", count: 16 - digits.count) + digits

@@ -1,5 +1,4 @@
-/// The queue of one session at one host: its tasks there run in the order of their priority and
-/// age.
+/// The queue of one session at one host, in which tasks run in the order of priority and age.
 package struct Flow: Hashable, Sendable {
     package let lane: Lane
     package let session: SessionID

@@ -1,8 +1,8 @@
-/// How many tasks of a flow may be claimed.
+/// The number of tasks of a flow that may be claimed.
 package struct FlowGrant: Equatable, Sendable {
     package let flow: Flow
     package let count: Int
-    /// Before it nothing is to be expected, only what was there once.
+    /// The position before which no task is expected, only tasks that were there once.
     package let from: FlowPosition
 
     package init(flow: Flow, count: Int, from: FlowPosition) {

@@ -1,4 +1,4 @@
-/// A place in a flow, by what its tasks are in order of.
+/// A place in a flow, given by the priority and task that its tasks are ordered by.
 package struct FlowPosition: Hashable, Sendable {
     package let priority: TaskPriority
     package let task: TaskID

@@ -1,14 +1,14 @@
 import Crypto
 import Foundation
 
-/// The queue of one host and port: what connection caps are counted by.
+/// The queue of one host and port, by which connection caps are counted.
 package struct Lane: Hashable, Sendable {
-    /// As stored: 64 bits of a hash, so that a host costs no row.
+    /// The stored key: 64 bits of a hash, so that a host needs no row.
     package let key: Int64
 
     package init(key: Int64) { self.key = key }
 
-    /// The lane of `files.example:443`.
+    /// Creates the lane of a host and port such as `files.example:443`.
     ///
     /// - Returns: nil where there is no port.
     package init?(hostAndPort: String) {
@@ -18,16 +18,16 @@ package struct Lane: Hashable, Sendable {
         self.init(host: String(hostAndPort[..<colon]), port: Int(port))
     }
 
-    /// The lane of `host` and `port`; all ways to write a host share one.
+    /// Creates the lane of `host` and `port`; all spellings of a host share one lane.
     package init(host: String, port: Int) {
-        // Not to be collided on purpose, or one tenant could throttle the hosts of others: SHA-256,
-        // stable between processes and versions.
+        // SHA-256, stable between processes and versions: nobody may produce a collision on
+        // purpose, or one tenant could throttle the hosts of others.
         let digest = SHA256.hash(data: Array("\(Self.canonical(host)):\(port)".utf8))
         key = digest.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
     }
 
-    /// In lower case, without brackets and the dot of a name from the root, and addresses in the
-    /// one form that they are told in.
+    /// Returns the host in lower case, without brackets and the final dot of an absolute name, and
+    /// an address in its one canonical form.
     private static func canonical(_ host: String) -> String {
         var name = Substring(host.lowercased())
         if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
@@ -35,8 +35,8 @@ package struct Lane: Hashable, Sendable {
         return address(String(name)) ?? String(name)
     }
 
-    /// An IPv6 address, or an IPv4 one in any of the forms that `inet_aton` takes, such as `127.1`
-    /// or `0x7f000001`; nil for a name.
+    /// Returns the canonical form of an IPv6 address, or of an IPv4 address in any form that
+    /// `inet_aton` accepts, such as `127.1` or `0x7f000001`; nil for a name.
     private static func address(_ text: String) -> String? {
         guard text.contains(":") else {
             var address = in_addr()
@@ -45,7 +45,7 @@ package struct Lane: Hashable, Sendable {
         var address = in6_addr()
         guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
         let bytes = withUnsafeBytes(of: &address) { Array($0) }
-        // An IPv4 address that is written as one of IPv6 (RFC 4291 §2.5.5.2) is the same host.
+        // An IPv4 address written as an IPv6 one (RFC 4291 §2.5.5.2) is the same host.
         guard bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10...11].allSatisfy({ $0 == 0xFF })
         else {
             var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))

@@ -1,13 +1,14 @@
-/// One part of all lanes, leased by one worker at a time: what caps of hosts are counted by.
+/// One part of all lanes, leased by one worker at a time, within which host caps are counted.
 package struct Shard: Hashable, Comparable, Sendable {
-    /// How many there are; more than instances anybody runs, few enough to be looked at every
+    /// The number of shards: more than the instances anybody runs, few enough to check every
     /// second.
     package static let count = 64
+    /// Every shard, in ascending order.
     package static let all = (0..<count).map { Shard(number: $0) }
-    /// How many bits of a lane's key, the low ones, say nothing of its shard.
+    /// The number of low bits of a lane's key that say nothing about its shard.
     package static let laneBits: Int32 = 58
 
-    /// 0..<``count``.
+    /// The shard's number, in 0..<``count``.
     package let number: Int
 
     package init(number: Int) {
@@ -15,7 +16,7 @@ package struct Shard: Hashable, Comparable, Sendable {
         self.number = number
     }
 
-    /// Its lanes, which follow one another.
+    /// The shard's lanes, which are contiguous.
     package var lanes: ClosedRange<Int64> {
         let first = Int64(number - Self.count / 2) << Int64(Self.laneBits)
         return first...(first | (1 << Int64(Self.laneBits) - 1))
@@ -25,14 +26,14 @@ package struct Shard: Hashable, Comparable, Sendable {
 }
 
 extension Lane {
-    /// Where its tasks are claimed.
+    /// The shard in which the lane's tasks are claimed.
     package var shard: Shard {
         Shard(number: Int(key >> Int64(Shard.laneBits)) + Shard.count / 2)
     }
 }
 
 extension Set<Shard> {
-    /// Their lanes, in order, those of neighbours as one range.
+    /// The lanes of the shards in ascending order, with adjacent ranges merged.
     package var lanes: [ClosedRange<Int64>] {
         sorted().reduce(into: []) { ranges, shard in
             if let last = ranges.last, last.upperBound == shard.lanes.lowerBound - 1 {

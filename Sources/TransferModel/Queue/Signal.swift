@@ -1,14 +1,14 @@
-/// What a commit may have left for others to do, told to whoever would otherwise find it with its
-/// next poll.
+/// A hint that a commit may have left work for others, sent to those who would otherwise find it
+/// at their next poll.
 ///
-/// A signal says "look", not what there is to see: one that is lost costs time and nothing else.
+/// A signal says "look", not what there is to see: a lost signal costs time and nothing else.
 package enum Signal: String, CaseIterable, Hashable, Sendable {
     /// Tasks may have become runnable.
     case work
-    /// Deliveries may have become due.
+    /// Deliveries may be due.
     case deliveries
-    /// Readers may find a task changed, or further events.
+    /// Readers may find a changed task or further events.
     case events
-    /// Attempts may have to stop, or to keep to other limits.
+    /// Attempts may have to stop or to observe other limits.
     case control
 }

@@ -6,32 +6,32 @@ package struct TaskClaim: Sendable {
     package let session: SessionID
     package let lane: Lane
     package let priority: TaskPriority
-    /// Which attempt of the task this is, from 1.
+    /// The number of this attempt of the task, from 1.
     package let number: Int
     package let url: String
     package let request: TransferRequest
-    /// The session's headers with the task's own on top.
+    /// The session's headers, overridden by the task's own.
     package var headers: [HTTPHeader]
     package let destination: Destination?
     package let timeoutForRequest: Duration
     package let timeoutForResource: Duration
-    /// The session's options with the task's own on top.
+    /// The session's options, overridden by the task's own.
     package let options: TransferOptions
-    /// How much of `timeoutForResource` earlier attempts and waits have used up.
+    /// The part of `timeoutForResource` that earlier attempts and waits have used up.
     package let elapsed: Duration
-    /// What an earlier attempt left to go on with.
+    /// The part file of an earlier attempt from which this one may continue.
     package var partial: PartialDownload?
-    /// What the tenant's tasks trust besides the system's or their own authorities.
+    /// The authorities that the tenant's tasks trust besides the system's or their own.
     package let tenantAuthorities: CertificateAuthorities?
-    /// What is shown to the task's own origin if that asks, and to no other.
+    /// The certificate shown to the task's own origin if that asks for one, and to no other.
     package var clientCertificate: ClientCertificate?
-    /// Whether the task's session has credentials that its client gave in answer to challenges.
+    /// Whether the task's session has credentials that its client supplied in answer to challenges.
     package let sessionHasCredentials: Bool
-    /// The credential that ``headers`` show, once it was looked up.
+    /// The credential that ``headers`` show, once it has been looked up.
     package var shown: ShownCredential?
-    /// How fast it may be, as of when it was claimed.
+    /// The attempt's rate limits at the time of the claim.
     package let limits: RateLimits
-    /// Connections that its session may have to one host; nil for as many as the host allows.
+    /// The connections that the session may have to one host; nil for as many as the host allows.
     package let maxConnectionsPerHost: Int?
 
     package init(
@@ -78,9 +78,9 @@ package struct TaskClaim: Sendable {
         self.maxConnectionsPerHost = maxConnectionsPerHost
     }
 
-    /// The queue that it was taken from.
+    /// The queue that the task was taken from.
     package var flow: Flow { Flow(lane: lane, session: session) }
 
-    /// Whether a credential has to be looked up before the task begins.
+    /// Whether a credential has to be looked up before the task starts.
     package var mayShowCredential: Bool { sessionHasCredentials || options.credential != nil }
 }

@@ -1,16 +1,16 @@
-/// A flow in which tasks wait.
+/// A flow with waiting tasks.
 package struct WaitingFlow: Sendable {
     package let flow: Flow
     package let tenant: TenantID
-    /// Where its first task is.
+    /// The position of the flow's first task.
     package let position: FlowPosition
-    /// Connections that the session may have to one host; nil for as many as the host allows.
+    /// The connections that the session may have to one host; nil for as many as the host allows.
     package let maxConnectionsPerHost: Int?
-    /// Tasks of the tenant that may be running, at all hosts; nil for any number.
+    /// The tasks of the tenant that may run at once over all hosts; nil for any number.
     package let tenantTasksMax: Int?
-    /// Whether it waits until there is nothing else to do.
+    /// Whether the flow waits until there is nothing else to do.
     package let isDiscretionary: Bool
-    /// Whether its session takes part: it has not ended, and its client was not force-quit.
+    /// Whether the session may start tasks: it has not ended, and its client was not force-quit.
     package let mayBegin: Bool
 
     package init(

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Who this instance is to the database, and the source of its fences.
+/// The identity of this instance in the database, and the source of its fences.
 package final class WorkerIdentity: Sendable {
-    /// Fences that belong to one incarnation, counted up from `first`.
+    /// Consecutive fences of one incarnation, starting with `first`.
     package struct Reservation: Sendable {
-        /// The registration they belong to.
+        /// The registration that the fences belong to.
         package let incarnation: Int32
-        /// The first of them.
+        /// The first of the fences.
         package let first: Fence
     }
 
@@ -22,39 +22,42 @@ package final class WorkerIdentity: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter incarnation: as the worker's registration gave it out.
+    /// - Parameter incarnation: the incarnation that the worker's registration gave out.
     package init(incarnation: Int32) { state = Mutex(State(incarnation: incarnation)) }
 
     /// The current registration.
     package var incarnation: Int32 { state.withLock { $0.incarnation } }
 
-    /// Begins a new life after others declared this worker dead.
+    /// Starts over with a new incarnation after others declared this worker dead.
     package func adopt(incarnation: Int32) {
         state.withLock { $0 = State(incarnation: incarnation) }
     }
 
-    /// Takes note that nobody takes over from this worker before `instant`, which its last sign of
-    /// life has won; by the clock of this machine, which goes on while the process is stopped.
+    /// Records that nobody takes over from this worker before `instant`.
+    ///
+    /// The worker's latest heartbeat gained that time. It is measured by this machine's clock,
+    /// which keeps running while the process is stopped.
     package func trust(until instant: ContinuousClock.Instant) {
         state.withLock { $0.trustedUntil = instant }
     }
 
-    /// Whether what is claimed now cannot belong to another worker yet.
+    /// Whether a task claimed now cannot belong to another worker yet.
     package func isTrusted(at now: ContinuousClock.Instant) -> Bool {
         state.withLock { $0.isTrusted(at: now) }
     }
 
-    /// Whether what was claimed under `fence` cannot belong to another worker yet: for what is done
-    /// outside of the database, where no fence stops it.
+    /// Whether a task claimed under `fence` cannot belong to another worker yet.
     ///
-    /// - Returns: true also while nobody has said until when.
+    /// This guards work outside the database, where no fence stops it.
+    ///
+    /// - Returns: true also while no instant has been set.
     package func isTrusted(_ fence: Fence, at now: ContinuousClock.Instant) -> Bool {
         state.withLock { state in
             fence.incarnation == state.incarnation && state.isTrusted(at: now)
         }
     }
 
-    /// Takes `count` fences that nobody else will get.
+    /// Reserves `count` fences that nobody else will get.
     package func reserve(_ count: Int) -> Reservation {
         state.withLock { state in
             let first = Fence(incarnation: state.incarnation, counter: state.used)
