@@ -1,12 +1,12 @@
-/// One way in which an origin lets itself be shown who asks (RFC 9110 §11.6.1).
+/// A way of authentication that an origin offers (RFC 9110 §11.6.1).
 package struct AuthenticationChallenge: Equatable, Sendable {
-    /// As the origin spells it: `Basic`, `Bearer`.
+    /// The scheme as the origin spells it: `Basic`, `Bearer`.
     package let scheme: String
     package let realm: String?
 
-    /// Challenges taken from one answer.
+    /// The most challenges taken from one answer.
     package static let countMax = 8
-    /// Bytes of a realm that are kept.
+    /// The longest realm kept, in bytes.
     package static let realmBytesMax = 255
 
     package init(scheme: String, realm: String?) {
@@ -14,7 +14,7 @@ package struct AuthenticationChallenge: Equatable, Sendable {
         self.realm = realm
     }
 
-    /// The challenges of the value of a `WWW-Authenticate` field, as far as they can be read.
+    /// Returns the challenges in the value of a `WWW-Authenticate` field, as far as it can be read.
     package static func challenges(in value: String) -> [AuthenticationChallenge] {
         var scanner = FieldValueScanner(value)
         var challenges: [AuthenticationChallenge] = []
@@ -30,7 +30,7 @@ package struct AuthenticationChallenge: Equatable, Sendable {
             guard let word = scanner.token() else { break }
             let hasSpace = scanner.skipSpace()
             if scheme != nil, scanner.take("=") {
-                // A parameter of the challenge that was begun.
+                // A parameter of the current challenge.
                 scanner.skipSpace()
                 guard let text = scanner.quotedString() ?? scanner.token() else { break }
                 if word.lowercased() == "realm", text.utf8.count <= realmBytesMax { realm = text }
@@ -39,7 +39,7 @@ package struct AuthenticationChallenge: Equatable, Sendable {
             finish()
             scheme = word
             realm = nil
-            // What may follow instead of parameters: `token68` (RFC 9110 §11.2).
+            // In place of parameters a `token68` may follow (RFC 9110 §11.2).
             if hasSpace, scanner.hasToken68 { scanner.skipToken68() }
         }
         finish()
@@ -53,13 +53,13 @@ extension FieldValueScanner {
             || byte == UInt8(ascii: "/")
     }
 
-    /// Whether a `token68` is next, and not the name of a parameter.
+    /// Whether a `token68` comes next, rather than the name of a parameter.
     fileprivate var hasToken68: Bool {
         var ahead = self
         guard !ahead.take(while: Self.isToken68Byte).isEmpty else { return false }
         _ = ahead.take { $0 == UInt8(ascii: "=") }
         ahead.skipSpace()
-        // `name=value` goes on behind its sign; padding does not.
+        // `name=value` continues after its sign; padding does not.
         return ahead.isAtEnd || ahead.next == UInt8(ascii: ",")
     }
 

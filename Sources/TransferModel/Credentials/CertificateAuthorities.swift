@@ -1,8 +1,8 @@
 import Foundation
 
-/// Certificates that are trusted to vouch for servers, as PEM (RFC 7468).
+/// Certificates of authorities trusted to vouch for servers, as PEM (RFC 7468).
 package struct CertificateAuthorities: Equatable, Sendable {
-    /// As it was given.
+    /// The text as it was given.
     package let pem: [UInt8]
 
     /// The longest text, in bytes: some dozens of certificates.
@@ -11,8 +11,8 @@ package struct CertificateAuthorities: Equatable, Sendable {
     private static let begin = Array("-----BEGIN CERTIFICATE-----".utf8)
     private static let end = Array("-----END CERTIFICATE-----".utf8)
 
-    /// - Returns: nil for a text that is too long, has no certificate or a broken one, or something
-    ///   else than certificates, such as a key that nobody meant to hand over.
+    /// - Returns: nil for a text that is too long, has no certificate or a broken one, or has
+    ///   anything but certificates, such as a key that nobody meant to hand over.
     package init?(pem: [UInt8]) {
         guard pem.count <= Self.bytesMax else { return nil }
         var isEmpty = true
@@ -29,7 +29,7 @@ package struct CertificateAuthorities: Equatable, Sendable {
             } else if line.starts(with: "-----".utf8) {
                 return nil
             } else {
-                // Outside of certificates stands what explains them.
+                // Text outside certificates is explanatory.
                 certificate? += line
             }
         }
@@ -37,16 +37,16 @@ package struct CertificateAuthorities: Equatable, Sendable {
         self.pem = pem
     }
 
-    /// Takes back what the database holds.
+    /// Restores a value from the database.
     package init(stored pem: [UInt8]) { self.pem = pem }
 
-    /// How many certificates are in it, at least one.
+    /// The number of certificates in the text, at least one.
     package var count: Int {
         pem.split(separator: UInt8(ascii: "\n")).count { $0.starts(with: Self.begin) }
     }
 
-    /// Whether `bytes` have the outer form of a certificate (RFC 5280 §4.1): a sequence of all of
-    /// them, which begins with another.
+    /// Whether `bytes` have the outer form of a certificate (RFC 5280 §4.1): one sequence that
+    /// spans them all and begins with another.
     private static func isCertificate(_ bytes: Data) -> Bool {
         guard let outer = contents(ofSequence: bytes), outer.isWhole,
             let inner = contents(ofSequence: outer.bytes)
@@ -54,7 +54,8 @@ package struct CertificateAuthorities: Equatable, Sendable {
         return !inner.bytes.isEmpty && !inner.isWhole
     }
 
-    /// What is in the sequence that `bytes` begin with, and whether nothing follows it (X.690 §8.1).
+    /// Returns the contents of the sequence at the start of `bytes`, and whether nothing follows it
+    /// (X.690 §8.1).
     private static func contents(ofSequence bytes: Data) -> (bytes: Data, isWhole: Bool)? {
         let bytes = Array(bytes)
         guard bytes.count >= 2, bytes[0] == 0x30 else { return nil }

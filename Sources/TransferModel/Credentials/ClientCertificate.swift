@@ -1,12 +1,11 @@
-/// A certificate with its private key, shown to origins that ask who is there; no description shows
-/// the key.
+/// A certificate and private key, shown to origins that ask for one; no description shows the key.
 package struct ClientCertificate: Equatable, Sendable {
-    /// In PEM, followed by the intermediate ones of its chain.
+    /// The certificate in PEM, followed by the intermediate ones of its chain.
     package let certificate: [UInt8]
-    /// Its private key in PEM, without a passphrase.
+    /// The certificate's private key in PEM, without a passphrase.
     package let key: [UInt8]
 
-    /// Whether the two fit is found when connecting.
+    /// Creates a pair without checking that the two match, which only a connection finds out.
     package init(certificate: [UInt8], key: [UInt8]) {
         self.certificate = certificate
         self.key = key
@@ -18,9 +17,10 @@ extension ClientCertificate: CustomStringConvertible, CustomDebugStringConvertib
 {
     package var description: String { "certificate (\(certificate.count) bytes), key hidden" }
 
-    /// The same: a debugger's output ends up in logs, too.
+    /// The same text: a debugger's output ends up in logs, too.
     package var debugDescription: String { description }
 
-    /// Without children, of which `dump` and the descriptions of owners would show all.
+    /// A mirror without children, because `dump` and the descriptions of owners would show them
+    /// all.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,19 +1,19 @@
 package import Foundation
 
-/// What a task shows to an origin that wants to know who asks, without its secrets.
+/// What a task shows to an origin that requires authentication, without its secrets.
 package struct Credential: Sendable {
     package let id: CredentialID
     package let tenant: TenantID
-    /// Nil for what a client gave in answer to one challenge.
+    /// The credential's name; nil for one that a client gave in answer to one challenge.
     package let name: String?
     package let form: Form
-    /// Where it may be sent; empty for anywhere.
+    /// The origins that it may be sent to; empty for any.
     package let origins: [Origin]
     package let createdAt: Date
     package let updatedAt: Date
-    /// When the access token ends that was obtained with it; nil while there is none.
+    /// The expiry of the access token obtained with the credential; nil while there is none.
     package let accessExpiresAt: Date?
-    /// What the token endpoint last said against it.
+    /// The reason that the token endpoint last gave against the credential.
     package let failure: String?
 
     package static let nameBytesMax = 64
@@ -41,10 +41,10 @@ package struct Credential: Sendable {
         self.failure = failure
     }
 
-    /// Whether the secret may be sent there.
+    /// Returns whether the secret may be sent to `origin`.
     package func isFor(_ origin: Origin) -> Bool { origins.isEmpty || origins.contains(origin) }
 
-    /// Letters, digits, `.`, `_` and `-`: a name is part of paths.
+    /// Returns whether `text` has only letters, digits, `.`, `_` and `-`: a name is part of paths.
     package static func isName(_ text: String) -> Bool {
         (1...nameBytesMax).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -65,13 +65,13 @@ extension Credential {
         case clientCertificate = "client_certificate"
     }
 
-    /// How a credential is shown.
+    /// The way in which a credential is shown.
     package enum Form: Equatable, Sendable {
-        /// RFC 6750 §2.1.
+        /// A bearer token (RFC 6750 §2.1).
         case bearer
-        /// RFC 7617, in UTF-8.
+        /// A user name and a password (RFC 7617), in UTF-8.
         case basic(username: String)
-        /// A field of that name, as many services want their keys.
+        /// A field of that name, as many services want for their keys.
         case header(name: String)
         /// Access tokens obtained with a refresh token (RFC 6749 §6) and shown as bearer tokens.
         case oauth2RefreshToken(TokenEndpoint)
@@ -88,8 +88,8 @@ extension Credential {
             }
         }
 
-        /// The field that shows `secret`: the token, password, value or access token; nil for what is
-        /// shown in the TLS handshake.
+        /// Returns the field that shows `secret`: the token, password, value or access token; nil
+        /// for a credential shown in the TLS handshake.
         package func field(showing secret: Secret) -> HTTPHeader? {
             switch self {
             case .bearer, .oauth2RefreshToken:
@@ -100,19 +100,19 @@ extension Credential {
             }
         }
 
-        /// A user name and a password in the field `Authorization`.
+        /// Returns the field `Authorization` with a user name and a password.
         package static func basic(_ username: String, _ password: Secret) -> HTTPHeader {
             let pair = Data("\(username):\(password.exposed)".utf8).base64EncodedString()
             return HTTPHeader(name: "Authorization", value: "Basic \(pair)")
         }
     }
 
-    /// Where access tokens come from.
+    /// The endpoint that access tokens come from.
     package struct TokenEndpoint: Equatable, Sendable {
         package let url: String
         package let clientID: String
-        /// Whether the client's secret goes in the body, for endpoints that know no other way; by
-        /// RFC 6749 §2.3.1 in the field `Authorization`.
+        /// Whether the client's secret goes in the body, for endpoints that know no other way;
+        /// otherwise it goes in the field `Authorization` (RFC 6749 §2.3.1).
         package let sendsSecretInBody: Bool
         package let scope: String?
 
@@ -128,7 +128,7 @@ extension Credential {
     package struct Secrets: Equatable, Sendable {
         /// The token, password, field value, refresh token or private key.
         package var main: Secret
-        /// Of the client at its token endpoint.
+        /// The secret of the client at its token endpoint.
         package var client: Secret?
 
         package init(main: Secret, client: Secret? = nil) {

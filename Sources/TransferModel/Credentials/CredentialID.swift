@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Names a credential in the database; clients know it by its name.
+/// The identifier of a credential in the database; clients know a credential by its name.
 package struct CredentialID: Hashable, Sendable {
-    /// As stored in `credential.id`.
+    /// The value stored in `credential.id`.
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 }

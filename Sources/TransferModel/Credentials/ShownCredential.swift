@@ -1,8 +1,8 @@
-/// Which state of a credential a request shows.
+/// The credential that a request shows, in one of its versions.
 package struct ShownCredential: Equatable, Sendable {
     package let id: CredentialID
     package let version: Int64
-    /// Whether another access token may be had, because this one was not obtained just now.
+    /// Whether another access token may be requested, because this one was not obtained just now.
     package let isRenewable: Bool
 
     package init(id: CredentialID, version: Int64, isRenewable: Bool) {

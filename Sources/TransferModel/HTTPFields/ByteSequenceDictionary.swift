@@ -1,16 +1,17 @@
-/// Reads a field whose value is a Dictionary of Byte Sequences (RFC 9651, section 4.2.2).
+/// A parser of a field whose value is a Dictionary of Byte Sequences (RFC 9651, section 4.2.2).
 ///
-/// Other types of member are refused, and parameters are read and dropped; one that is a Display
-/// String is refused too, as no field that we read has any. One pass, no recursion.
+/// It refuses other types of member, and reads and drops parameters. A parameter that is a Display
+/// String is refused too, as no field that we read has one. One pass, no recursion.
 struct ByteSequenceDictionary {
-    /// The value is not such a Dictionary; all of it is to be ignored (RFC 9651, section 4.2).
+    /// An error for a value that is no such Dictionary and has to be ignored (RFC 9651, section
+    /// 4.2).
     struct Malformed: Error {}
 
     private var rest: ArraySlice<UInt8>
 
     private init(_ bytes: [UInt8]) { rest = bytes[...] }
 
-    /// The members of a field value; of equal keys the last counts.
+    /// Returns the members of a field value; of equal keys the last counts.
     static func members(
         of value: some Sequence<UInt8>
     ) throws(Malformed) -> [String: [UInt8]] {
@@ -23,7 +24,7 @@ struct ByteSequenceDictionary {
         skipSpaces()
         while !rest.isEmpty {
             let name = try key()
-            // Without a value a member is the Boolean true.
+            // A member without a value is the Boolean true.
             try expect("=")
             members[name] = try byteSequence()
             try skipParameters()
@@ -64,7 +65,7 @@ struct ByteSequenceDictionary {
         }
     }
 
-    /// RFC 9651, section 4.2.3.1.
+    /// Skips a bare item (RFC 9651, section 4.2.3.1).
     private mutating func skipBareItem() throws(Malformed) {
         guard let first = rest.first else { throw Malformed() }
         switch first {
@@ -129,11 +130,11 @@ struct ByteSequenceDictionary {
     }
 }
 
-/// Base64 (RFC 4648, section 4) as RFC 9651, section 4.2.7 has it read.
+/// Base64 (RFC 4648, section 4) as RFC 9651, section 4.2.7 requires it to be read.
 private enum Base64 {
-    /// Nil for a byte outside the alphabet and a length that no bytes have.
+    /// Returns the decoded bytes; nil for a byte outside the alphabet or an impossible length.
     ///
-    /// The padding may be missing and its bits need not be zero, but it is never half there.
+    /// The padding may be missing and its bits need not be zero, but it must not be partial.
     static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         let digits = text.dropLast(padding)

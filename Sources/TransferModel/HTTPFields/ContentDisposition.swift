@@ -1,11 +1,11 @@
 /// The file names in the value of a `Content-Disposition` field (RFC 6266 §4).
 ///
-/// Nothing is guessed: a value that breaks the grammar, and one with a parameter twice, has no
-/// names, because browsers disagree on what it means.
+/// Nothing is guessed: a value that breaks the grammar or repeats a parameter has no names,
+/// because browsers disagree on its meaning.
 struct ContentDisposition {
-    /// `filename*`, or nil when it is absent or its coding is broken.
+    /// The value of `filename*`; nil when it is absent or its coding is broken.
     private(set) var extendedFileName: String?
-    /// `filename`.
+    /// The value of `filename`; nil when it is absent.
     private(set) var fileName: String?
 
     init?(_ value: String) {
@@ -33,7 +33,7 @@ struct ContentDisposition {
     private static func parameterValue(
         _ scanner: inout FieldValueScanner
     ) -> (text: String, isQuoted: Bool)? {
-        // RFC 2616 §2.1, on whose grammar RFC 6266 stands, allows space around the sign.
+        // RFC 2616 §2.1, the basis of RFC 6266's grammar, allows space around the sign.
         scanner.skipSpace()
         guard scanner.take("=") else { return nil }
         scanner.skipSpace()
@@ -49,7 +49,7 @@ struct ContentDisposition {
         }
     }
 
-    /// The text of an ext-value: charset, language and escaped bytes (RFC 8187 §3.2.1).
+    /// Decodes an ext-value: charset, language and escaped bytes (RFC 8187 §3.2.1).
     private static func extended(_ text: String) -> String? {
         let parts = Array(text.utf8).split(
             separator: UInt8(ascii: "'"),
@@ -65,7 +65,7 @@ struct ContentDisposition {
         }
     }
 
-    /// attr-char of RFC 8187, or the sign that begins an escape.
+    /// Whether a byte is an attr-char of RFC 8187, or the sign that begins an escape.
     private static func isValueByte(_ byte: UInt8) -> Bool {
         HTTPHeader.isTokenByte(byte) && !"*'".utf8.contains(byte)
     }

@@ -1,8 +1,8 @@
-/// `Content-Range` of a 206 (RFC 9110 §14.4): which bytes of how many are sent.
+/// The `Content-Range` of a 206 (RFC 9110 §14.4): the bytes sent, and the length of the whole.
 package struct ContentRange: Equatable, Sendable {
     /// The bytes that are sent, counted from 0.
     package let range: Range<Int64>
-    /// The length of the whole; nil when the origin does not say (`*`).
+    /// The length of the whole; nil when the origin does not state it (`*`).
     package let total: Int64?
 
     /// Reads a field value strictly; nil for anything but one range of bytes.

@@ -1,8 +1,8 @@
-/// The value of a `Content-Type` field (RFC 9110 §8.3.1), as far as it tells how to read a text.
+/// The value of a `Content-Type` field (RFC 9110 §8.3.1), as far as it determines how to read text.
 package struct ContentType: Equatable, Sendable {
-    /// The charset that is named, in lower case, for its names ignore case (RFC 9110 §8.3.2).
+    /// The named charset in lower case, because its names ignore case (RFC 9110 §8.3.2).
     ///
-    /// Nil without one, and for two that differ, which say nothing.
+    /// Nil when none is named, and when two that differ are, which say nothing.
     package let charset: String?
 
     /// - Returns: nil for a value that breaks the grammar.

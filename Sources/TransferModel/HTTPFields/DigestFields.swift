@@ -1,20 +1,21 @@
-/// Reads what a response says about the checksum of the whole file: `Repr-Digest` and
+/// A reader of the fields that give the checksum of the whole file: `Repr-Digest` and
 /// `Content-Digest` (RFC 9530).
 ///
 /// `Repr-Digest` covers the selected representation, all of it even in a 206. `Content-Digest`
 /// covers the content of its own message, so it says something about the file only in a 200.
 ///
-/// A `Content-Encoding` changes nothing: the representation is what results from the encoding
-/// (RFC 9110, section 8.1), we ask for none, and what a server encodes unasked is stored as it comes
-/// (RFC 9530, appendix B.4). Whoever decodes a body must not hold the result to these.
+/// A `Content-Encoding` changes nothing: the representation is the result of the encoding
+/// (RFC 9110, section 8.1), we ask for none, and a body that a server encodes unasked is stored as
+/// it arrives (RFC 9530, appendix B.4). These checksums do not apply to a decoded body.
 package enum DigestFields {
-    /// The checksums that the whole file must have, all of one algorithm: the strongest known one
+    /// Returns the checksums that the whole file must have, all of the strongest known algorithm
     /// that the response names.
     ///
-    /// More than one only when the fields contradict each other; then no file is right. Empty when
-    /// nothing usable is said, also for any status but 200 and 206. Algorithms that are not known
-    /// are skipped. A malformed field is ignored altogether, as RFC 9651, section 4.2 demands: what
-    /// its sender meant is a guess, and a wrong guess would fail an intact file.
+    /// There is more than one only when the fields contradict each other; then no file is right.
+    /// There is none when the response says nothing usable, or has any status but 200 and 206.
+    /// Unknown algorithms are skipped. A malformed field is ignored altogether, as RFC 9651,
+    /// section 4.2 demands: its meaning would be a guess, and a wrong guess would fail an intact
+    /// file.
     package static func checksums(
         status: Int,
         headers: some Sequence<(name: String, value: String)>
@@ -29,19 +30,20 @@ package enum DigestFields {
         }
     }
 
-    /// The digests of known algorithms in the field of that lower-case name.
+    /// Returns the digests of known algorithms in the field of that lower-case name.
     private static func digests(
         _ name: String,
         in headers: some Sequence<(name: String, value: String)>
     ) -> [Checksum] {
-        // Lines of one name are one value, as if separated by commas (RFC 9110, section 5.3).
+        // Several lines of one name are one value, as if separated by commas (RFC 9110, section
+        // 5.3).
         let value = headers.filter { $0.name.isLowercasedASCII(name) }.map { Array($0.value.utf8) }
             .joined(separator: ", ".utf8)
         guard let members = try? ByteSequenceDictionary.members(of: value) else { return [] }
         var checksums: [Checksum] = []
         for algorithm in ChecksumAlgorithm.allCases {
             guard let bytes = members[algorithm.rawValue] else { continue }
-            // A digest of another length is none: its sender does not know what it says.
+            // A digest of the wrong length is useless: its sender does not know what it says.
             guard let checksum = Checksum(algorithm, bytes: bytes) else { return [] }
             checksums.append(checksum)
         }

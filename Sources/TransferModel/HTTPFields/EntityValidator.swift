@@ -1,20 +1,20 @@
-/// What an origin says that identifies the bytes of a representation: a value for `If-Range`.
+/// A value for `If-Range`, by which an origin identifies the bytes of a representation.
 ///
-/// Only strong validators: two representations with the same one are equal byte for byte.
+/// It is always a strong validator: two representations with the same one are equal byte for byte.
 package struct EntityValidator: Hashable, Sendable {
     /// The field value as it is sent in `If-Range`: a quoted entity tag or an HTTP date.
     package let value: String
 
     /// The longest validator that is kept, in bytes.
     private static let bytesMax = 255
-    /// How much older than the response a modification must be for its date to be strong:
-    /// within a clock's second there could have been another (RFC 9110 §8.8.2.2).
+    /// The seconds by which a modification must precede the response for its date to be strong:
+    /// within one second of the clock there could have been another (RFC 9110 §8.8.2.2).
     private static let dateMargin: Int64 = 60
 
-    /// The validator of a response with these fields; nil when none is strong.
+    /// Creates the validator of a response with these fields; nil when none is strong.
     package init?(etag: String?, lastModified: String?, date: String?) {
         if let etag {
-            // Where there is a tag, even a weak one, the date says nothing better.
+            // Beside a tag, even a weak one, the date adds nothing.
             guard Self.isStrongTag(etag) else { return nil }
             value = etag
             return
@@ -26,20 +26,22 @@ package struct EntityValidator: Hashable, Sendable {
         value = lastModified
     }
 
-    /// Takes back what the database holds.
+    /// Restores a value from the database.
     package init(stored value: String) { self.value = value }
 
-    /// Whether it is an entity tag, which `If-Match` takes too.
+    /// Whether the validator is an entity tag, which `If-Match` accepts too.
     package var isEntityTag: Bool { value.utf8.first == UInt8(ascii: "\"") }
 
-    /// Whether a later response with these fields may be of the same bytes; one that says nothing
-    /// has promised so with its 206.
+    /// Returns whether a later response with these fields may be of the same bytes.
+    ///
+    /// A response without the field has promised so with its 206.
     package func agrees(etag: String?, lastModified: String?) -> Bool {
         let told = isEntityTag ? etag : lastModified
         return told.map { Array($0.utf8) == Array(value.utf8) } ?? true
     }
 
-    /// RFC 9110 §8.8.3: quoted, without `W/`, of visible characters but quotes.
+    /// Whether a tag is strong: quoted, without `W/`, of visible characters but quotes (RFC 9110
+    /// §8.8.3).
     private static func isStrongTag(_ etag: String) -> Bool {
         let bytes = Array(etag.utf8)
         guard (2...bytesMax).contains(bytes.count), bytes.first == UInt8(ascii: "\""),

@@ -1,6 +1,6 @@
-/// Reads the value of a header field from left to right in the terms of RFC 9110 §5.6.
+/// A scanner that reads a header field's value from left to right in the terms of RFC 9110 §5.6.
 ///
-/// Works on bytes: as `Character`, a separator with a combining mark behind it is none.
+/// It works on bytes: as a `Character`, a separator followed by a combining mark is no separator.
 struct FieldValueScanner {
     private var rest: ArraySlice<UInt8>
 
@@ -8,7 +8,7 @@ struct FieldValueScanner {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// The next byte, left where it is.
+    /// The next byte, which is not consumed.
     var next: UInt8? { rest.first }
 
     /// Skips spaces and tabs.
@@ -21,7 +21,7 @@ struct FieldValueScanner {
         return rest.count < count
     }
 
-    /// Takes the next byte if it is this one.
+    /// Takes the next byte if it is `byte`.
     mutating func take(_ byte: Unicode.Scalar) -> Bool {
         guard let first = rest.first, first == UInt8(ascii: byte) else { return false }
         rest.removeFirst()
@@ -35,14 +35,14 @@ struct FieldValueScanner {
         return taken
     }
 
-    /// Takes a token (RFC 9110 §5.6.2); nil where there is none.
+    /// Takes a token (RFC 9110 §5.6.2); returns nil when there is none.
     mutating func token() -> String? {
         let bytes = take(while: HTTPHeader.isTokenByte)
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Takes a quoted string (RFC 9110 §5.6.4) and returns what it means; nil where there is none,
-    /// or none that is whole.
+    /// Takes a quoted string (RFC 9110 §5.6.4) and returns its meaning; nil when there is no
+    /// complete one.
     mutating func quotedString() -> String? {
         var ahead = self
         guard ahead.take("\"") else { return nil }

@@ -1,9 +1,10 @@
 extension HTTPHeader {
-    /// Bytes of one value and of one name.
+    /// The most bytes of one value.
     package static let valueBytesMax = 8 * 1024
+    /// The most bytes of one name.
     package static let nameBytesMax = 256
 
-    /// Why a client may not have a field sent.
+    /// A reason not to send a client's field.
     package enum Fault: Error, Equatable, Sendable {
         /// The name is no token of 1 to ``HTTPHeader/nameBytesMax`` bytes: correct it.
         case invalidName
@@ -15,7 +16,7 @@ extension HTTPHeader {
         case invalidValue
     }
 
-    /// What is wrong with a field of that name and value; nil when it may be sent.
+    /// Returns the fault of a field of that name and value; nil when it may be sent.
     package static func fault(name: String, value: String) -> Fault? {
         guard (1...nameBytesMax).contains(name.utf8.count), name.utf8.allSatisfy(isTokenByte) else {
             return .invalidName
@@ -35,7 +36,8 @@ extension HTTPHeader {
     ]
     private static let forbiddenPrefix = "proxy-"
 
-    /// RFC 9110 §5.5: no control characters but the tab, and no space at either end.
+    /// Whether a value has no control characters but the tab, and no space at either end (RFC 9110
+    /// §5.5).
     private static func isFieldValue(_ value: String) -> Bool {
         let ends = [value.utf8.first, value.utf8.last]
         return value.utf8.allSatisfy { $0 == 0x09 || $0 >= 0x20 && $0 != 0x7F }

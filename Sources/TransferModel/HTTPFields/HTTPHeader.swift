@@ -1,4 +1,4 @@
-/// One header field of a request; the validated form of what a client sent.
+/// A header field of a request, in the validated form of what a client sent.
 package struct HTTPHeader: Hashable, Sendable {
     package let name: String
     package let value: String

@@ -1,6 +1,6 @@
-/// Undoes percent-encoding (RFC 3986 §2.1) once, over bytes.
+/// Percent-decoding (RFC 3986 §2.1), applied once, over bytes.
 package enum PercentDecoding {
-    /// The text behind `encoded`, with `+` for a space where it comes from a form or a query.
+    /// Returns the decoded text, with `+` as a space where it comes from a form or a query.
     ///
     /// - Returns: nil when an escape is broken or the result is not UTF-8.
     package static func text(
@@ -11,7 +11,7 @@ package enum PercentDecoding {
             .flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The bytes behind `encoded`; nil when an escape is broken.
+    /// Returns the decoded bytes; nil when an escape is broken.
     static func bytes(_ encoded: some Sequence<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
         var bytes: [UInt8] = []
         var iterator = encoded.makeIterator()

@@ -1,18 +1,18 @@
 package import Foundation
 
-/// Reads `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date in one of HTTP's forms.
+/// A reader of `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date in an HTTP format.
 package enum RetryAfter {
-    /// A longer header value is garbage whatever it says.
+    /// The most bytes of a value; a longer one is garbage whatever it says.
     private static let bytesMax = 64
-    /// The longest wait told; a century, so that no later arithmetic overflows.
+    /// The longest wait returned: a century, so that no later arithmetic overflows.
     private static let secondsMax: Int64 = 100 * 366 * 86_400
 
-    /// How long from `now`, or nil when the value makes no sense or lies in the past.
+    /// Returns the wait from `now`; nil when the value makes no sense or lies in the past.
     package static func wait(_ value: String, now: Date) -> Duration? {
         guard value.utf8.count <= bytesMax else { return nil }
         let text = value.utf8.filter { $0 != 0x20 && $0 != 0x09 }
         if !text.isEmpty, text.allSatisfy({ (0x30...0x39).contains($0) }) {
-            // More digits than 64 bits hold is still a number of seconds.
+            // A number with more digits than 64 bits hold is still a number of seconds.
             let seconds = Int64(String(decoding: text, as: UTF8.self)) ?? secondsMax
             return .seconds(min(seconds, secondsMax))
         }
@@ -21,7 +21,8 @@ package enum RetryAfter {
         return seconds >= 0 ? .seconds(min(seconds, secondsMax)) : nil
     }
 
-    /// Seconds since 1970 of an HTTP date (RFC 9110, section 5.6.7), the obsolete forms included.
+    /// Returns the seconds since 1970 of an HTTP date (RFC 9110, section 5.6.7), also in obsolete
+    /// forms.
     static func date(_ value: String) -> Int64? {
         let words = value.utf8.split { $0 == 0x20 || $0 == UInt8(ascii: ",") || $0 == 0x2D }
             .map { String(decoding: $0, as: UTF8.self) }
@@ -54,7 +55,7 @@ package enum RetryAfter {
             let second = parts[2], let day = number(day, in: 1...31),
             let month = months.firstIndex(of: month), var year = number(year, in: 0...9999)
         else { return nil }
-        // A year of two digits is of the last century only where it would be far in the future.
+        // A two-digit year belongs to the last century only where it would be far in the future.
         if year < 100 { year += year < 70 ? 2000 : 1900 }
         return days(year: year, month: month + 1, day: day) * 86_400
             + hour * 3600 + minute * 60 + second
@@ -68,8 +69,8 @@ package enum RetryAfter {
         return number
     }
 
-    /// Days from 1970-01-01 in the Gregorian calendar, counting years from March so that the leap
-    /// day is a year's last.
+    /// Returns the days from 1970-01-01 in the Gregorian calendar, counting years from March so
+    /// that the leap day is a year's last.
     private static func days(year: Int64, month: Int, day: Int64) -> Int64 {
         let year = month <= 2 ? year - 1 : year
         let monthsFromMarch = Int64((month + 9) % 12)

@@ -1,13 +1,13 @@
-/// The name a response suggests for its file, as `URLResponse.suggestedFilename` does.
+/// The name that a response suggests for its file, as `URLResponse.suggestedFilename` does.
 ///
-/// What a server says is hostile: the name is one component that can be shown, joined to a folder
+/// A server's words are hostile: the name is one component that can be shown, joined to a folder
 /// and copied to another system without a surprise.
 package enum SuggestedFileName {
     /// The longest name, in bytes of UTF-8: room for a suffix within a Linux file name's 255.
     package static let bytesMax = Destination.componentBytesMax
 
-    /// The first usable one of `filename*`, `filename` (RFC 6266 §4.3) and the last segment of the
-    /// path of `url`; nil when none is left.
+    /// Returns the first usable name of `filename*`, `filename` (RFC 6266 §4.3) and the last path
+    /// segment of `url`; nil when there is none.
     package static func of(contentDisposition: String?, url: String) -> String? {
         let disposition = contentDisposition.flatMap(ContentDisposition.init)
         return safe(disposition?.extendedFileName)
@@ -15,7 +15,8 @@ package enum SuggestedFileName {
             ?? safe(lastSegment(of: url))
     }
 
-    /// The decoded last segment of the path; nil when it is not UTF-8 or an escape is broken.
+    /// Returns the decoded last segment of the path; nil when it is not UTF-8 or an escape is
+    /// broken.
     private static func lastSegment(of url: String) -> String? {
         let bytes = Array(url.utf8)
         let resource = bytes.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -33,7 +34,8 @@ package enum SuggestedFileName {
     private static func safe(_ name: String?) -> String? {
         guard let name else { return nil }
         if isPlain(name) { return isDevice(name) ? "_" + name : name }
-        // Scalars, because a separator with a combining mark behind it is still one to a system.
+        // Scalars, because to a system a separator followed by a combining mark is still a
+        // separator.
         let last =
             name.unicodeScalars.split(
                 omittingEmptySubsequences: false,
@@ -47,8 +49,9 @@ package enum SuggestedFileName {
         return "_" + shortened(short, to: bytesMax - 1)
     }
 
-    /// Whether nothing has to be done for a name but to look whether it is a device: most are like that,
-    /// and to look up what each scalar is takes long.
+    /// Whether a name needs no change, except perhaps as a device name.
+    ///
+    /// Most names are plain, and looking up the properties of each scalar takes long.
     private static func isPlain(_ name: String) -> Bool {
         let bytes = name.utf8
         let dot = UInt8(ascii: ".")
@@ -69,7 +72,7 @@ package enum SuggestedFileName {
         scalar == "/" || scalar == "\\" || scalar.value == 0
     }
 
-    /// Whether a scalar changes how a name is shown without being seen.
+    /// Whether a scalar changes how a name is displayed but is itself invisible.
     ///
     /// The joiners stay, because scripts and emoji are written with them.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
@@ -77,7 +80,7 @@ package enum SuggestedFileName {
         case .control, .lineSeparator, .paragraphSeparator: true
         case .format: !isJoiner(scalar)
         default:
-            // Variation selectors choose the form of the character before them, as emoji need.
+            // Variation selectors choose the form of the preceding character, as emoji need.
             scalar.properties.isNoncharacterCodePoint
                 || scalar.properties.isDefaultIgnorableCodePoint
                     && !scalar.properties.isVariationSelector
@@ -88,12 +91,14 @@ package enum SuggestedFileName {
         scalar.value == 0x200C || scalar.value == 0x200D
     }
 
-    /// Hides a file at the beginning of a name, is dropped by Windows at its end, or is not seen.
+    /// Whether a scalar hides a file when it begins the name, is dropped by Windows at the end, or
+    /// is invisible.
     private static func isEdge(_ scalar: Unicode.Scalar) -> Bool {
         scalar == "." || scalar.properties.isWhitespace || isJoiner(scalar)
     }
 
-    /// Combines with what stands before it, which at the beginning is somebody else's.
+    /// Whether a scalar combines with the preceding one, which for the first belongs to another
+    /// text.
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .nonspacingMark, .spacingMark, .enclosingMark: true
@@ -109,7 +114,7 @@ package enum SuggestedFileName {
         return scalars
     }
 
-    /// `name` in `bytesMax` bytes, with its extension.
+    /// Returns `name` cut to `bytesMax` bytes, with its extension.
     private static func shortened(_ name: String, to bytesMax: Int) -> String {
         guard name.utf8.count > bytesMax else { return name }
         let fileExtension = fileExtension(of: name)
@@ -119,10 +124,10 @@ package enum SuggestedFileName {
         return String(String.UnicodeScalarView(trimmedAtEnd(cut))) + fileExtension
     }
 
-    /// Longer extensions are cut like the rest of a name.
+    /// The most bytes of an extension; a longer one is cut like the rest of the name.
     private static let extensionBytesMax = 32
 
-    /// The last dot and what follows; empty where that is no extension.
+    /// Returns the last dot and the text after it; empty when that is no extension.
     private static func fileExtension(of name: String) -> String {
         guard let dot = name.unicodeScalars.lastIndex(of: ".") else { return "" }
         let found = name.unicodeScalars[dot...]
@@ -130,7 +135,8 @@ package enum SuggestedFileName {
             ? String(found) : ""
     }
 
-    /// The characters that fit whole; where the first alone does not, its scalars that do.
+    /// Returns the leading characters that fit whole; if not even the first fits, those of its
+    /// scalars that do.
     private static func prefix(of text: String, bytes: Int) -> String {
         var room = bytes
         let characters = text.prefix { character in

@@ -1,12 +1,13 @@
-/// What a worker has decided of a host, to be stored.
+/// A worker's decision about a host, to be stored.
 package struct HostChange: Sendable {
     package let lane: Lane
     package let name: String
     package let decision: RemoteHost.Decision
-    /// Given when it is not closed; nil for all that it may have.
+    /// The connections given to the host when it is not closed; nil for all that it may have.
     package let connections: Int?
+    /// Whether the host cannot be reached, and is only probed.
     package let isClosed: Bool
-    /// Whose tasks it concerns.
+    /// The tenants whose tasks it concerns.
     package let tenants: [TenantID]
 
     package init(

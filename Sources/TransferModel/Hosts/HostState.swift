@@ -1,8 +1,8 @@
-/// What is stored of a host that a worker begins to look after.
+/// The stored state of a host that a worker starts to look after.
 package struct HostState: Equatable, Sendable {
-    /// Set by an operator.
+    /// The bound that an operator set; nil for as many connections as any host may have.
     package let maxConnections: Int?
-    /// Given by whoever looked after it before.
+    /// The connections that the host's previous owner gave it; nil for all that it may have.
     package let connections: Int?
 
     package init(maxConnections: Int?, connections: Int?) {

@@ -1,12 +1,12 @@
-/// How fast a running attempt may be, by whom that is said; nil for any.
+/// The limits on the speed of a running attempt, one for each scope; nil for no limit.
 package struct RateLimits: Equatable, Sendable {
-    /// Bytes in a second of the task alone.
+    /// The bytes per second of the task alone.
     package var task: Int64?
-    /// Bytes in a second of all tasks of the session together.
+    /// The bytes per second of all tasks of the session together.
     package var session: Int64?
-    /// Bytes in a second of all tasks of the tenant together.
+    /// The bytes per second of all tasks of the tenant together.
     package var tenant: Int64?
-    /// Counts the changes of limits; of two readings the later has the larger.
+    /// The number of changes of the limits; of two readings the later has the larger.
     package var version: Int64
 
     package init(
@@ -21,15 +21,15 @@ package struct RateLimits: Equatable, Sendable {
         self.version = version
     }
 
-    /// Whether anything is limited.
+    /// Whether the attempt has any limit.
     package var isLimited: Bool { task != nil || isShared }
 
-    /// Whether the attempt has a limit together with others.
+    /// Whether the attempt shares a limit with others.
     package var isShared: Bool { session != nil || tenant != nil }
 }
 
 extension TaskClaim {
-    /// With whom the attempt shares `limits`, and how much.
+    /// Returns the owners with which the attempt shares `limits`, and the limit of each.
     package func shared(_ limits: RateLimits) -> [(owner: RateOwner, limit: Int64)] {
         var shared: [(owner: RateOwner, limit: Int64)] = []
         if let limit = limits.session { shared.append((.session(session), limit)) }

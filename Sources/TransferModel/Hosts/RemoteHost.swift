@@ -1,20 +1,20 @@
 package import Foundation
 
-/// What an operator and what workers have decided of a host.
+/// The decisions of an operator and of workers about a host.
 package struct RemoteHost: Sendable {
-    /// Host and port.
+    /// The host and port.
     package let name: String
-    /// Set by an operator; nil for as many as any host may have.
+    /// The bound that an operator set; nil for as many connections as any host may have.
     package let maxConnections: Int?
-    /// Given now; nil for all that it may have.
+    /// The connections given to the host now; nil for all that it may have.
     package let connections: Int?
-    /// Whether it cannot be reached, and is only probed.
+    /// Whether the host cannot be reached, and is only probed.
     package let isClosed: Bool
     package let changedAt: Date
-    /// Newest first.
+    /// The decisions, from the newest.
     package let decisions: [Decision]
 
-    /// A change of what a host is given.
+    /// A change of the connections given to a host.
     package struct Decision: Sendable {
         package let decidedAt: Date
         package let before: Int

@@ -1,15 +1,16 @@
 package import Foundation
 
-/// Hours of the week, in UTC, in which something holds.
+/// A set of hours of the week, in UTC.
 package struct WeeklyHours: Equatable, Sendable {
     private static let dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
     private static let minutesOfDay = 24 * 60
-    /// Periods at most.
+    /// The most periods.
     private static let periodsMax = 32
 
-    /// From one minute of some days to another; past midnight where it ends before it begins.
+    /// A time from one minute to another on some days; past midnight where it ends before it
+    /// begins.
     private struct Period: Equatable {
-        /// 0 for Sunday to 6.
+        /// The days on which the period begins, from 0 for Sunday to 6.
         let days: Set<Int>
         let begin: Int
         let end: Int
@@ -25,10 +26,11 @@ package struct WeeklyHours: Equatable, Sendable {
 
     private let periods: [Period]
 
-    /// No hours at all.
+    /// Creates a value without any hours.
     package init() { periods = [] }
 
-    /// Reads periods by commas, each with days, times or both: `mon-fri 22:00-06:00, sat-sun`.
+    /// Reads periods separated by commas, each with days, times or both: `mon-fri 22:00-06:00,
+    /// sat-sun`.
     ///
     /// - Returns: nil for anything else.
     package init?(_ text: String) {
@@ -43,12 +45,12 @@ package struct WeeklyHours: Equatable, Sendable {
         self.periods = periods
     }
 
-    /// Whether the moment is within one of the periods.
+    /// Returns whether `date` is within one of the periods.
     package func contains(_ date: Date) -> Bool {
         let seconds = Int(date.timeIntervalSince1970.rounded(.down))
         let minutes = Int((Double(seconds) / 60).rounded(.down))
         let days = Int((Double(seconds) / 86_400).rounded(.down))
-        // The first day of that count was a Thursday.
+        // Day 0 of that count was a Thursday.
         let day = ((days + 4) % 7 + 7) % 7
         let minute = minutes - days * Self.minutesOfDay
         return periods.contains { $0.contains(day: day, minute: minute) }
@@ -69,7 +71,7 @@ package struct WeeklyHours: Equatable, Sendable {
         }
     }
 
-    /// `sat` or `mon-fri`, also around the end of the week.
+    /// Reads `sat` or `mon-fri`, also across the end of the week.
     private static func days(_ text: String) -> Set<Int>? {
         let ends = text.lowercased().split(separator: "-", omittingEmptySubsequences: false)
             .map { dayNames.firstIndex(of: String($0)) }
@@ -78,7 +80,7 @@ package struct WeeklyHours: Equatable, Sendable {
         return Set((0...((last - first + 7) % 7)).map { (first + $0) % 7 })
     }
 
-    /// `22:00-06:00`; to 24:00 for the end of the day.
+    /// Reads `22:00-06:00`; the end of the day is 24:00.
     private static func times(_ text: String) -> (begin: Int, end: Int)? {
         let ends = text.split(separator: "-", omittingEmptySubsequences: false).map { minute($0) }
         guard ends.count == 2, let begin = ends[0], let end = ends[1], begin < minutesOfDay,

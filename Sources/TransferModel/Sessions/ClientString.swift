@@ -1,15 +1,15 @@
 /// The opaque text a client stores on a task and gets back byte for byte.
 ///
-/// Kept as UTF-8 bytes: Swift compares strings by canonical equivalence and PostgreSQL's `text`
-/// refuses NUL, while this text belongs to the client and must not be changed by either.
+/// It is kept as UTF-8 bytes: Swift compares strings by canonical equivalence and PostgreSQL's
+/// `text` refuses NUL, while this text belongs to the client and must not be changed by either.
 package struct ClientString: Hashable, Sendable, CustomStringConvertible {
-    /// The longest allowed, in UTF-8 bytes.
+    /// The longest client string, in UTF-8 bytes.
     package static let bytesMax = 64 * 1024
 
-    /// The text's UTF-8.
+    /// The text in UTF-8.
     package let utf8: [UInt8]
 
-    /// Keeps `string` as it is.
+    /// Creates a client string that keeps `string` unchanged.
     ///
     /// - Returns: nil when it is longer than ``bytesMax``.
     package init?(_ string: String) {
@@ -18,12 +18,12 @@ package struct ClientString: Hashable, Sendable, CustomStringConvertible {
         self.utf8 = utf8
     }
 
-    /// Takes back what the database holds.
+    /// Restores a client string from the database.
     package init(stored utf8: [UInt8]) { self.utf8 = utf8 }
 
     /// The text.
     package var string: String { String(decoding: utf8, as: UTF8.self) }
 
-    /// Its size only: the text is never logged.
+    /// The size of the text only: the text is never logged.
     package var description: String { "\(utf8.count) bytes" }
 }

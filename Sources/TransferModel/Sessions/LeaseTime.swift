@@ -1,7 +1,7 @@
-/// How long tasks that were taken are nobody else's.
+/// The time for which tasks that were taken belong to nobody else.
 package enum LeaseTime: Sendable {
     case seconds(Int64)
-    /// They are not given out again.
+    /// The tasks are never given out again.
     case forGood
 
     package static let secondsDefault: Int64 = 60

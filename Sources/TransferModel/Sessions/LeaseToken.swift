@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Names what one reconnection has taken; whoever knows it may renew or release that.
+/// The name of what one reconnection has taken; whoever knows it may renew or release that.
 package struct LeaseToken: Hashable, Sendable, CustomStringConvertible {
-    /// All random, for it is also the proof of having been told.
+    /// The token, which is all random because knowing it is the proof of the right to use it.
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 

@@ -1,14 +1,15 @@
 import Foundation
 
-/// What a client that reconnects expects in its client strings: a JSON object with `version` and
-/// `kind`, and whatever else it likes.
+/// The form of client strings that a reconnecting client expects: a JSON object with `version` and
+/// `kind`, and any other members.
 ///
-/// Only who declares it has its client strings looked into; otherwise they are opaque.
+/// Client strings are inspected only for a client that declares such a form; otherwise they are
+/// opaque.
 package struct PersistedFormat: Equatable, Sendable {
     package static let kindsMax = 100
 
     package let version: Int
-    /// Those that the client can go on with.
+    /// The kinds that the client can continue with.
     package let kinds: Set<String>
 
     package init(version: Int, kinds: Set<String>) {
@@ -21,9 +22,9 @@ package struct PersistedFormat: Equatable, Sendable {
         let kind: String
     }
 
-    /// What is wrong with a client string; nil for nothing.
+    /// Returns the error of a client string; nil when it is as expected.
     ///
-    /// Form is looked at before version, and version before kind.
+    /// The form is checked before the version, and the version before the kind.
     package func error(in clientString: ClientString) -> ReconnectionError? {
         let data = Data(clientString.utf8)
         guard let envelope = try? JSONDecoder().decode(Envelope.self, from: data) else {

@@ -1,19 +1,20 @@
 package import Foundation
 
-/// A part of the tasks that a client has taken over.
+/// A batch of the tasks that a client has taken over.
 package struct Reconnection: Sendable {
-    /// Tasks taken at once.
+    /// The number of tasks taken at once unless the client says otherwise.
     package static let limitDefault = 100
     package static let limitMax = 1000
-    /// Of the name that a client gives itself.
+    /// The longest name that a client gives itself, in bytes.
     package static let ownerBytesMax = 255
 
+    /// The lease on the tasks.
     package let lease: LeaseToken
-    /// Nil when it does not end.
+    /// The end of the lease; nil when it does not end.
     package let expiresAt: Date?
-    /// In order of submission.
+    /// The tasks in order of submission.
     package let items: [Item]
-    /// Behind which there may be more; nil when there was nothing more.
+    /// The task after which there may be more; nil when there is none.
     package let next: TaskID?
 
     package init(lease: LeaseToken, expiresAt: Date?, items: [Item], next: TaskID?) {
@@ -26,7 +27,7 @@ package struct Reconnection: Sendable {
     /// A task that was taken over.
     package struct Item: Sendable {
         package let id: TaskID
-        /// Nil when what is stored of it cannot be read.
+        /// The task; nil when its stored form cannot be read.
         package let task: TransferTask?
 
         package init(id: TaskID, task: TransferTask?) {
@@ -34,7 +35,7 @@ package struct Reconnection: Sendable {
             self.task = task
         }
 
-        /// The task, or why its client cannot go on with it.
+        /// Returns the task, or the reason why its client cannot continue with it.
         package func result(
             in format: PersistedFormat?
         ) -> Result<TransferTask, ReconnectionError> {

@@ -1,18 +1,18 @@
-/// Why a task that is reconnected cannot be given to its client as it expects it; the raw value is
-/// the one in the API.
+/// A reason why a reconnected task cannot be given to its client as expected; the raw value is the
+/// one in the API.
 package enum ReconnectionError: String, CaseIterable, Error, Sendable {
     /// The task has no client string.
     case noPersistedInfo = "no_persisted_info"
-    /// Its client string is of another version than the client reads.
+    /// The client string has another version than the client reads.
     case versionMismatch = "version_mismatch"
-    /// Its client string is not of the form that the client declares.
+    /// The client string does not have the form that the client declares.
     case badPersistedFormat = "bad_persisted_format"
-    /// Its client string names a kind that the client does not know.
+    /// The client string names a kind that the client does not know.
     case missingReconnectionCase = "missing_reconnection_case"
-    /// What is stored of it cannot be read by this release of the service.
+    /// The stored form of the task cannot be read by this release of the service.
     case unknown
 
-    /// One sentence for a person.
+    /// A sentence for a person.
     package var message: String {
         switch self {
         case .noPersistedInfo: "The task was submitted without a client string."

@@ -5,7 +5,7 @@ package struct Session: Sendable {
     /// The longest identifier, in UTF-8 bytes.
     package static let identifierBytesMax = 255
 
-    /// How long what belongs to a session lasts; never changes.
+    /// A session's kind, which decides how long its contents last and never changes.
     package enum Kind: String, CaseIterable, Sendable {
         /// Results and events outlive the session: `URLSessionConfiguration.background`.
         case background
@@ -17,17 +17,17 @@ package struct Session: Sendable {
     package let id: SessionID
     package let tenant: TenantID
     package let client: ClientID
-    /// The client's name for it, unique among its own.
+    /// The client's name for the session, unique among the client's own.
     package let identifier: String
     package let kind: Kind
     package let configuration: SessionConfiguration
     package let progress: SessionProgress
-    /// Of all its tasks that are kept, whatever their generation.
+    /// The counts of all its stored tasks, whatever their generation.
     package let taskCounts: TaskCounts
     package let createdAt: Date
-    /// Counts the changes of its configuration.
+    /// The number of changes of the session's configuration.
     package let revision: Int32
-    /// Whether it takes no further tasks and ends with its last one.
+    /// Whether the session takes no further tasks and ends with its last one.
     package let isFinishing: Bool
 
     package init(

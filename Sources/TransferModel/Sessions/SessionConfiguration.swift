@@ -1,24 +1,25 @@
-/// What a session's tasks have in common.
+/// The settings that a session's tasks have in common.
 package struct SessionConfiguration: Equatable, Sendable {
-    /// Longest time without a byte; `URLSessionConfiguration.timeoutIntervalForRequest`.
+    /// The longest time without a byte; `URLSessionConfiguration.timeoutIntervalForRequest`.
     package var timeoutForRequest = timeoutForRequestDefault
-    /// Longest time for a task, over all its attempts; `timeoutIntervalForResource`.
+    /// The longest time for a task, over all its attempts; `timeoutIntervalForResource`.
     package var timeoutForResource = timeoutForResourceDefault
-    /// Sent with every task of the session; a task's own header of that name wins.
+    /// The headers sent with every task of the session; a task's own header of that name wins.
     package var additionalHeaders: [HTTPHeader] = []
-    /// What else its tasks have in common; without the two timeouts, which are always there.
+    /// The other common options, without the two timeouts, which are always set.
     package var options = TransferOptions()
-    /// The most bytes in a second of all its running tasks together; nil for any.
+    /// The most bytes per second of all running tasks together; nil for no limit.
     package var totalBytesPerSecondMax: Int64?
-    /// What an extension shares with its app; `sharedContainerIdentifier`.
+    /// The container that an extension shares with its app; `sharedContainerIdentifier`.
     package var sharedContainerIdentifier: String?
-    /// How long an ended task is kept, with its result; nil for as long as the service says.
+    /// The time for which an ended task is kept with its result; nil for the service's default.
     package var resultRetention: Duration?
-    /// Connections of all its tasks to one host, at most; nil for as many as the host may have.
+    /// The most connections of all the session's tasks to one host; nil for as many as the host may
+    /// have.
     ///
     /// `URLSessionConfiguration.httpMaximumConnectionsPerHost`.
     package var maxConnectionsPerHost: Int?
-    /// Whether its tasks wait until there is nothing else to do;
+    /// Whether the session's tasks wait until there is nothing else to do;
     /// `URLSessionConfiguration.isDiscretionary`.
     package var isDiscretionary = false
 
@@ -26,7 +27,7 @@ package struct SessionConfiguration: Equatable, Sendable {
     package static let timeoutForResourceDefault: Duration = .seconds(7 * 24 * 3600)
     package static let resultRetentionDefault: Duration = .seconds(7 * 24 * 3600)
     package static let maxConnectionsPerHostRange = 1...256
-    /// A minute to ten years.
+    /// The allowed retention in seconds: a minute to ten years.
     package static let resultRetentionSeconds: ClosedRange<Double> = 60...315_360_000
 
     package init(

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Names a session; a client knows a session by its `identifier` instead.
+/// The identifier of a session; a client knows a session by its `identifier` instead.
 package struct SessionID: Hashable, Sendable {
-    /// As stored in `session.id`.
+    /// The value stored in `session.id`.
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 }

@@ -1,8 +1,8 @@
-/// How far a session's current generation is.
+/// The progress of a session's current generation.
 package struct SessionProgress: Equatable, Sendable {
-    /// Counts up when the first task arrives in a drained session; 0 before the first task.
+    /// The generation, which counts up when the first task arrives in a drained session; 0 before.
     package var generation: Int64
-    /// Tasks of the generation that are not terminal.
+    /// The number of the generation's tasks that are not terminal.
     package var outstanding: Int64
     package var completed: Int64
     package var failed: Int64

@@ -1,13 +1,14 @@
 /// A file name in the tenant's container that a client chose for a result.
 package struct Destination: Hashable, Sendable {
-    /// Relative, `/`-separated, without empty, `.` or `..` components.
+    /// The relative, `/`-separated path, without empty, `.` or `..` components.
     package let path: String
     /// Whether an existing file is replaced.
     package let overwrite: Bool
 
-    /// The longest path and component, in UTF-8 bytes; the component leaves room for the part
-    /// file's suffix within the 255 bytes of a Linux file name.
+    /// The longest path, in UTF-8 bytes.
     package static let pathBytesMax = 1024
+    /// The longest component, in UTF-8 bytes, which leaves room for the part file's suffix within
+    /// the 255 bytes of a Linux file name.
     package static let componentBytesMax = 200
 
     /// - Returns: nil when `path` could name anything but a file of clients beneath the container.
@@ -24,13 +25,13 @@ package struct Destination: Hashable, Sendable {
         }
         let isReserved = bytes.split(separator: UInt8(ascii: "/"))[0]
             .elementsEqual(ResultLocation.reservedFolder.utf8)
-        // A part file has such a name, and is removed when its attempt is gone.
+        // Such a name belongs to a part file, which is removed when its attempt is gone.
         guard !isReserved, ResultLocation.fence(ofPart: path) == nil else { return nil }
         self.path = path
         self.overwrite = overwrite
     }
 
-    /// Takes back what the database holds.
+    /// Restores a destination from the database.
     package init(storedPath path: String, overwrite: Bool) {
         self.path = path
         self.overwrite = overwrite

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Where the bytes of a task lie, relative to the container directory of its tenant.
+/// The places of a task's bytes, relative to the container directory of its tenant.
 package enum ResultLocation {
     /// The container's folder that clients cannot name as a destination.
     package static let reservedFolder = ".transferd"
     /// The folder of results without a destination.
     package static let folder = "\(reservedFolder)/results"
 
-    /// The path of a completed task's result.
+    /// Returns the path of a completed task's result.
     ///
-    /// It is the part file of `part`, or, where that is nil, has its final path.
+    /// The result is the part file of `part` or, when that is nil, lies at its final path.
     package static func path(
         of task: TaskID,
         destination: Destination?,
@@ -19,26 +19,28 @@ package enum ResultLocation {
         return partPath(of: task, destination: destination, fence: part)
     }
 
-    /// The path that a part file with a destination is given when it is whole.
+    /// Returns the path that a part file with a destination is given when it is whole.
     package static func path(of task: TaskID, destination: Destination?) -> String {
         if let destination { return destination.path }
-        // The last digits of the identifier are random: 256 folders of equal size, where one
-        // would be measurably slower to create files in.
+        // The last digits of the identifier are random: 256 folders of equal size, because creating
+        // files in a single one would be measurably slower.
         let name = task.description
         return "\(folder)/\(name.suffix(2))/\(name)"
     }
 
-    /// The path of the part file of one attempt: beside the destination, so that a rename suffices;
-    /// without one where it can stay, because nobody but the outcome tells that it is the result.
+    /// Returns the path of one attempt's part file.
+    ///
+    /// With a destination it is beside that, so that a rename suffices. Without one it is a place
+    /// where the file can stay, because only the outcome tells that it is the result.
     package static func partPath(of task: TaskID, destination: Destination?, fence: Fence) -> String
     {
         let name = "\(path(of: task, destination: destination)).\(fence)"
         return destination == nil ? name : "\(name).part"
     }
 
-    /// The fence in the name of a part file with a destination, or nil for any other name.
+    /// Returns the fence in the name of a part file with a destination; nil for any other name.
     ///
-    /// Clients cannot name a destination like that.
+    /// Clients cannot name such a destination.
     package static func fence(ofPart path: some StringProtocol) -> Fence? {
         let bytes = Array(path.utf8.suffix(partSuffixBytes))
         guard bytes.count == partSuffixBytes, bytes[0] == UInt8(ascii: "."),
@@ -47,8 +49,8 @@ package enum ResultLocation {
         return Fence(digits: bytes[1..<17])
     }
 
-    /// The task and the fence in the path of a part file without a destination, or nil for any other
-    /// path.
+    /// Returns the task and the fence in the path of a part file without a destination; nil for any
+    /// other path.
     package static func attempt(
         ofPart path: some StringProtocol
     ) -> (task: TaskID, fence: Fence)? {
@@ -65,15 +67,15 @@ package enum ResultLocation {
         return (TaskID(task), fence)
     }
 
-    /// A dot, sixteen digits and `.part`.
+    /// The length of a dot, sixteen digits and `.part`.
     private static let partSuffixBytes = 22
 }
 
 extension ResultLocation {
-    /// The folder of bodies that clients bring for their uploads.
+    /// The folder of the bodies that clients bring for their uploads.
     package static let bodyFolder = "\(reservedFolder)/bodies"
 
-    /// The path of the body that a client brings for a task.
+    /// Returns the path of the body that a client brings for a task.
     package static func bodyPath(of task: TaskID) -> String {
         let name = task.description
         return "\(bodyFolder)/\(name.suffix(2))/\(name)"
@@ -81,7 +83,7 @@ extension ResultLocation {
 }
 
 extension Fence {
-    /// Nil for anything but the sixteen digits that its description is.
+    /// Reads the sixteen digits of a fence's description; nil for anything else.
     fileprivate init?(digits: some Collection<UInt8>) {
         let isHexadecimal = digits.allSatisfy {
             (0x30...0x39).contains($0) || (0x61...0x66).contains($0)

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Names what a cancelled task left for another one; whoever knows it may use it once.
+/// The name of what a cancelled task left for another one; whoever knows it may use it once.
 package struct ResumeDataID: Hashable, Sendable, CustomStringConvertible {
-    /// As stored in `resume_data.id`: all random, for it is also the proof of having been told.
+    /// The value stored in `resume_data.id`, all random because knowing it is the right to use it.
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 

@@ -1,9 +1,9 @@
-/// Decides whether and when a failed attempt is followed by another.
+/// A policy that decides whether and when a failed attempt is followed by another.
 ///
-/// Exponential backoff with full jitter on its upper half, so that tasks which failed together do
-/// not return together. A pure value: chance is an argument.
+/// It uses exponential backoff with full jitter on the upper half, so that tasks that failed
+/// together do not return together. A pure value: chance is an argument.
 package struct RetryPolicy: Equatable, Sendable {
-    /// Attempts of one task, the first included.
+    /// The most attempts of one task, the first included.
     package var attemptsMax = attemptsMaxDefault
     /// The wait after the first failure; doubled after each further one.
     package var delayBase = delayBaseDefault
@@ -13,7 +13,8 @@ package struct RetryPolicy: Equatable, Sendable {
     package static let attemptsMaxDefault = 5
     package static let delayBaseDefault: Duration = .seconds(1)
     package static let delayMaxDefault: Duration = .seconds(3600)
-    /// The longest wait for what this machine is short of, so that a task goes on soon after.
+    /// The longest wait for a resource that this machine is short of, so that a task continues soon
+    /// after.
     package static let shortageDelayMax: Duration = .seconds(60)
 
     package init(
@@ -26,23 +27,25 @@ package struct RetryPolicy: Equatable, Sendable {
         self.delayMax = delayMax
     }
 
-    /// What follows a failed attempt.
+    /// A decision about what follows a failed attempt.
     package enum Decision: Equatable, Sendable {
         case retry(after: Duration)
         case giveUp
     }
 
-    /// How long a task waits for what this machine is short of: the longer, the longer it has been at
-    /// work and waiting, `elapsed`, for such attempts are not counted.
+    /// Returns the time that a task waits for a resource that this machine is short of.
+    ///
+    /// It grows with `elapsed`, the time that the task has been at work and waiting, because such
+    /// attempts are not counted.
     package func delay(ofShortage elapsed: Duration, chance: Double) -> Duration {
         let ceiling = min(Self.shortageDelayMax, delayMax)
         return min(max(delayBase, elapsed / 2), ceiling) * (0.5 + chance / 2)
     }
 
-    /// What follows the failure of attempt `number`, counted from 1.
+    /// Returns what follows the failure of attempt `number`, counted from 1.
     ///
-    /// `chance`, uniform in 0..<1, places the wait in the upper half of its range; a wait that would
-    /// outlast `remaining`, what is left of the task's time, is not begun.
+    /// `chance`, uniform in 0..<1, places the wait in the upper half of its range. A wait that
+    /// would outlast `remaining`, the rest of the task's time, is not started.
     package func decision(
         after failure: TransferFailure,
         attempt number: Int,

@@ -1,11 +1,11 @@
 package import Foundation
 
-/// Names a transfer task, for clients too.
+/// The identifier of a transfer task, also for clients.
 package struct TaskID: Hashable, Sendable, CustomStringConvertible {
-    /// As stored in `task.id`: version 7, so that order of identifiers is order of submission.
+    /// The value stored in `task.id`: version 7, so that identifiers sort by submission.
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 
-    /// Lower-case hexadecimal with hyphens, as in the API and in part file names.
+    /// The identifier in lower-case hexadecimal with hyphens, as in the API and in part file names.
     package var description: String { uuid.text }
 }

@@ -1,13 +1,13 @@
 package import Foundation
 
-/// What was measured of a task: `URLSessionTaskMetrics`.
+/// The measurements of a task: `URLSessionTaskMetrics`.
 package struct TaskMetrics: Sendable {
     package let createdAt: Date
-    /// When its first attempt began; nil before that.
+    /// The start of the first attempt; nil before that.
     package let beganAt: Date?
-    /// Nil while it has not ended.
+    /// The end of the task; nil before that.
     package let finishedAt: Date?
-    /// The newest attempts that have ended, in the order in which they began.
+    /// The newest attempts that have ended, in the order in which they started.
     package let attempts: [AttemptRecord]
 
     package init(

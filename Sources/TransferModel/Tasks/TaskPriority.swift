@@ -1,6 +1,6 @@
-/// The order of tasks for one host, higher first: `URLSessionTask.priority`, 0…1.
+/// A task's priority among the tasks for one host, higher first: `URLSessionTask.priority`, 0…1.
 package struct TaskPriority: Hashable, Sendable {
-    /// As stored: 0 (first) to 1000 (last), so that an index reads in claim order.
+    /// The stored rank: 0 (first) to 1000 (last), so that an index reads in claim order.
     package let rank: Int16
 
     package static let `default` = TaskPriority(rank: 500)
@@ -11,9 +11,9 @@ package struct TaskPriority: Hashable, Sendable {
         rank = Int16(((1 - priority) * 1000).rounded())
     }
 
-    /// Takes back what the database holds.
+    /// Restores a priority from the database.
     package init(rank: Int16) { self.rank = rank }
 
-    /// 0…1 in steps of a thousandth.
+    /// The priority in 0…1, in steps of a thousandth.
     package var value: Double { Double(1000 - rank) / 1000 }
 }

@@ -1,10 +1,10 @@
 package import Foundation
 
-/// What a client asks for: one transfer, validated.
+/// A client's validated request for one transfer.
 package struct TaskSubmission: Sendable {
     package let id: TaskID
     package var url: String
-    /// The host the task counts against.
+    /// The host that the task counts against.
     package var lane: Lane
     package var headers: [HTTPHeader]
     package var clientString: ClientString?
@@ -12,7 +12,7 @@ package struct TaskSubmission: Sendable {
     package var autostart: Bool
     package var destination: Destination?
     package var priority: TaskPriority
-    /// What a cancelled task left to go on with.
+    /// The resume data of a cancelled task from which this one continues.
     package var resumeData: ResumeDataID?
     package var options: TransferOptions
     package var request: TransferRequest

@@ -1,4 +1,4 @@
-/// What moves a task from one state to another.
+/// An event that moves a task from one state to another.
 package enum TransferEvent: CaseIterable, Sendable {
     case suspended
     case resumed

@@ -1,8 +1,8 @@
-/// Why a task, or one attempt of it, did not succeed; stored with the outcome and told to clients.
+/// The failure of a task or of one of its attempts, stored with the outcome and shown to clients.
 package struct TransferFailure: Error, Equatable, Sendable {
     /// The stable name of a cause; part of the API, never renamed.
     ///
-    /// Listed in `openapi.yaml`.
+    /// The codes are listed in `openapi.yaml`.
     package enum Code: String, CaseIterable, Sendable {
         /// The host's name has no address.
         case couldNotResolveHost = "could_not_resolve_host"
@@ -14,7 +14,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case tlsFailure = "tls_failure"
         /// No byte arrived for the inactivity timeout, or the whole took too long.
         case timedOut = "timed_out"
-        /// The connection broke in the middle.
+        /// The connection broke during the transfer.
         case connectionLost = "connection_lost"
         /// Fewer or more bytes arrived than the server announced.
         case lengthMismatch = "length_mismatch"
@@ -38,11 +38,12 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case responseTooLarge = "response_too_large"
         /// The destination exists and the task does not overwrite.
         case destinationCollision = "destination_collision"
-        /// The destination cannot be written: a directory, a link, missing rights or read-only.
+        /// The destination cannot be written: a directory, a link, missing permissions or
+        /// read-only.
         case destinationNotWritable = "destination_not_writable"
-        /// The file of an upload is not there, or is no file.
+        /// The file of an upload does not exist, or is not a file.
         case sourceMissing = "source_missing"
-        /// The file of an upload was changed while it was sent.
+        /// The file of an upload was changed while it was being sent.
         case sourceChanged = "source_changed"
         /// The container's file system is full.
         case storageFull = "storage_full"
@@ -50,44 +51,43 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case storageFailure = "storage_failure"
         /// The container as a whole cannot be written.
         case storageUnwritable = "storage_unwritable"
-        /// This service had as many files and sockets open as it may.
+        /// This service had as many files and sockets open as it may have.
         case descriptorsExhausted = "descriptors_exhausted"
         /// This service was out of memory or threads.
         case memoryExhausted = "memory_exhausted"
         /// The origin may have acted on the request, which must not be sent twice.
         case unknownOutcome = "unknown_outcome"
-        /// One worker after the other died with the task, and it got no further; it is not tried
-        /// again.
+        /// One worker after another died with the task, which got no further; it is not retried.
         case poison
-        /// The task's client was force-quit; the cause of a task that is cancelled, not failed.
+        /// The task's client was force-quit; the task is cancelled, not failed.
         case userForceQuit = "user_force_quit"
     }
 
-    /// Who is to blame, for a first sorting: `network`, `http`, `storage` or `service`.
+    /// The area at fault, for a first sorting: `network`, `http`, `storage` or `service`.
     package enum Domain: String, Sendable {
         case network, http, storage, service
     }
 
     /// The stable cause.
     package let code: Code
-    /// One sentence for a person; holds no URL, header or path outside the container.
+    /// One sentence for a person, without a URL, header or path outside the container.
     package let message: String
-    /// The response's status where there was one.
+    /// The response's status; nil without a response.
     package let httpStatus: Int?
-    /// What the server asked for with `Retry-After`.
+    /// The wait that the server asked for with `Retry-After`.
     package let retryAfter: Duration?
-    /// Whether a repetition was ruled out where the cause alone would allow it.
+    /// Whether a retry was ruled out although the cause alone would allow it.
     package var isFinal = false
-    /// Whether it says something of the host: not when a bound of the task's own was met, or this
-    /// service was short of something.
+    /// Whether the failure says something about the host: not when the task met a bound of its own,
+    /// or this service was short of something.
     package var isAboutHost = true
-    /// The begin of the body of a response that was no success, at most ``responseBodyBytesMax``.
+    /// The start of the body of an unsuccessful response, at most ``responseBodyBytesMax``.
     package var responseBody: [UInt8]?
 
-    /// How the origin of a 401 lets itself be shown who asks.
+    /// The ways of authentication that the origin of a 401 offers.
     package var challenges: [AuthenticationChallenge] = []
 
-    /// Enough for a reason in JSON; pages for people are cut.
+    /// The most bytes kept of a body: enough for a reason in JSON; pages for people are cut.
     package static let responseBodyBytesMax = 2048
 
     package init(
@@ -102,7 +102,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// The same as something that is not to be tried again.
+    /// The same failure, marked as not to be retried.
     package var final: TransferFailure {
         var failure = self
         failure.isFinal = true
@@ -134,7 +134,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
             .descriptorsExhausted, .memoryExhausted:
             true
         case .httpStatus:
-            // RFC 9110 §15: request timeout, too early, too many requests, and server errors but
+            // RFC 9110 §15: request timeout, too early, too many requests, and server errors except
             // "not implemented" and "version not supported", which no repetition changes.
             switch httpStatus {
             case 408, 425, 429: true

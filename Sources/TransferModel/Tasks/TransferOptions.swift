@@ -1,49 +1,48 @@
-/// How a task is to be transferred, as far as its session or itself says; the rest are defaults.
+/// A task's transfer options, as far as its session or the task sets them; the rest are defaults.
 package struct TransferOptions: Equatable, Sendable {
-    /// Longest time without a byte.
+    /// The longest time without a byte.
     package var timeoutForRequest: Duration?
-    /// Longest time for the task, over all attempts.
+    /// The longest time for the task, over all attempts.
     package var timeoutForResource: Duration?
-    /// Longest time from the request to the begin of its answer.
+    /// The longest time from the request to the start of its answer.
     package var timeoutForFirstByte: Duration?
-    /// The most bytes in a second, either way.
+    /// The most bytes per second in either direction.
     package var bytesPerSecondMax: Int64?
-    /// The least time between two events that tell how far a task is; nil for none at all.
+    /// The least time between two events that report a task's progress; nil for no such events.
     package var progressInterval: Duration?
     /// Whether TLS 1.2 is refused too.
     package var requiresTLS13: Bool?
-    /// What is trusted instead of the system's authorities.
+    /// The authorities trusted instead of the system's.
     package var certificateAuthorities: CertificateAuthorities?
-    /// Attempts, the first included.
+    /// The most attempts, the first included.
     package var attemptsMax: Int?
     /// The wait after the first failure; doubled after each further one.
     package var retryDelayBase: Duration?
     /// The longest wait, also for a server's `Retry-After`.
     package var retryDelayMax: Duration?
-    /// Whether an answer that is no success is delivered as the result, as URLSession does.
+    /// Whether an unsuccessful answer is delivered as the result, as URLSession does.
     package var deliversHTTPErrors: Bool?
-    /// Whether a host that cannot be reached is waited for, as long as the task's time allows.
+    /// Whether the task waits for a host that cannot be reached, as long as the task's time allows.
     package var waitsForConnectivity: Bool?
-    /// Whether the client is asked before a task begins for which it has set a time.
+    /// Whether the client is asked before a task starts for which it has set a time.
     package var asksToBegin: Bool?
-    /// The name of the credential that is shown to the task's origin.
+    /// The name of the credential shown to the task's origin.
     package var credential: String?
-    /// Whether the client is asked for a credential when the origin wants another one; else the
-    /// task fails.
+    /// Whether the client is asked for a credential when the origin wants another one; otherwise
+    /// the task fails.
     package var asksForCredential: Bool?
-    /// Redirects followed by one attempt.
+    /// The most redirects that one attempt follows.
     package var redirectsMax: Int?
     /// The largest file, in bytes.
     package var sizeMax: Int64?
-    /// The most connections that fetch one file together; 1 for one that fetches it from begin to
-    /// end.
+    /// The most connections that fetch one file together; 1 to fetch it from start to end.
     package var segmentsMax: Int?
-    /// The exact size of the file, in bytes; of a task only.
+    /// The exact size of the file, in bytes; set for a task only.
     package var expectedSize: Int64?
-    /// Whether the origin may see the request twice, which its method tells unless said; of a task
-    /// only.
+    /// Whether the origin may see the request twice; set for a task only, and decided by the method
+    /// unless set.
     package var isIdempotent: Bool?
-    /// What the file's checksums must be; of a task only.
+    /// The required checksums of the file; set for a task only.
     package var checksums: [Checksum] = []
 
     package static let attemptsRange = 1...100
@@ -55,10 +54,10 @@ package struct TransferOptions: Equatable, Sendable {
 
     package init() {}
 
-    /// Nothing is said.
+    /// Whether no option is set.
     package var isEmpty: Bool { self == TransferOptions() }
 
-    /// These options, but for what `other` says.
+    /// Returns these options, overridden by those set in `other`.
     package func overridden(by other: TransferOptions) -> TransferOptions {
         var options = other
         options.timeoutForRequest = other.timeoutForRequest ?? timeoutForRequest
@@ -84,7 +83,7 @@ package struct TransferOptions: Equatable, Sendable {
 }
 
 extension RetryPolicy {
-    /// This policy, but for what `options` say.
+    /// Returns this policy, overridden by what `options` set.
     package func overridden(by options: TransferOptions) -> RetryPolicy {
         let base = options.retryDelayBase ?? delayBase
         return RetryPolicy(

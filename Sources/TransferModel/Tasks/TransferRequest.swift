@@ -1,12 +1,12 @@
-/// What a task asks of its origin, besides address and headers.
+/// The request that a task makes to its origin, without address and headers.
 package struct TransferRequest: Equatable, Sendable {
-    /// Which way the bytes go.
+    /// The direction of the bytes.
     package enum Kind: String, CaseIterable, Sendable {
-        /// To a file.
+        /// From the origin to a file.
         case download
-        /// To the origin, from a file or the task itself.
+        /// To the origin, from a file or from the task itself.
         case upload
-        /// Either way, few, and kept with the task; in ephemeral sessions only.
+        /// In either direction, few bytes, kept with the task; in ephemeral sessions only.
         case data
 
         /// The method of a request that names none.
@@ -14,8 +14,7 @@ package struct TransferRequest: Equatable, Sendable {
 
         /// The most bytes of an origin's answer that are kept with the task.
         ///
-        /// Of a longer answer to an upload its begin is kept, while a data task fails: its answer
-        /// is what it is for.
+        /// A longer answer to an upload is cut, while a data task fails: the answer is its purpose.
         package var answerBytesMax: Int {
             switch self {
             case .download: 0
@@ -25,28 +24,29 @@ package struct TransferRequest: Equatable, Sendable {
         }
     }
 
-    /// Where the bytes that are sent come from.
+    /// The source of the bytes that are sent.
     package enum UploadSource: Equatable, Sendable {
         /// A file of the tenant's container, by its relative path.
         case file(path: String)
-        /// What the client has brought to the service.
+        /// The body that the client has brought to the service.
         case staged
         /// These bytes, at most ``dataBytesMax``; the only source of a data task.
         case data([UInt8])
 
-        /// The most bytes that go with the task itself.
+        /// The most bytes that are submitted with the task itself.
         package static let dataBytesMax = 64 * 1024
     }
 
     package let kind: Kind
     /// The request's method (RFC 9110 §9).
     package var method: String
-    /// Nil when nothing is sent, as by a download.
+    /// The source of the body; nil when nothing is sent, as by a download.
     package var upload: UploadSource?
 
     package static let methodBytesMax = 32
 
-    /// Unless said, what has bytes to send is an upload and all else a download.
+    /// Creates a request; without a kind, one with bytes to send is an upload and any other a
+    /// download.
     package init(kind: Kind? = nil, method: String? = nil, upload: UploadSource? = nil) {
         let kind = kind ?? (upload == nil ? .download : .upload)
         self.kind = kind
@@ -57,12 +57,12 @@ package struct TransferRequest: Equatable, Sendable {
     /// Whether the origin may see the request twice without harm.
     package var isIdempotent: Bool { Self.idempotentMethods.contains(method) }
 
-    /// RFC 9110 §9.2.2.
+    /// The idempotent methods (RFC 9110 §9.2.2).
     package static let idempotentMethods = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"]
 
-    /// The request that follows a redirect with `status` (RFC 9110 §15.4).
+    /// Returns the request that follows a redirect with `status` (RFC 9110 §15.4).
     ///
-    /// 303 asks for the answer elsewhere; 301 and 302 do so for a POST, as everybody has
+    /// A 303 refers to the answer elsewhere; so do 301 and 302 for a POST, as everybody has
     /// implemented them.
     package func redirected(status: Int) -> TransferRequest {
         let isElsewhere =

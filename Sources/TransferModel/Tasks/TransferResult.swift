@@ -1,4 +1,4 @@
-/// What the origin answered to a completed task.
+/// The origin's answer to a completed task.
 package struct TransferResult: Equatable, Sendable {
     package let httpStatus: Int
     package let bytesReceived: Int64
@@ -8,7 +8,7 @@ package struct TransferResult: Equatable, Sendable {
     package let etag: String?
     /// Whether the server announced the length that was checked.
     package let isLengthVerified: Bool
-    /// See ``SuggestedFileName``.
+    /// The file name of ``SuggestedFileName``.
     package let suggestedFileName: String?
 
     package init(

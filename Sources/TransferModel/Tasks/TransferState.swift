@@ -1,30 +1,30 @@
-/// Where a transfer task is in its life; equal to the PostgreSQL type `task_state`.
+/// A state in the life of a transfer task; equal to the PostgreSQL type `task_state`.
 ///
 /// The state is the table that holds the task's hot row, so a task cannot be in two: `held`
-/// (suspended), `delayed` (waits for a time), `asked` (waits for the client), `ready` (queued), `attempt` and
-/// `publication` (running), `outcome` (the terminal states).
+/// (suspended), `delayed` (waits for a time), `asked` (waits for the client), `ready` (queued),
+/// `attempt` and `publication` (running), `outcome` (the terminal states).
 package enum TransferState: String, CaseIterable, Sendable {
-    /// Created with `autostart: false`, or suspended by its client; moved by that client's
-    /// `resume` or `cancel`.
+    /// Created with `autostart: false`, or suspended by its client; that client's `resume` or
+    /// `cancel` moves it on.
     case suspended
     /// Waits for its `earliest_begin_at`; the promoter moves it to `queued`.
     case scheduled
-    /// Its time has come and its client was asked whether and how it is to begin; moved by that
-    /// client's answer, and failed when there is none in time.
+    /// Its time has come and its client was asked whether and how it is to start; that client's
+    /// answer moves it on, and without an answer in time it fails.
     case waitingToBegin = "waiting_to_begin"
-    /// May run as soon as a slot for its host is free; a worker's claim moves it to `running`.
+    /// Can run as soon as a slot for its host is free; a worker's claim moves it to `running`.
     case queued
-    /// Owned by an attempt of a worker, which completes it, fails it or sets it to wait; the
-    /// rescuer moves it back to `queued` when that worker is gone. Once its file is being
-    /// published it can no longer be cancelled.
+    /// Owned by an attempt of a worker, which completes it, fails it or makes it wait; when that
+    /// worker is gone, the rescuer moves it back to `queued`. Once its file is being published it
+    /// can no longer be cancelled.
     case running
-    /// An attempt failed in a way that may pass; the promoter moves it to `queued`.
+    /// An attempt failed from a cause that may pass; the promoter moves it to `queued`.
     case waitingForRetry = "waiting_for_retry"
     /// Its host could not be reached, which is not counted against it; the promoter moves it to
     /// `queued` when the wait is over or the host has been reached by another task.
     case waitingForConnectivity = "waiting_for_connectivity"
-    /// Its origin wants to know who asks, and no usable credential is there; moved by its client's
-    /// answer or a change of the credential, and failed when there is none in time.
+    /// Its origin requires authentication, and no usable credential is there; its client's answer
+    /// or a change of the credential moves it on, and without one in time it fails.
     case waitingForAuthentication = "waiting_for_authentication"
     /// The file is whole, verified, durable and under its final name. Final.
     case completed
@@ -33,7 +33,7 @@ package enum TransferState: String, CaseIterable, Sendable {
     /// Cancelled by its client or with its session. Final.
     case cancelled
 
-    /// Whether the task will never change again.
+    /// Whether the state is final.
     package var isTerminal: Bool {
         switch self {
         case .completed, .failed, .cancelled: true
@@ -56,7 +56,7 @@ package enum TransferState: String, CaseIterable, Sendable {
 }
 
 extension TransferState {
-    /// The state after `event`, or nil where the event cannot happen.
+    /// Returns the state after `event`; nil when the event cannot happen.
     ///
     /// The store's statements are this table in SQL; `docs/states.md` is its picture.
     package func after(_ event: TransferEvent) -> TransferState? {

@@ -12,34 +12,35 @@ package struct TransferTask: Sendable {
     package let earliestBeginAt: Date?
     package let destination: Destination?
     package let priority: TaskPriority
-    /// What the task itself says of how it is transferred.
+    /// The transfer options that the task itself sets.
     package let options: TransferOptions
     package let kind: TransferRequest.Kind
     package let method: String
-    /// Whether the bytes of an upload are still to be brought by its client.
+    /// Whether the client still has to bring the bytes of an upload.
     package let awaitsBody: Bool
-    /// Attempts begun so far.
+    /// The number of attempts started so far.
     package let attempt: Int
     package let bytesReceived: Int64
-    /// Nil while unknown: `NSURLSessionTransferSizeUnknown`.
+    /// The length of the file; nil while unknown: `NSURLSessionTransferSizeUnknown`.
     package let bytesExpected: Int64?
     package let bytesSent: Int64
-    /// Nil while unknown.
+    /// The length of the upload; nil while unknown.
     package let bytesToSend: Int64?
-    /// Of the running attempt in the last seconds; nil when there is none.
+    /// The rate of the running attempt in the last seconds; nil when there is none.
     package let bytesPerSecond: Int64?
-    /// Until when a waiting state lasts.
+    /// The time until which a waiting state lasts.
     package let waitsUntil: Date?
-    /// The newest failure: of the task when it failed, of the last attempt when it waits.
+    /// The newest failure: that of a failed task, or that of a waiting task's last attempt.
     package let failure: TransferFailure?
     package let result: TransferResult?
-    /// The part file that is the result as it is; nil when that has a name without a fence.
+    /// The fence of the part file that is itself the result; nil when the result's name has no
+    /// fence.
     package let part: Fence?
-    /// When somebody found that the file of the completed task is gone; nil while nobody has.
+    /// The time at which the file of the completed task was found to be gone; nil until then.
     package let resultGoneAt: Date?
     package let createdAt: Date
     package let finishedAt: Date?
-    /// Until when at least it is kept; nil before its end.
+    /// The time until which the task is kept at least; nil before its end.
     package let expiresAt: Date?
 
     package init(

@@ -1,24 +1,26 @@
 package import Foundation
 
-/// An app of a tenant, or an extension of one, as URLSession knows them.
+/// An app of a tenant or an extension of one, as in URLSession.
 package struct Client: Sendable {
-    /// What it is; never changes.
+    /// The kind of a client, which never changes.
     package enum Kind: String, CaseIterable, Sendable {
         case app
-        /// Lives shortly, and leaves its sessions to an app.
+        /// A client that lives briefly and leaves its sessions to an app.
         case `extension`
     }
 
-    /// Where it is in its life; the raw value is the one in the API and in the database.
+    /// A client's state of life; the raw value is the one in the API and in the database.
     package enum Lifecycle: String, CaseIterable, Sendable {
         case active
         case background
-        /// Not running, and woken by webhooks, as one that is `terminated`: its tasks go on.
+        /// Not running, and woken by webhooks, as a `terminated` client is: its tasks continue.
         case suspended
         case terminated
-        /// Ended by a person: its tasks were cancelled, and nothing wakes it before its launch.
+        /// Ended by a person: its tasks were cancelled, and nothing wakes it before its next
+        /// launch.
         case forceQuit = "force_quit"
 
+        /// Whether the client is running.
         package var isRunning: Bool { self == .active || self == .background }
     }
 

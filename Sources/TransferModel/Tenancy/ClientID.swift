@@ -1,13 +1,14 @@
-/// Names a client of a tenant.
+/// The name of a client of a tenant.
 package struct ClientID: Hashable, Sendable, CustomStringConvertible {
-    /// 1 to ``bytesMax`` letters, digits, dots, hyphens and underscores, as a bundle identifier.
+    /// The name: 1 to ``bytesMax`` letters, digits, dots, hyphens and underscores, as a bundle
+    /// identifier.
     package let name: String
     package static let bytesMax = 64
 
-    /// The one that every tenant has.
+    /// The client that every tenant has.
     package static let `default` = ClientID(stored: "default")
 
-    /// Nil for what cannot be a name, so that no name has to be escaped anywhere.
+    /// Creates a name; nil for invalid text, so that no name ever has to be escaped.
     package init?(_ name: String) {
         guard (1...Self.bytesMax).contains(name.utf8.count),
             name.utf8.allSatisfy(Self.isNameByte)
@@ -15,12 +16,12 @@ package struct ClientID: Hashable, Sendable, CustomStringConvertible {
         self.name = name
     }
 
-    /// Takes back what the database holds.
+    /// Restores a name from the database.
     package init(stored name: String) { self.name = name }
 
     package var description: String { name }
 
-    /// Nil for the one that needs no word.
+    /// The name to put in links; nil for the default client, which needs none.
     package var nameInLinks: String? { self == .default ? nil : name }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

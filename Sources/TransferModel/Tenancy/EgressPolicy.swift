@@ -1,16 +1,16 @@
-/// Which addresses this service may connect to for a client: the public Internet, unless an
+/// The addresses that this service may connect to for a client: the public Internet, unless an
 /// operator allows more.
 ///
-/// Decides on the bytes of the address that is really used, never on a name or a URL: names
-/// resolve to something else a moment later, and numbers have many spellings.
+/// The policy decides on the bytes of the address that is actually used, never on a name or a URL:
+/// a name may resolve to another address a moment later, and a number has many spellings.
 package struct EgressPolicy: Equatable, Sendable {
     /// A range of addresses in CIDR notation (RFC 4632, RFC 4291 §2.3).
     package struct Network: Equatable, Sendable {
         let prefix: [UInt8]
         let length: Int
 
-        /// The network of `prefix`, which is 4 bytes (IPv4) or 16 (IPv6); nil for any other count
-        /// or a length beyond the address.
+        /// Creates the network of `prefix`, which is 4 bytes (IPv4) or 16 (IPv6); nil for any other
+        /// count or a length beyond the address.
         package init?(prefix: [UInt8], length: Int) {
             guard prefix.count == 4 || prefix.count == 16, (0...prefix.count * 8).contains(length)
             else { return nil }
@@ -34,27 +34,27 @@ package struct EgressPolicy: Equatable, Sendable {
         }
     }
 
-    /// Ranges that may be reached although they are not public.
+    /// The ranges that may be reached although they are not public.
     package var allowed: [Network]
 
     package init(allowed: [Network] = []) { self.allowed = allowed }
 
-    /// Whether a connection may be made to `address`, 4 or 16 bytes in network order; anything
-    /// else is refused.
+    /// Returns whether a connection may be made to `address`, 4 or 16 bytes in network order; any
+    /// other length is refused.
     package func allows(_ address: [UInt8]) -> Bool {
         let address = Self.embeddedIPv4(in: address) ?? address
         if allowed.contains(where: { $0.contains(address) }) { return true }
         switch address.count {
         case 4: return !Self.specialIPv4.contains { $0.contains(address) }
         case 16:
-            // Only global unicast is public; within it, what is set aside is not.
+            // Only global unicast is public, except the ranges within it that are set aside.
             return Network([0x20, 0, 0, 0, 0], 3).contains(address)
                 && !Self.specialIPv6.contains { $0.contains(address) }
         default: return false
         }
     }
 
-    /// The IPv4 address that a mapped or NAT64 address (RFC 4291 §2.5.5.2, RFC 6052) stands for.
+    /// Returns the IPv4 address in a mapped or NAT64 address (RFC 4291 §2.5.5.2, RFC 6052).
     private static func embeddedIPv4(in address: [UInt8]) -> [UInt8]? {
         guard address.count == 16 else { return nil }
         let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
@@ -73,7 +73,7 @@ package struct EgressPolicy: Equatable, Sendable {
         Network([224], 4), Network([240], 4),
     ]
 
-    /// What IANA sets aside of 2000::/3: protocol assignments with Teredo and ORCHID,
+    /// The ranges of 2000::/3 that IANA sets aside: protocol assignments with Teredo and ORCHID,
     /// documentation, 6to4, direct delegation to AS112, documentation (RFC 9637).
     private static let specialIPv6: [Network] = [
         Network([0x20, 0x01, 0, 0, 0], 23), Network([0x20, 0x01, 0x0D, 0xB8, 0], 32),

@@ -1,8 +1,9 @@
-/// What an instance does for the service; all of it unless its operator divides the work.
+/// A part of the service's work; an instance does all parts unless its operator divides them.
 package enum InstanceRole: String, CaseIterable, Hashable, Sendable {
     /// Answers clients.
     case api
-    /// Transfers, and keeps the house: promotes what is due, takes over from the dead, prunes.
+    /// Transfers files and maintains the queue: promotes due tasks, takes over from dead workers,
+    /// prunes.
     case worker
     /// Delivers events to subscriptions.
     case webhooks

@@ -1,10 +1,11 @@
-/// A bound of what a tenant may have, and how high it is.
+/// A bound on what a tenant may have.
 package struct Quota: Hashable, Sendable {
-    /// What is bounded; told to clients.
+    /// The thing that is bounded; named to clients.
     package enum Limit: String, CaseIterable, Sendable {
-        /// Set by the operator for each tenant; nothing unless set.
+        /// The tasks that have not ended; set by the operator for each tenant, and unbounded unless
+        /// set.
         case outstandingTasks = "outstanding_tasks"
-        /// Living sessions.
+        /// The sessions that have not ended.
         case sessions
         case clients
         case subscriptions

@@ -1,4 +1,4 @@
-/// Who has how many of the slots that ``SlotShares`` shares out.
+/// A count of the slots that each holder has of those that ``SlotShares`` divides.
 package struct SlotLedger<Holder: Hashable & Sendable>: Sendable {
     private let shares: SlotShares
     private let ownMax: Int
@@ -6,22 +6,22 @@ package struct SlotLedger<Holder: Hashable & Sendable>: Sendable {
     private var taken = 0
 
     /// - Parameters:
-    ///   - slots: what one alone may have.
-    ///   - ownMax: what one may have in any case.
+    ///   - slots: the slots that a lone holder may have.
+    ///   - ownMax: the slots that a holder may have in any case.
     package init(slots: Int, ownMax: Int = .max) {
         shares = SlotShares(slots: slots)
         self.ownMax = ownMax
     }
 
-    /// How many nobody has.
+    /// The number of slots that nobody has.
     package var freeCount: Int { shares.total - taken }
 
-    /// How many one has.
+    /// Returns the number of slots that `holder` has.
     package func count(of holder: Holder) -> Int { counts[holder, default: 0] }
 
     /// Takes a slot.
     ///
-    /// - Returns: false when there is none for `holder` now.
+    /// - Returns: false when there is no slot for `holder` now.
     package mutating func take(for holder: Holder) -> Bool {
         let own = count(of: holder)
         guard own < ownMax, shares.mayTake(own: own, taken: taken) else { return false }

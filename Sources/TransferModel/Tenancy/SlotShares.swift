@@ -1,30 +1,30 @@
-/// How many of a number of slots each of those that share them may have.
+/// The rule by which holders share a number of slots.
 ///
-/// Whoever is alone may have all of `slots`. Beside them are some more, an eighth, and nobody may
-/// have more than a fixed multiple of what is free: so something is free for whoever comes, however
-/// long the others keep what they have, and nobody needs to be known beforehand. A. K. Choudhury and
-/// E. L. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM
-/// Transactions on Networking 6 (1998). Half of what is beside them is for those that have nothing
-/// yet, a slot each.
+/// A lone holder may have all of `slots`. Beside them there is a reserve of an eighth more, and no
+/// holder may have more than a fixed multiple of the free slots. So a newcomer finds a free slot
+/// however long the others keep theirs, and no holder needs to be known beforehand: A. K. Choudhury
+/// and E. L. Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", IEEE/ACM
+/// Transactions on Networking 6 (1998). Half of the reserve is for holders that have nothing yet, a
+/// slot each.
 package struct SlotShares: Sendable {
-    /// What one alone may have.
+    /// The slots that a lone holder may have.
     package let slots: Int
-    /// Slots beside those.
+    /// The additional slots.
     package let reserve: Int
 
-    /// Slots for those that have none.
+    /// The slots for holders that have none.
     private var firsts: Int { reserve / 2 }
 
-    /// All that there are.
+    /// The number of all slots.
     package var total: Int { slots + reserve }
 
-    /// Shares of so many slots, above zero, and an eighth more.
+    /// Creates a rule for `slots` slots, above zero, and an eighth more.
     package init(slots: Int) {
         self.slots = slots
         reserve = max(1, slots / 8)
     }
 
-    /// Whether one that has `own` slots may take another, while all together have `taken`.
+    /// Returns whether a holder of `own` slots may take another while `taken` are taken in all.
     package func mayTake(own: Int, taken: Int) -> Bool {
         let free = total - taken
         guard own > 0 else { return free > 0 }

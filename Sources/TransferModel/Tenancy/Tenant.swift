@@ -1,13 +1,13 @@
 package import Foundation
 
-/// A unit of isolation: what it is allowed, and how its tasks stand.
+/// A unit of isolation, with its bounds and the counts of its tasks.
 package struct Tenant: Sendable {
     package let name: String
     /// The most tasks that have not ended; nil for any number.
     package let outstandingTasksMax: Int64?
     /// The most tasks that run at once, over all workers; nil for any number.
     package let runningTasksMax: Int?
-    /// The most bytes in a second of all its running tasks together; nil for any.
+    /// The most bytes per second of all its running tasks together; nil for no limit.
     package let totalBytesPerSecondMax: Int64?
     package let taskCounts: TaskCounts
     package let createdAt: Date

@@ -1,11 +1,12 @@
 package import Foundation
 
-/// Names a tenant.
+/// The identifier of a tenant.
 package struct TenantID: Hashable, Sendable, CustomStringConvertible {
-    /// As stored in `tenant.id`.
+    /// The value stored in `tenant.id`.
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 
-    /// Lower-case hexadecimal with hyphens; also the name of its directory.
+    /// The identifier in lower-case hexadecimal with hyphens; also the name of the tenant's
+    /// directory.
     package var description: String { uuid.text }
 }

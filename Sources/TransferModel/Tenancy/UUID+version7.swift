@@ -1,9 +1,9 @@
 package import Foundation
 
 extension UUID {
-    /// Lower-case hexadecimal with hyphens (RFC 9562 §4).
+    /// The identifier in lower-case hexadecimal with hyphens (RFC 9562 §4).
     ///
-    /// Foundation's `uuidString` goes by printf(3), and this is in each name of a file and each
+    /// Foundation's `uuidString` uses printf(3), and this text is in every file name and every
     /// answer.
     package var text: String {
         String(unsafeUninitializedCapacity: 36) { text in
@@ -26,7 +26,8 @@ extension UUID {
         }
     }
 
-    /// A version 7 identifier: 48 bits of milliseconds since 1970, then random bits (RFC 9562 §5.7).
+    /// Returns a version 7 identifier: 48 bits of milliseconds since 1970, then random bits
+    /// (RFC 9562 §5.7).
     package static func version7(at date: Date = Date()) -> UUID {
         let milliseconds = UInt64(max(0, date.timeIntervalSince1970 * 1000))
         let random = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
