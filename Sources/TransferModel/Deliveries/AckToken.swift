@@ -1,14 +1,15 @@
 import Foundation
 
-/// Shows that its holder got the `session.events_finished` it was sent with.
+/// A token that shows that its holder got the `session.events_finished` it was sent with.
 package struct AckToken: Equatable, Sendable {
-    /// Bytes of the proof.
+    /// The length of the proof in bytes.
     package static let proofBytes = 24
     private static let byteCount = 16 + 8 + proofBytes
 
     package let session: SessionID
     package let sequence: Int64
-    /// Told from the event and a key of the subscription, so that nobody else can make one.
+    /// The proof, derived from the event and a key of the subscription so that nobody else can make
+    /// it.
     package let proof: [UInt8]
 
     package init(session: SessionID, sequence: Int64, proof: [UInt8]) {
@@ -18,7 +19,7 @@ package struct AckToken: Equatable, Sendable {
         self.proof = proof
     }
 
-    /// Reads what ``serialized`` wrote; nil for anything else.
+    /// Reads the text of ``serialized``; nil for anything else.
     package init?(serialized text: String) {
         let standard = text.replacingOccurrences(of: "-", with: "+")
             .replacingOccurrences(of: "_", with: "/")
@@ -35,7 +36,7 @@ package struct AckToken: Equatable, Sendable {
         )
     }
 
-    /// base64url (RFC 4648 §5); the bytes fill it without padding.
+    /// The token in base64url (RFC 4648 §5), which needs no padding for these bytes.
     package var serialized: String {
         let bytes =
             withUnsafeBytes(of: session.uuid.uuid) { Array($0) }

@@ -1,19 +1,19 @@
 package import Foundation
 
-/// One try to deliver a message, as it is logged.
+/// A logged try to deliver a message.
 package struct DeliveryAttempt: Equatable, Sendable {
-    /// The longest begin of an answer that is kept, in bytes as they came.
+    /// The most bytes of an answer's start that are kept, as they came.
     package static let answerBytesMax = 1024
 
     package let at: Date
     package let duration: Duration
-    /// Of the answer, when there was one.
+    /// The status of the answer; nil without one.
     package let status: Int?
-    /// A stable word for why the message was not taken; nil when it was.
+    /// A stable word for the reason why the message was not taken; nil when it was.
     package let reason: String?
-    /// The begin of the answer's body; nil when that is empty.
+    /// The start of the answer's body; nil when the body is empty.
     package let answer: String?
-    /// Whether it was asked for, rather than made by the schedule.
+    /// Whether the try was requested, rather than made by the schedule.
     package let isReplay: Bool
 
     package init(

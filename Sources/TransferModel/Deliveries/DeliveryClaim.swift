@@ -1,31 +1,31 @@
 /// A subscription's due events of one session, given to this instance to deliver.
 package struct DeliveryClaim: Sendable {
     package let subscription: SubscriptionID
-    /// Whose subscription it is.
+    /// The tenant whose subscription it is.
     package let tenant: TenantID
     package let session: SessionID
     package let fence: Fence
-    /// The last event that the subscriber has answered with 2xx.
+    /// The number of the last event that the receiver answered with 2xx.
     package let acknowledgedSequence: Int64
-    /// Tries so far of the next message.
+    /// The number of tries of the next message so far.
     package let attempt: Int
     /// Whether the next message was answered with 202 and not acknowledged in time.
     package let awaitsAck: Bool
-    /// The last event of the next message, if that is a batch that was tried before.
+    /// The last event of the next message, if that is a batch that was tried before; else nil.
     package let batchThrough: Int64?
     package let endpoint: Endpoint
     package let form: DeliveryForm
-    /// Whether `session.events_finished` waits after the last one.
+    /// Whether `session.events_finished` waits after the previous one.
     package let throttlesWakeUps: Bool
-    /// Nil for every kind.
+    /// The kinds of events asked for; nil for every kind.
     package let filter: EventFilter?
     /// Whether the subscription is for a client or a session, rather than for all of the tenant.
     package let isScoped: Bool
-    /// Nil for the service's bound.
+    /// The most sessions delivered at once; nil for the service's bound.
     package let concurrency: Int?
-    /// Messages a second; nil for no bound.
+    /// The most messages per second; nil for no bound.
     package let rateLimit: Int?
-    /// How long an acknowledgement is awaited.
+    /// The time for which an acknowledgement is awaited.
     package let ackTimeout: Duration
 
     package init(

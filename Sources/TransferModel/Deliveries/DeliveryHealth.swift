@@ -1,21 +1,21 @@
-/// When a subscription to which nothing gets through is spared, and when it is disabled.
+/// The rules by which a subscription to which nothing gets through is spared and disabled.
 package struct DeliveryHealth: Sendable {
-    /// Failures in a row, over all its sessions, after which only one message at a time finds out
+    /// The failures in a row, over all its sessions, after which only one message at a time probes
     /// whether the receiver is back.
     package var failuresMax = 10
     /// The pause after that many failures, after one more, and so on; the last one repeats.
     package var pauses: [Duration] = [
         .seconds(30), .seconds(60), .seconds(120), .seconds(240), .seconds(480), .seconds(600),
     ]
-    /// How long the one message that finds out keeps the others back.
+    /// The time for which the one probing message holds the others back.
     package var probeTime: Duration = .seconds(30)
-    /// The pause that a receiver gets which answers 429, 502, 503 or 504 without `Retry-After`.
+    /// The pause for a receiver that answers 429, 502, 503 or 504 without `Retry-After`.
     package var throttleDefault: Duration = .seconds(5)
-    /// The longest that such a receiver can ask for.
+    /// The longest pause that such a receiver can ask for.
     package var throttleMax: Duration = .seconds(3600)
-    /// How long nothing has got through when a subscription is disabled.
+    /// The time without a success after which a subscription is disabled.
     ///
-    /// Time decides, so that a burst of messages into a short outage never does it.
+    /// Time decides, so that a burst of messages during a short outage never disables it.
     package var disabledAfter: Duration = .seconds(5 * 24 * 3600)
 
     package init() {}
@@ -23,7 +23,7 @@ package struct DeliveryHealth: Sendable {
     /// The statuses by which a receiver says that it has too much to do.
     package static let throttlingStatuses: Set<Int> = [429, 502, 503, 504]
 
-    /// How long to send nothing to a receiver that gave such an answer.
+    /// Returns how long nothing is sent to a receiver that gave such an answer.
     ///
     /// - Parameters:
     ///   - status: of the answer.

@@ -1,11 +1,11 @@
 package import Foundation
 
-/// Names a logged delivery.
+/// The identifier of a logged delivery.
 package struct DeliveryID: Hashable, Sendable, CustomStringConvertible {
-    /// As stored in `delivery_log.id`: version 7, so that order of identifiers is order of begin.
+    /// The value stored in `delivery_log.id`: version 7, so that identifiers sort by their start.
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 
-    /// Lower-case hexadecimal with hyphens.
+    /// The identifier in lower-case hexadecimal with hyphens.
     package var description: String { uuid.text }
 }

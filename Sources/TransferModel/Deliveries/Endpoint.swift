@@ -1,11 +1,11 @@
-/// Where a subscription's messages go, and with what.
+/// The address of a subscription's messages, and the headers and keys that go into them.
 package struct Endpoint: Sendable {
     package let url: String
-    /// Of the subscription's owner.
+    /// The headers that the subscription's owner set.
     package let headers: [HTTPHeader]
     /// The keys that sign a message, all of them, from the newest.
     package let secrets: [SigningSecret]
-    /// Makes tokens of acknowledgement; known to nobody but the service.
+    /// The key of acknowledgement tokens, known only to the service.
     package let ackKey: [UInt8]
 
     package init(

@@ -1,37 +1,37 @@
 package import Foundation
 
-/// A message that was not taken at its first try, or was replayed; or events that expired before.
+/// A message that was not taken at its first try or was replayed, or events that expired before.
 package struct LoggedDelivery: Sendable {
     package let id: DeliveryID
     package let subscription: SubscriptionID
-    /// The last that its message holds; its identifier is the `webhook-id` unless it is a batch.
+    /// The last event of the message; its identifier is the `webhook-id` unless it is a batch.
     ///
-    /// Nil for what has expired, as its kind.
+    /// Nil for expired events, as is ``kind``.
     package let event: UUID?
     package let kind: SessionEvent.Kind?
-    /// Nil for a message of one event.
+    /// The batch; nil for a message of one event.
     package let batch: MessageBatch?
-    /// The first of the events that expired together, the last being ``sequence``.
+    /// The first of the events that expired together; the last is ``sequence``.
     package let firstExpired: Int64?
-    /// Nil for an event of the tenant, as the session's identifier.
+    /// The client; nil for an event of the tenant, as is the session's identifier.
     package let client: ClientID?
     package let sessionIdentifier: String?
     package let sequence: Int64
     package let state: State
     package let diedAt: Date?
-    /// When it is tried next, as far as that is known; nil when nothing is planned.
+    /// The time of the next try, as far as it is known; nil when none is planned.
     package let nextAttemptAt: Date?
-    /// From the oldest; only the newest of many.
+    /// The tries from the oldest; of many only the newest.
     package let attempts: [DeliveryAttempt]
 
-    /// What has become of it; part of the API, never renamed.
+    /// The state of a logged delivery; part of the API, never renamed.
     package enum State: String, CaseIterable, Sendable {
-        /// It is tried again by the schedule, and what comes after it in its session waits.
+        /// The message is retried by the schedule, and later messages of its session wait.
         case waiting
         case delivered
-        /// It was tried as often as the schedule says and then passed over.
+        /// The message was tried as often as the schedule allows and then passed over.
         case dead
-        /// Events that were kept no longer when they were to be delivered; it cannot be replayed.
+        /// The events were no longer kept when they were to be delivered; they cannot be replayed.
         case expired
     }
 

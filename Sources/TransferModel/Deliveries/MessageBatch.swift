@@ -1,20 +1,20 @@
 package import Foundation
 
-/// The events of one session that one message holds together.
+/// Several events of one session in one message.
 package struct MessageBatch: Equatable, Sendable {
-    /// The type of its message.
+    /// The type of a batch's message.
     package static let type = "events.batch"
     package static let eventsMax = 100
-    /// Of the events in JSON; one that is longer is alone in its message.
+    /// The most bytes of the events in JSON; an event that is longer is alone in its message.
     package static let bytesMax = 1 << 20
-    /// Events looked at for one batch, with those that are not asked for.
+    /// The most events examined for one batch, with those that are not asked for.
     package static let spanMax = 1000
 
     /// The `webhook-id`, the same for the same events of a subscription.
     package let id: UUID
     package let first: Int64
     package let last: Int64
-    /// Fewer than lie from first to last where some are not asked for.
+    /// The number of events, fewer than lie from first to last when some are not asked for.
     package let count: Int
 
     package init(id: UUID, first: Int64, last: Int64, count: Int) {

@@ -1,15 +1,15 @@
-/// A logged delivery that this instance is to send once more.
+/// A logged delivery given to this instance to send once more.
 package struct ReplayClaim: Sendable {
     package let delivery: DeliveryID
     package let subscription: SubscriptionID
     package let session: SessionID
-    /// The last that the message holds.
+    /// The number of the last event in the message.
     package let sequence: Int64
-    /// The first of a batch; nil for a message of one event.
+    /// The number of the first event of a batch; nil for a message of one event.
     package let batchFirst: Int64?
     package let fence: Fence
     package let endpoint: Endpoint
-    /// Nil for every kind.
+    /// The kinds of events asked for; nil for every kind.
     package let filter: EventFilter?
     /// Whether the subscription is for a client or a session, rather than for all of the tenant.
     package let isScoped: Bool

@@ -1,15 +1,15 @@
 package import Foundation
 
-/// Where a tenant wants its events delivered.
+/// A tenant's request to have its events delivered to an address.
 package struct Subscription: Sendable {
     package let id: SubscriptionID
     package let tenant: TenantID
-    /// Nil for the events of all clients of the tenant.
+    /// The client whose events are delivered; nil for those of all clients of the tenant.
     package let client: ClientID?
-    /// Nil for the events of all sessions; otherwise there is a client.
+    /// The session whose events are delivered, which requires a client; nil for all sessions.
     package let sessionIdentifier: String?
     package let settings: SubscriptionSettings
-    /// Why nothing is sent now; nil while it is enabled.
+    /// The reason why nothing is sent now; nil while the subscription is enabled.
     package let disablement: Disablement?
     package let createdAt: Date
 
@@ -24,7 +24,7 @@ package struct Subscription: Sendable {
     ) {
         self.id = id
         self.tenant = tenant
-        // The sessions of the client that every tenant has need no other word.
+        // A session without a named client belongs to the client that every tenant has.
         self.client = client ?? (sessionIdentifier == nil ? nil : .default)
         self.sessionIdentifier = sessionIdentifier
         self.settings = settings
@@ -32,7 +32,8 @@ package struct Subscription: Sendable {
         self.createdAt = createdAt
     }
 
-    /// Since when nothing is sent, and why; events wait meanwhile and lose neither place nor order.
+    /// The reason why nothing is sent, and the time since; events wait and keep their place and
+    /// order.
     package struct Disablement: Equatable, Sendable {
         package let reason: Reason
         package let since: Date
@@ -42,11 +43,11 @@ package struct Subscription: Sendable {
             self.since = since
         }
 
-        /// Who disabled it; part of the API, never renamed.
+        /// The one who disabled the subscription; part of the API, never renamed.
         package enum Reason: String, CaseIterable, Sendable {
-            /// Its owner.
+            /// The subscription's owner.
             case client
-            /// Its receiver, by the answer 410.
+            /// The receiver, by the answer 410.
             case gone
             /// The service, after days in which nothing got through.
             case failing

@@ -1,4 +1,4 @@
-/// What the owner of a subscription wants changed; nil leaves it as it is.
+/// An owner's changes to a subscription; nil leaves a value as it is.
 package struct SubscriptionChange: Sendable {
     package var url: String?
     package var filter: EventFilter??

@@ -1,11 +1,11 @@
 package import Foundation
 
-/// Names a webhook subscription.
+/// The identifier of a webhook subscription.
 package struct SubscriptionID: Hashable, Sendable, CustomStringConvertible {
-    /// As stored in `subscription.id`.
+    /// The value stored in `subscription.id`.
     package let uuid: UUID
     package init(_ uuid: UUID) { self.uuid = uuid }
 
-    /// Lower-case hexadecimal with hyphens.
+    /// The identifier in lower-case hexadecimal with hyphens.
     package var description: String { uuid.text }
 }

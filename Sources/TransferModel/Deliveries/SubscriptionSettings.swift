@@ -1,29 +1,31 @@
-/// What the owner of a subscription may set and change.
+/// The settings that the owner of a subscription may make and change.
 package struct SubscriptionSettings: Equatable, Sendable {
     package static let descriptionBytesMax = 1000
     package static let headersMax = 20
     package static let concurrencyRange = 1...16
     package static let rateLimitRange = 1...1000
     package static let ackTimeoutDefault: Duration = .seconds(600)
-    /// In seconds.
+    /// The allowed values of ``ackTimeout``, in seconds.
     package static let ackTimeoutRange = 1...86_400
 
     package var url: String
-    /// Nil for every kind of event.
+    /// The kinds of events asked for; nil for every kind.
     package var filter: EventFilter?
-    /// For people; at most ``descriptionBytesMax`` bytes.
+    /// A description for people, at most ``descriptionBytesMax`` bytes.
     package var description: String?
-    /// Sent with every message; the values are secrets.
+    /// The headers sent with every message; their values are secrets.
     package var headers: [HTTPHeader]
-    /// Sessions whose events are delivered at once, by each instance; nil for the service's bound.
+    /// The most sessions delivered at once by each instance; nil for the service's bound.
     package var concurrency: Int?
-    /// Messages a second, by each instance; nil for no bound.
+    /// The most messages per second from each instance; nil for no bound.
     package var rateLimit: Int?
-    /// How long after an answer of 202 the acknowledgement of `session.events_finished` is awaited.
+    /// The time after an answer of 202 for which `session.events_finished` awaits its
+    /// acknowledgement.
     package var ackTimeout: Duration
-    /// What a message holds.
+    /// The content of a message.
     package var form: DeliveryForm
-    /// Whether `session.events_finished` waits after the last one, the longer the more often it comes.
+    /// Whether `session.events_finished` waits after the previous one, the longer the more often it
+    /// comes.
     package var throttlesWakeUps: Bool
 
     package init(
