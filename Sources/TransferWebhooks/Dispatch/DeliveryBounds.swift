@@ -1,39 +1,40 @@
-/// How much the dispatcher does at once, and how long it waits for what.
+/// The bounds on what the dispatcher does at once and on how long it waits.
 package struct DeliveryBounds: Sendable {
-    /// Pairs of subscription and session that are being delivered.
+    /// The most pairs of subscription and session that are delivered at once.
     ///
-    /// One tenant may have so many; an eighth more is there for others. Of them, receivers that were
-    /// slow have a quarter, and three quarters together with those that are not known yet.
+    /// One tenant may have as many; an eighth more is there for others. Slow receivers have a
+    /// quarter of the slots; slow and unknown ones together have three quarters.
     package var pairsMax = 128
-    /// Pairs claimed at once.
+    /// The most pairs claimed at once.
     package var claimMax = 64
-    /// What a receiver takes at most for a message to count as quick.
+    /// The time within which a receiver has to take a message to count as quick.
     package var quickMax: Duration = .seconds(1)
-    /// Subscriptions of which it is remembered how quick they are; of others it is found out anew.
+    /// The most subscriptions whose pace is remembered; that of others is measured again.
     package var pacesMax = 10_000
-    /// Of them, pairs of one subscription that does not say otherwise.
+    /// The pairs of one subscription delivered at once, unless the subscription says otherwise.
     package var perSubscriptionMax = 4
-    /// Claimed pairs of one subscription that wait for one of its slots.
+    /// The most claimed pairs of one subscription that wait for one of its slots.
     package var waitingMax = 256
-    /// Claimed pairs of all subscriptions of a tenant that wait.
+    /// The most claimed pairs of all subscriptions of a tenant that wait.
     package var waitingTotalMax = 4096
-    /// Events read at once for a pair; each may hold a client string of 64 KiB.
+    /// The most events read at once for a pair; each may hold a client string of 64 KiB.
     package var pageMax = 16
-    /// Bytes of an answer that are read; nothing of them is kept.
+    /// The most bytes of an answer that are read; only the first 1024 of them are kept.
     package var answerBytesMax = 16 * 1024
-    /// How long one try may take as a whole; Standard Webhooks 1.0 says 15 to 30 seconds.
+    /// The longest time for one try as a whole; Standard Webhooks 1.0 says 15 to 30 seconds.
     package var messageTimeout: Duration = .seconds(15)
-    /// How long a claim lasts after it was made or last renewed by a delivery.
+    /// The time that a claim lasts after it was made or last renewed by a delivery.
     package var lease: Duration = .seconds(60)
-    /// How much is delivered in a row before its record is written; a crash before that repeats it.
+    /// The time of deliveries in a row before their record is written; a crash before that repeats
+    /// them.
     package var recordInterval: Duration = .milliseconds(100)
-    /// How often the database is asked for due pairs without being told of any; jittered.
+    /// The interval at which the database is asked for due pairs without a signal; jittered.
     package var pollInterval: Duration = .seconds(1)
-    /// How long messages on their way may still take when the dispatcher is told to stop.
+    /// The time that messages in flight may still take when the dispatcher is told to stop.
     package var shutdownGrace: Duration = .seconds(5)
 
     package init() {}
 
-    /// How long before its end a lease is no longer trusted to cover another try.
+    /// The time before its end from which a lease is no longer trusted to cover another try.
     var leaseMargin: Duration { messageTimeout * 2 }
 }

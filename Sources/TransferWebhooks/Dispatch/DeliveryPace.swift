@@ -1,8 +1,8 @@
-/// Decides when the next message of a subscription with a rate limit may be sent.
+/// The pace of a subscription with a rate limit, which decides when its next message may be sent.
 ///
 /// Messages are spread evenly rather than sent in bursts. A pure value: time is an argument.
 struct DeliveryPace {
-    /// When a message may be sent that asks now.
+    /// The time at which a message that asks now may be sent.
     private(set) var next: ContinuousClock.Instant
 
     init(from now: ContinuousClock.Instant) { next = now }

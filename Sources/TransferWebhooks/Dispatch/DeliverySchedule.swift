@@ -1,17 +1,17 @@
-/// Decides how long a message waits after a try that failed.
+/// A schedule that decides how long a message waits after a failed try.
 ///
-/// A pure value: chance is an argument. After the try that follows the last wait a message is given
-/// up; it stays in the log and can be replayed.
+/// A pure value: chance is an argument. A message is given up after the try that follows the last
+/// wait; it stays in the log and can be replayed.
 package struct DeliverySchedule: Equatable, Sendable {
-    /// The wait after the first failed try, the second, and so on; never empty.
+    /// The waits after the first failed try, the second, and so on; never empty.
     package let waits: [Duration]
     /// The longest `Retry-After` that is honoured, unless the schedule's own wait is longer.
     package var retryAfterMax = retryAfterMaxDefault
 
-    /// How far a wait may be from its scheduled length, so that what failed together does not
-    /// return together.
+    /// The part of its scheduled length by which a wait may differ, so that messages that failed
+    /// together do not return together.
     package static let jitter = 0.2
-    /// A day, as the longest wait of the schedule.
+    /// The default bound of a `Retry-After`: a day, as the longest wait of the schedule.
     package static let retryAfterMaxDefault: Duration = .seconds(24 * 3600)
 
     /// The example schedule of Standard Webhooks 1.0; the first try is made at once.
@@ -25,7 +25,7 @@ package struct DeliverySchedule: Equatable, Sendable {
         self.waits = waits
     }
 
-    /// The wait after failed try `number` of a message, counted from 1.
+    /// Returns the wait after failed try `number` of a message, counted from 1.
     ///
     /// - Parameters:
     ///   - number: how often the message was tried.

@@ -1,28 +1,28 @@
 import TransferModel
 
-/// Decides which of the claimed pairs are delivered now.
+/// A division of slots that decides which of the claimed pairs are delivered now.
 ///
 /// A pair is one subscription's events of one session. A subscription gets few slots however many
-/// of its sessions are due, and its tenant no more than leaves some for others, nor do all receivers
-/// at one host; receivers that were slow share a part of them, and so do those of which nothing is
-/// known yet with them. What is claimed beyond that waits here for its turn; what waits too long is
-/// dropped, and returns with the next claim after its lease has run out. A pure value: time is an
-/// argument.
+/// of its sessions are due, and its tenant only as many as leave some for others; the same holds
+/// for all receivers at one host. Slow receivers share a part of the slots, and receivers of
+/// unknown pace share another part with them. Other claimed pairs wait here for their turn. A pair
+/// that waits too long is dropped, and returns with the next claim after its lease has run out. A
+/// pure value: time is an argument.
 struct DeliverySlots<Claim> {
-    /// What becomes of a claimed pair.
+    /// The fate of a claimed pair.
     enum Admission: Equatable, Sendable {
-        /// Deliver it now and call ``ended(_:)`` when that is over.
+        /// The pair is to be delivered now, and ``ended(_:)`` to be called when that is over.
         case start
-        /// Kept until ``next(at:)`` returns it.
+        /// The pair is kept until ``next(at:)`` returns it.
         case wait
-        /// Neither: leave it to its lease.
+        /// The pair is neither started nor kept, but left to its lease.
         case drop
     }
 
-    /// How long a receiver took for its last message.
+    /// The pace at which a receiver took its last message.
     enum Pace: Equatable, Sendable {
         case quick
-        /// It has not been sent anything yet, as far as is remembered.
+        /// The receiver has not been sent anything yet, as far as is remembered.
         case unknown
         case slow
     }
@@ -32,7 +32,7 @@ struct DeliverySlots<Claim> {
         let expiresAt: ContinuousClock.Instant
     }
 
-    /// What a subscription has running and waiting.
+    /// The pairs that a subscription has running and waiting.
     private struct Line {
         let tenant: TenantID
         let host: String?
@@ -41,10 +41,10 @@ struct DeliverySlots<Claim> {
         var waiting: [Waiting] = []
     }
 
-    /// Pairs that are being delivered, by the pace of their receivers.
+    /// The numbers of pairs that are being delivered, by the pace of their receivers.
     private struct Tally {
         var all = 0
-        /// Of receivers that are slow or unknown.
+        /// The pairs of receivers that are slow or unknown.
         var unproven = 0
         var slow = 0
 
@@ -55,15 +55,15 @@ struct DeliverySlots<Claim> {
         }
     }
 
-    /// A part of the slots: tenants share it, and so do hosts; in what a tenant may have its
-    /// subscriptions do.
+    /// A part of the slots, shared by tenants and also by hosts; a tenant's subscriptions share
+    /// what the tenant may have.
     private struct Part {
         private let ofAll: SlotShares
         private let ofSubscriptions: SlotShares
 
         init(slots: Int) {
             ofAll = SlotShares(slots: max(1, slots))
-            // With the eighth beside them as many as the tenant may have.
+            // With their additional eighth they are as many as the tenant may have.
             ofSubscriptions = SlotShares(slots: max(1, (slots * 8 + 8) / 9))
         }
 
@@ -78,19 +78,19 @@ struct DeliverySlots<Claim> {
     private let part: Part
     private let unprovenPart: Part
     private let slowPart: Part
-    /// Of subscriptions that have anything running or waiting.
+    /// The subscriptions that have anything running or waiting.
     private var lines: [SubscriptionID: Line] = [:]
     private var paces: [SubscriptionID: Pace] = [:]
     private var running = Tally()
     private var runningOfTenant: [TenantID: Tally] = [:]
     private var runningOfHost: [String: Tally] = [:]
-    /// Places of those that wait.
+    /// The places of waiting pairs.
     private var places: SlotLedger<TenantID>
-    /// Of each tenant the subscriptions with something waiting, in the order of their turns.
+    /// The subscriptions of each tenant with waiting pairs, in the order of their turns.
     private var turns: [TenantID: [SubscriptionID]] = [:]
-    /// The tenants of `turns`, in the order of theirs.
+    /// The tenants of `turns`, in the order of their own turns.
     private var tenantTurns: [TenantID] = []
-    /// Whether nothing new is started any more.
+    /// Whether no more pairs are started.
     private(set) var isDraining = false
 
     init(bounds: DeliveryBounds) {
@@ -102,10 +102,10 @@ struct DeliverySlots<Claim> {
         places = SlotLedger(slots: bounds.waitingTotalMax)
     }
 
-    /// Pairs being delivered.
+    /// The number of pairs being delivered.
     var runningCount: Int { running.all }
 
-    /// How many pairs more may be claimed.
+    /// The number of further pairs that may be claimed.
     var freeCount: Int {
         guard !isDraining, running.all < shares.total else { return 0 }
         return min(bounds.claimMax, places.freeCount)
@@ -115,11 +115,11 @@ struct DeliverySlots<Claim> {
     ///
     /// - Parameters:
     ///   - claim: the pair.
-    ///   - subscription: whose slots it needs.
-    ///   - tenant: whose subscription that is.
-    ///   - host: where its receiver is; nil for one that cannot be reached anyway.
-    ///   - concurrency: how many the subscription has; nil for the bound of all.
-    ///   - expiry: until when it may still be started.
+    ///   - subscription: the subscription whose slots the pair needs.
+    ///   - tenant: the subscription's tenant.
+    ///   - host: the receiver's host; nil for one that cannot be reached anyway.
+    ///   - concurrency: the subscription's number of slots; nil for the bound of all.
+    ///   - expiry: the time until which the pair may still be started.
     /// - Returns: what becomes of it.
     mutating func admit(
         _ claim: Claim,
@@ -146,7 +146,7 @@ struct DeliverySlots<Claim> {
         return .wait
     }
 
-    /// Takes note of how long the receiver of a subscription took for a message.
+    /// Records how long the receiver of a subscription took for a message.
     mutating func took(_ duration: Duration, _ subscription: SubscriptionID) {
         let pace = duration < bounds.quickMax ? Pace.quick : .slow
         let before = paces[subscription] ?? .unknown
@@ -159,7 +159,7 @@ struct DeliverySlots<Claim> {
         paces[subscription] = pace
     }
 
-    /// Takes note that a pair of `subscription` is no longer being delivered.
+    /// Records that a pair of `subscription` is no longer being delivered.
     mutating func ended(_ subscription: SubscriptionID) {
         guard let line = lines[subscription] else { return }
         precondition(line.running > 0, "a pair that was not started has ended")
@@ -168,9 +168,9 @@ struct DeliverySlots<Claim> {
         forgetIfIdle(subscription)
     }
 
-    /// Starts a pair that waits, if any may be started.
+    /// Starts a waiting pair, if any may be started.
     ///
-    /// - Parameter now: the time, by which what has waited too long is dropped.
+    /// - Parameter now: the time, by which pairs that have waited too long are dropped.
     /// - Returns: the pair, to be delivered as one that was admitted to start.
     mutating func next(at now: ContinuousClock.Instant) -> Claim? {
         while let subscription = nextSubscription {
@@ -185,10 +185,10 @@ struct DeliverySlots<Claim> {
         return nil
     }
 
-    /// Whether a pair waits that may be started.
+    /// Whether a waiting pair may be started.
     var hasNext: Bool { nextSubscription != nil }
 
-    /// Starts nothing from now on.
+    /// Stops starting pairs.
     ///
     /// - Returns: the pairs that waited and are to be given back.
     mutating func drain() -> [Claim] {
@@ -244,7 +244,7 @@ struct DeliverySlots<Claim> {
         if runningOfHost[host]?.all == 0 { runningOfHost[host] = nil }
     }
 
-    /// Tenants take turns, and so do the subscriptions of each.
+    /// The subscription whose turn it is: tenants take turns, and so do the subscriptions of each.
     private var nextSubscription: SubscriptionID? {
         for tenant in tenantTurns {
             if let subscription = turns[tenant]?.first(where: mayStart) { return subscription }
@@ -280,7 +280,7 @@ struct DeliverySlots<Claim> {
         lines[subscription] = nil
     }
 
-    /// Forgets how quick those were that have nothing running.
+    /// Forgets the paces of receivers that have nothing running.
     private mutating func forgetPaces() {
         paces = paces.filter { (lines[$0.key]?.running ?? 0) > 0 }
     }

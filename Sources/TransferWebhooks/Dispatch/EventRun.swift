@@ -4,22 +4,22 @@ import TransferModel
 struct EventRun: Sendable {
     private struct Item {
         let event: SessionEvent
-        /// In JSON; not counted where each event has its own message.
+        /// The size in JSON; not counted where each event has its own message.
         let bytes: Int
     }
 
     private let subscription: SubscriptionID
     private let form: DeliveryForm
-    /// Whether the first message is tried again.
+    /// Whether the first message is a retry.
     private let isRetry: Bool
-    /// The last event of the batch that is tried again; nil where it has one event.
+    /// The last event of the batch that is retried; nil when the retried message has one event.
     private let batchThrough: Int64?
     private var items: [Item] = []
     private var bytes = 0
     private var span = 0
-    /// The last event looked at.
+    /// The last event examined.
     private(set) var position: Int64
-    /// Whether more may be there.
+    /// Whether there may be more events.
     private(set) var hasMore = true
 
     init(_ held: HeldClaim) {
@@ -30,22 +30,23 @@ struct EventRun: Sendable {
         position = held.cursor
     }
 
-    /// Whether nothing more is to be read before messages are sent.
+    /// Whether no more events are to be read before messages are sent.
     var isFull: Bool {
         guard hasMore else { return true }
-        // A batch that is tried again is read to its end, for it was within bounds.
+        // A batch that is retried is read to its end, because it was within bounds.
         if let batchThrough, position < batchThrough { return false }
         return form == .single || items.count >= MessageBatch.eventsMax
             || bytes >= MessageBatch.bytesMax || span >= MessageBatch.spanMax
     }
 
-    /// How many events to read next, where a page may have `most`: no more than a batch has room for,
-    /// so that none is begun with what is left over.
+    /// Returns the number of events to read next, where a page may have `most`.
+    ///
+    /// It is no more than a batch has room for, so that no batch starts with left-over events.
     func pageLimit(_ most: Int) -> Int {
         form == .single ? most : min(most, max(1, MessageBatch.eventsMax - items.count))
     }
 
-    /// Takes a page, of which only events that are `wanted` are kept.
+    /// Adds a page, of which only the `wanted` events are kept.
     mutating func add(
         _ page: [SessionEvent],
         hasMore: Bool,
@@ -67,10 +68,10 @@ struct EventRun: Sendable {
         var parcels: [Parcel] = []
         var rest = items[...]
         if isRetry {
-            // In the form in which it was tried before, whatever the subscription says now.
+            // The retry has the form of the first try, whatever the subscription says now.
             let through = batchThrough
             let tried = rest.prefix { item in
-                // One that is asked for only since then is alone all the same.
+                // An event of this kind that was only asked for since then is alone all the same.
                 item.event.kind != .sessionEventsFinished
                     && (through.map { item.event.sequence <= $0 } ?? false)
             }
@@ -93,12 +94,12 @@ struct EventRun: Sendable {
         return parcels
     }
 
-    /// How many of the next events go together; none when the first is to be alone.
+    /// Returns the number of next events that go together; 0 when the first is to be alone.
     private static func batchCount(_ items: ArraySlice<Item>) -> Int {
         var bytes = 0
         var count = 0
         for item in items.prefix(MessageBatch.eventsMax) {
-            // Its answer says that all of the session is done, and so can be said of it alone.
+            // Its answer says that the whole session is done, which can only be said of it alone.
             guard item.event.kind != .sessionEventsFinished else { break }
             bytes += item.bytes
             guard count == 0 || bytes <= MessageBatch.bytesMax else { break }

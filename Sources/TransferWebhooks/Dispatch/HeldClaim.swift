@@ -1,20 +1,20 @@
 import Curl
 import TransferModel
 
-/// A claim as its holder knows it, further on than when it was made.
+/// A claim with its holder's progress since it was made.
 struct HeldClaim: Sendable {
     let claim: DeliveryClaim
-    /// Where the receiver is; nil for an address that cannot be read.
+    /// The receiver's host; nil for an address that cannot be read.
     let host: String?
     /// The last event that needs no more delivery.
     private(set) var cursor: Int64
-    /// As far as the store knows of the cursor.
+    /// The cursor that the store knows of.
     private(set) var recordedCursor: Int64
-    /// The last message that was taken and of which the store does not know.
+    /// The last message that was taken and is unknown to the store.
     private(set) var unrecorded: SentMessage?
-    /// Tries so far of the next message.
+    /// The number of tries of the next message so far.
     private(set) var tries: Int
-    /// Until when another try may begin.
+    /// The time until which another try may start.
     private(set) var expiresAt: ContinuousClock.Instant
     private var recordedAt: ContinuousClock.Instant
 
@@ -36,28 +36,28 @@ struct HeldClaim: Sendable {
         recordedAt = now
     }
 
-    /// Whether the lease still covers a try that begins at `now`.
+    /// Returns whether the lease still covers a try that starts at `now`.
     func isTrusted(at now: ContinuousClock.Instant) -> Bool { now < expiresAt }
 
-    /// The last event of the next message, if that is a batch that was tried before.
+    /// The last event of the next message, if that is a batch that was tried before; else nil.
     var batchThrough: Int64? { claim.batchThrough.flatMap { tries > 0 && $0 > cursor ? $0 : nil } }
 
-    /// Whether the subscription asks for that event.
+    /// Returns whether the subscription asks for that event.
     func wants(_ event: SessionEvent) -> Bool {
         event.isInScope(of: claim.subscription, isScoped: claim.isScoped)
             && (claim.filter?.contains(event.kind) ?? event.kind.isSentUnasked)
     }
 
-    /// Whether the next message was taken with 202 as often as a message is tried at all, and never
-    /// acknowledged.
+    /// Returns whether the next message was answered with 202 as often as a message is tried at
+    /// all, and never acknowledged.
     func isUnacknowledged(after waits: Int) -> Bool {
         claim.awaitsAck && cursor == claim.acknowledgedSequence && tries > waits
     }
 
-    /// Takes note of a message that was taken.
+    /// Records a message that was taken.
     ///
-    /// - Returns: whether that is to be recorded now: not each message of a receiver that is quick,
-    ///   but what was tried before, and so is logged.
+    /// - Returns: whether the store is to be told now: not of each message of a quick receiver, but
+    ///   of one that was tried before, and so is logged.
     mutating func took(
         _ sequence: Int64,
         _ sent: SentMessage,
@@ -69,10 +69,10 @@ struct HeldClaim: Sendable {
         return tries > 0 || now - recordedAt >= recordInterval
     }
 
-    /// Takes note that events up to `sequence` are not asked for.
+    /// Records that events up to `sequence` are not asked for.
     mutating func passed(_ sequence: Int64) { cursor = max(cursor, sequence) }
 
-    /// Takes note that the store knows of the cursor, which renewed the lease.
+    /// Records that the store knows the cursor, which renewed the lease.
     mutating func recorded(
         until expiresAt: ContinuousClock.Instant,
         at now: ContinuousClock.Instant

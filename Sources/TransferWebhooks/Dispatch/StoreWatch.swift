@@ -2,14 +2,14 @@ import Logging
 import Synchronization
 import TransferStore
 
-/// Tells the log when the store goes away and when it is back, once each.
+/// A watch that logs when the store goes away and when it is back, once each.
 final class StoreWatch: Sendable {
     private let isAway = Mutex(false)
     private let logger: Logger
 
     init(logger: Logger) { self.logger = logger }
 
-    /// Whether the last claim or failure was of a store that cannot be reached.
+    /// Whether the last claim or failure showed that the store cannot be reached.
     var isStoreAway: Bool { isAway.withLock { $0 } }
 
     func succeeded() {

@@ -15,7 +15,7 @@ extension WebhookDispatcher {
         }
         startWaiting(&group)
         if let pausedUntil, pausedUntil > .now { return }
-        // What it would be given it could not keep.
+        // Pairs claimed now could not be kept.
         guard worker.isTrusted(at: .now) else { return }
         while true {
             let limit = state.withLock { $0.slots.freeCount }
@@ -78,7 +78,7 @@ extension WebhookDispatcher {
         if admission == .start { run(held, &group) }
     }
 
-    /// Starts what waits and may be started now that others have ended.
+    /// Starts waiting pairs that may be started now that others have ended.
     private func startWaiting(_ group: inout DiscardingTaskGroup) {
         while let held = state.withLock({ $0.slots.next(at: .now) }) { run(held, &group) }
     }

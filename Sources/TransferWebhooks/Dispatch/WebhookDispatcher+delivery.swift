@@ -8,9 +8,9 @@ import TransferWire
 extension WebhookDispatcher {
     private static let recordPauseMin: Duration = .milliseconds(50)
     private static let recordPauseMax: Duration = .seconds(2)
-    /// With this a receiver says that it wants nothing more (RFC 9110 §15.5.11).
+    /// The status by which a receiver says that it wants nothing more (RFC 9110 §15.5.11).
     private static let goneStatus = 410
-    /// With this a receiver says of `session.events_finished` that it is not done yet.
+    /// The status by which a receiver says that it is not done with `session.events_finished` yet.
     private static let acceptedStatus = 202
 
     /// Delivers a pair's events until none is left, one fails, or the dispatcher stops.
@@ -22,8 +22,8 @@ extension WebhookDispatcher {
             guard await deliver(run, &held) else { return }
             guard run.hasMore else {
                 await release(held)
-                // The release leaves the pair due when events came meanwhile; whoever wrote them
-                // has signalled before that and found the pair taken.
+                // The release leaves the pair due when events came meanwhile; their writer
+                // signalled before the release and found the pair taken.
                 if signalCount.load(ordering: .relaxed) != signals { wake() }
                 return
             }
@@ -41,7 +41,7 @@ extension WebhookDispatcher {
             }
             guard await deliver(parcel, &held) else { return false }
         }
-        // What the subscription does not ask for counts as delivered.
+        // Events that the subscription does not ask for count as delivered.
         held.passed(run.position)
         return await settle(&held)
     }
@@ -80,9 +80,9 @@ extension WebhookDispatcher {
         }
     }
 
-    /// - Returns: nil when the store is away and does not tell what belongs into the message. That is
-    ///   no try of it: the receiver's schedule, whose second wait is minutes, would hold up the end
-    ///   of a generation for a moment without a database.
+    /// - Returns: nil when the store is away and cannot supply the message's content. That does not
+    ///   count as a try: with the receiver's schedule, whose second wait is minutes, a moment
+    ///   without a database would hold up the end of a generation.
     private func attempt(_ parcel: Parcel, _ held: HeldClaim) async -> SentMessage? {
         let claim = held.claim
         let message: WebhookMessage?
@@ -102,15 +102,15 @@ extension WebhookDispatcher {
         if sent.outcome != .abandoned {
             state.withLock { $0.slots.took(sent.duration, claim.subscription) }
         }
-        // Given up by nobody here: the curl loop is gone. Given back, the pair would be due at once.
+        // The curl loop is gone, and nobody here gave up. A pair given back would be due at once.
         if sent.outcome == .abandoned, !Task.isCancelled { return .notSent }
         return sent
     }
 
-    /// A message as one subscription gets it, the same bytes each time.
+    /// Returns a message as one subscription gets it, the same bytes each time.
     ///
-    /// - Returns: nil when it cannot be written down.
-    /// - Throws: when the store does not tell what belongs into it.
+    /// - Returns: nil when it cannot be encoded.
+    /// - Throws: when the store cannot supply its content.
     func message(
         _ parcel: Parcel,
         of subscription: SubscriptionID,
@@ -131,21 +131,22 @@ extension WebhookDispatcher {
         return WebhookMessage(event, linkBase: linkBase, closing: closing)
     }
 
-    /// Whether nobody else can deliver this pair yet; a worker that others take for dead loses its
-    /// pairs long before their own lease is over.
+    /// Returns whether nobody else can deliver this pair yet.
+    ///
+    /// A worker that others take for dead loses its pairs long before their own lease is over.
     private func isTrusted(_ held: HeldClaim) -> Bool {
         let now = ContinuousClock.now
         return held.isTrusted(at: now) && worker.isTrusted(held.claim.fence, at: now)
     }
 
-    /// Waits until the subscription's rate limit lets another message out.
+    /// Waits until the subscription's rate limit allows another message.
     private func keepPace(of claim: DeliveryClaim) async {
         guard let rate = claim.rateLimit else { return }
         let wait = state.withLock { state in
             state.paces[claim.subscription, default: DeliveryPace(from: .now)]
                 .wait(messagesPerSecond: rate, at: .now)
         }
-        // Ends early when the dispatcher is cancelled, which the caller sees.
+        // The wait ends early when the dispatcher is cancelled, which the caller notices.
         try? await Task.sleep(for: wait)
     }
 
@@ -157,7 +158,7 @@ extension WebhookDispatcher {
 // MARK: - What the store is told
 
 extension WebhookDispatcher {
-    /// Records what was delivered and is not recorded yet.
+    /// Records the deliveries that are not recorded yet.
     ///
     /// - Returns: false when the claim has ended.
     func settle(_ held: inout HeldClaim) async -> Bool {
@@ -166,7 +167,7 @@ extension WebhookDispatcher {
         let claim = held.claim
         let sequence = held.cursor
         let attempt = held.unrecorded?.attempt()
-        // What is taken at its first try is not logged.
+        // A message that is taken at its first try is not logged.
         let logged = held.tries > 0 ? attempt : nil
         let isRecorded = await record(until: held.expiresAt, whenStale: false) {
             [stores, bounds, health] () throws(StoreError) in
@@ -218,7 +219,7 @@ extension WebhookDispatcher {
         let isGone = failure.status == Self.goneStatus
         let isOurFault = failure.reason == DeliveryFailure.serviceReason
         let wait = schedule.wait(
-            // Nothing is given up for what we failed in, nor for a receiver that may come back.
+            // A message is not given up for our own failure, nor for a receiver that may come back.
             afterTry: isGone || isOurFault ? min(number, schedule.waits.count) : number,
             retryAfter: failure.retryAfter,
             chance: .random(in: 0..<1)
@@ -228,7 +229,7 @@ extension WebhookDispatcher {
             retryAfter: wait,
             throttle: health.throttle(status: failure.status, retryAfter: failure.retryAfter),
             isGone: isGone,
-            // Who answers 202 is well, however long it takes.
+            // A receiver that answers 202 is well, however long it takes.
             isReceiversFault: !isOurFault && failure != .notAcknowledged
         )
         var line: Logger.Metadata = [
@@ -260,15 +261,17 @@ extension WebhookDispatcher {
             )
             wake()
         case .recorded where wait == nil:
-            // What comes after the message that was given up is due.
+            // The message after the one that was given up is due.
             wake()
         case .recorded, .stale:
             break
         }
     }
 
-    /// Gives a pair back, for as long as its lease lasts that nobody else could end: a store that was
-    /// away for a moment must not hold it up for a minute.
+    /// Gives a pair back, and retries for as long as its lease lasts.
+    ///
+    /// Nobody else could end that lease: a store that was away for a moment must not hold the pair
+    /// up for a minute.
     func release(_ held: HeldClaim) async {
         _ = await record(until: held.expiresAt, whenStale: false) {
             [stores] () throws(StoreError) in
@@ -276,8 +279,9 @@ extension WebhookDispatcher {
         }
     }
 
-    /// Writes what has happened, again while the database is away and the lease lasts: a record
-    /// that is lost costs the receiver a second copy of the message.
+    /// Writes a record, and retries while the database is away and the lease lasts.
+    ///
+    /// A lost record costs the receiver a second copy of the message.
     ///
     /// - Returns: what the store answered, or `stale` when it was not written.
     func record<Value: Sendable>(

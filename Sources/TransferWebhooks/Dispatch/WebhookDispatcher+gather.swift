@@ -3,11 +3,12 @@ import TransferModel
 import TransferStore
 
 extension WebhookDispatcher {
-    /// Reads as much as makes a message, or one page where each event has its own.
+    /// Reads enough events for a message, or one page where each event has its own message.
     ///
-    /// It ends before events that are kept no longer; where they are the next, they are passed.
+    /// It stops before events that are no longer kept; when those are the next ones, it passes
+    /// them.
     ///
-    /// - Returns: nil when the store does not tell, or the claim has ended.
+    /// - Returns: nil when the store does not answer, or the claim has ended.
     func gather(_ held: inout HeldClaim) async -> EventRun? {
         var run = EventRun(held)
         repeat {
@@ -30,13 +31,13 @@ extension WebhookDispatcher {
                 wanted: held.wants,
                 size: { WebhookMessage($0, linkBase: linkBase)?.body.count ?? 0 }
             )
-            // What was read before a gap is delivered first; then the gap is met again.
+            // Events read before a gap are delivered first; the gap is met again afterwards.
             if kept.count < page.count { break }
         } while !run.isFull
         return run
     }
 
-    /// The events that follow each other without a gap; there is one where some are kept no longer.
+    /// Returns the events before the first gap, which is where some are no longer kept.
     private static func unbroken(_ page: [SessionEvent], after position: Int64) -> [SessionEvent] {
         let count = zip(page, (position + 1)...).prefix { $0.sequence == $1 }.count
         return Array(page.prefix(count))
@@ -55,11 +56,11 @@ extension WebhookDispatcher {
         }
     }
 
-    /// Passes over the next events of a pair if they are kept no longer, and has that told.
+    /// Passes over the next events of a pair if they are no longer kept, and has that reported.
     ///
     /// - Returns: false when the claim has ended.
     private func passExpired(_ held: inout HeldClaim) async -> Bool {
-        // What was taken would be told to have expired.
+        // Delivered events that are not recorded would be reported as expired.
         guard await settle(&held) else { return false }
         let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
         let claim = held.claim
@@ -79,7 +80,7 @@ extension WebhookDispatcher {
                 "events": "\(cursor - position)",
             ]
         )
-        // The event that tells of them is due.
+        // The event that reports them is due.
         wake()
         return true
     }

@@ -3,10 +3,10 @@ import TransferModel
 import TransferStore
 
 extension WebhookDispatcher {
-    /// Replays claimed at once.
+    /// The most replays claimed at once.
     private static let replaysMax = 16
 
-    /// Sends once more what was asked for, at each wake-up, until the dispatcher stops.
+    /// Sends the requested replays at each wake-up until the dispatcher stops.
     func replayDue() async {
         for await _ in replayWakeups.stream {
             while !isDraining, let claims = await claimReplays(), !claims.isEmpty {
@@ -24,7 +24,7 @@ extension WebhookDispatcher {
             return try await stores.deliveryLog.claimReplays(
                 worker.reserve(Self.replaysMax),
                 limit: Self.replaysMax,
-                // All of them may belong to one receiver that takes its time for each.
+                // All of them may belong to one receiver that is slow for each.
                 lease: bounds.messageTimeout * (Self.replaysMax + 1)
             )
         } catch {
@@ -33,15 +33,15 @@ extension WebhookDispatcher {
         }
     }
 
-    /// Sends a subscription's messages one after the other, as long as it can be reached.
+    /// Sends a subscription's messages one after another, as long as its receiver can be reached.
     private func replay(_ claims: [ReplayClaim]) async {
         for claim in claims {
             guard !isDraining, let events = await events(of: claim) else { return }
-            // It is not kept any more; the log's row goes soon.
+            // Its events are no longer kept; the log's row goes soon.
             guard let parcel = claim.parcel(events) else { continue }
             guard let message = await messageOrNil(parcel, of: claim) else { return }
             let sent = await sender.send(message, to: claim.endpoint)
-            // Sent again by whoever finds that its lease has run out.
+            // Whoever finds that the lease has run out sends the message again.
             if sent.outcome == .abandoned { return }
             let deadline = ContinuousClock.now + bounds.lease
             let isOurs = await record(until: deadline, whenStale: false) {
@@ -64,7 +64,7 @@ extension WebhookDispatcher {
         }
     }
 
-    /// What lies from the first event of the message to its last.
+    /// Returns the events from the first of the message to its last.
     private func events(of claim: ReplayClaim) async -> [SessionEvent]? {
         do throws(StoreError) {
             var events: [SessionEvent] = []
@@ -86,7 +86,7 @@ extension WebhookDispatcher {
         }
     }
 
-    /// One dead receiver holds up the replays of no other.
+    /// Cancels a dead receiver's replays, so that they hold up those of no other.
     private func cancelReplays(of subscription: SubscriptionID) async {
         do throws(StoreError) {
             try await stores.deliveryLog.cancelReplays(of: subscription)
@@ -97,7 +97,8 @@ extension WebhookDispatcher {
 }
 
 extension ReplayClaim {
-    /// What a batch holds; a message of one event is sent again whatever is asked for now.
+    /// Whether a batch holds `event`; a message of one event is sent again whatever is asked for
+    /// now.
     fileprivate func wants(_ event: SessionEvent) -> Bool {
         guard batchFirst != nil else { return true }
         let kind = event.kind
@@ -106,7 +107,7 @@ extension ReplayClaim {
             && (filter?.contains(kind) ?? kind.isSentUnasked)
     }
 
-    /// Nil when the events are not kept any more.
+    /// Returns the message's events; nil when they are no longer kept.
     fileprivate func parcel(_ events: [SessionEvent]) -> Parcel? {
         guard batchFirst == nil else { return Parcel(batch: events, of: subscription) }
         return events.first.map { Parcel($0) }

@@ -6,31 +6,32 @@ import Synchronization
 package import TransferModel
 import TransferStore
 
-/// Delivers the events of sessions to subscriptions as signed webhooks.
+/// A service that delivers the events of sessions to subscriptions as signed webhooks.
 ///
-/// The unit of work is a pair of subscription and session: its messages are sent one after the
-/// other in the order of events, and the next only after the previous was answered with 2xx. A
-/// receiver that fails blocks its own pair alone. All state is in the store, so any instance goes
-/// on where another stopped; a crash between answer and record delivers a message a second time,
-/// with the same identifier and bytes.
+/// The unit of work is a pair of subscription and session. Its messages are sent one after another
+/// in the order of events, and the next only after the previous one was answered with 2xx. A
+/// receiver that fails blocks its own pair alone. All state is in the store, so any instance
+/// continues where another stopped; a crash between answer and record delivers a message a second
+/// time, with the same identifier and bytes.
 package final class WebhookDispatcher: Service {
-    /// What many threads share.
+    /// The state that many threads share.
     struct State {
         var slots: DeliverySlots<HeldClaim>
         /// Whether the last claim got as many as it asked for, so that more are probably due.
         var hasMore = false
-        /// Claims that have failed since the last that worked.
+        /// The number of claims that have failed since the last successful one.
         var claimFailures = 0
-        /// The last claim, when no answer to it came: what it has got nobody would deliver before its
+        /// The last claim when no answer to it arrived: nobody would deliver its pairs before its
         /// lease is over.
         var lostClaim: (fences: WorkerIdentity.Reservation, limit: Int)?
-        /// Not before this the store is asked for claims again.
+        /// The time before which the store is not asked for claims again.
         var claimableAt: ContinuousClock.Instant?
-        /// Of subscriptions with a rate limit that were sent something lately.
+        /// The paces of subscriptions with a rate limit that were sent something lately.
         var paces: [SubscriptionID: DeliveryPace] = [:]
     }
 
-    /// Releases at once while stopping: as many as a pool has connections, or somewhat more.
+    /// The most releases at once while stopping: as many as a pool has connections, or somewhat
+    /// more.
     private static let releasesMax = 8
 
     let stores: WebhookStores
@@ -43,12 +44,13 @@ package final class WebhookDispatcher: Service {
     let logger: Logger
     let watch: StoreWatch
     let state: Mutex<State>
-    /// Counts calls of ``signal()``, to see whether one came while a pair was being delivered.
+    /// The number of calls of ``signal()``, to see whether one came while a pair was being
+    /// delivered.
     let signalCount = Atomic<UInt64>(0)
-    /// Holds at most one element: a wake-up says "look", not "how much".
+    /// The wake-ups, at most one at a time: a wake-up says "look", not "how much".
     private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     let replayWakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    /// Finishes when the last pair has ended after ``drain()`` began.
+    /// A stream that finishes when the last pair has ended after ``drain()`` began.
     private let idle = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     /// - Parameters:
@@ -95,7 +97,8 @@ package final class WebhookDispatcher: Service {
         state = Mutex(State(slots: DeliverySlots(bounds: bounds)))
     }
 
-    /// Says that events were committed, so that they are looked for now and not at the next poll.
+    /// Reports that events were committed, so that the dispatcher looks now and not at the next
+    /// poll.
     package func signal() {
         signalCount.add(1, ordering: .relaxed)
         wake()
@@ -103,8 +106,8 @@ package final class WebhookDispatcher: Service {
 
     /// Delivers until a graceful shutdown or a cancellation; may be called once.
     ///
-    /// On a shutdown nothing new is started, messages on their way get the grace to be answered,
-    /// and all pairs are given back for others to go on with.
+    /// On a shutdown nothing new is started, messages in flight get the grace to be answered, and
+    /// all pairs are given back for others to continue.
     package func run() async {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -126,7 +129,8 @@ package final class WebhookDispatcher: Service {
         replayWakeups.continuation.yield()
     }
 
-    /// Wakes the dispatcher for what nobody told it of: waits that ended, events of others.
+    /// Wakes the dispatcher for work without a signal: waits that ended, and events of other
+    /// instances.
     private func poll() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: bounds.pollInterval * Double.random(in: 0.75..<1.25))
@@ -150,7 +154,8 @@ package final class WebhookDispatcher: Service {
         await isGivenBack
     }
 
-    /// Releases pairs that were claimed but not begun, so that others need not await their leases.
+    /// Releases pairs that were claimed but not started, so that others need not await their
+    /// leases.
     private func giveBack(_ waiting: [HeldClaim]) async {
         await withDiscardingTaskGroup { group in
             for lane in 0..<min(Self.releasesMax, waiting.count) {
@@ -167,13 +172,13 @@ package final class WebhookDispatcher: Service {
 
     /// Gives back the slot of a pair.
     ///
-    /// - Returns: a pair that goes on in its place.
+    /// - Returns: a pair to deliver in its place.
     func end(_ held: HeldClaim) -> HeldClaim? {
         let (next, isIdle, mustWake) = state.withLock { state in
             state.slots.ended(held.claim.subscription)
             let next = state.slots.next(at: .now)
             let isIdle = state.slots.isDraining && state.slots.runningCount == 0
-            // The end of one may let several others begin.
+            // The end of one pair may let several others start.
             return (next, isIdle, next == nil ? state.hasMore : state.slots.hasNext)
         }
         if isIdle { idle.continuation.finish() }

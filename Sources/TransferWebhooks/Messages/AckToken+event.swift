@@ -3,9 +3,9 @@ import Foundation
 import TransferModel
 
 extension AckToken {
-    /// The token of an event for the subscription with that key.
+    /// Creates the token of an event for the subscription with that key.
     ///
-    /// The database tells it in the same way. Key and identifier have fixed lengths, so that a plain
+    /// The database computes it in the same way. Key and identifier have fixed lengths, so a plain
     /// hash of both is a sound code.
     init(_ event: SessionEvent, key: [UInt8]) {
         var hash = SHA256()

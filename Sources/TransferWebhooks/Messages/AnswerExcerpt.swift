@@ -1,9 +1,9 @@
 import TransferModel
 
-/// The begin of what a receiver answered, as it may be stored and shown.
+/// The start of a receiver's answer, as it may be stored and shown.
 enum AnswerExcerpt {
-    /// The first bytes of `body` as text in which nothing controls a terminal, a log or a page's
-    /// direction; nil when there is none.
+    /// Returns the first bytes of `body` as text in which nothing controls a terminal, a log or a
+    /// page's direction; nil when there is none.
     static func text(of body: [UInt8]) -> String? {
         guard !body.isEmpty else { return nil }
         let front = String(

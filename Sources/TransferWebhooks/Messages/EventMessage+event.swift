@@ -3,7 +3,8 @@ package import TransferModel
 package import TransferWire
 
 extension EventMessage {
-    /// An event as clients see it: the body of a webhook and the item of a page are the same.
+    /// Creates an event as clients see it: the body of a webhook and the item of a page are the
+    /// same.
     ///
     /// - Parameters:
     ///   - event: what happened.
@@ -85,7 +86,7 @@ extension EventMessage.ExpiredEvents {
 }
 
 extension TaskDocument.Failure {
-    /// A failure as clients see it.
+    /// Creates a failure as clients see it.
     package init(_ failure: TransferFailure) {
         self.init(
             domain: failure.domain.rawValue,

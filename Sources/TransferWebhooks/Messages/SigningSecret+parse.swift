@@ -2,7 +2,7 @@ import Foundation
 package import TransferModel
 
 extension SigningSecret {
-    /// Reads what ``serialized`` wrote.
+    /// Reads the text of ``serialized``.
     ///
     /// - Returns: nil when it is not `whsec_` and the base64 of 24 to 64 bytes.
     package init?(serialized: String) {

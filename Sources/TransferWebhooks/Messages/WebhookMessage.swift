@@ -2,15 +2,15 @@ import Foundation
 import TransferModel
 import TransferWire
 
-/// A message as it is sent: the bytes that are signed are these bytes.
+/// A message as it is sent: its bytes are the signed ones.
 struct WebhookMessage: Sendable {
     /// The identifier of the event or of the batch in lower case, which every try repeats.
     let id: String
     let body: [UInt8]
 
-    /// The message of an event.
+    /// Creates the message of an event.
     ///
-    /// Nil when the event has no JSON, which no event that the service writes lacks.
+    /// Nil when the event has no JSON, which every event that the service writes has.
     ///
     /// - Parameters:
     ///   - event: what happened.
@@ -23,7 +23,7 @@ struct WebhookMessage: Sendable {
         self.body = body
     }
 
-    /// The message of a batch; nil for a parcel that is none, and as above.
+    /// Creates the message of a batch; nil for a parcel that is not one, and without JSON as above.
     init?(_ parcel: Parcel, linkBase: String?) {
         guard let batch = parcel.batch else { return nil }
         let message = BatchMessage(
@@ -39,7 +39,7 @@ struct WebhookMessage: Sendable {
         self.body = body
     }
 
-    /// A message that only shows whether messages arrive.
+    /// Creates a message that only shows whether messages arrive.
     init?(testing subscription: SubscriptionID, at date: Date) {
         let message = TestMessage(
             id: UUID.version7(at: date).text,

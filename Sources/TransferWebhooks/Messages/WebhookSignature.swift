@@ -4,17 +4,18 @@ import TransferModel
 
 /// The signature of Standard Webhooks 1.0: HMAC-SHA256 of `id.timestamp.body`.
 enum WebhookSignature {
-    /// Marks the symmetric scheme in a signature header, which may list signatures of others.
+    /// The mark of the symmetric scheme in a signature header, which may list those of other
+    /// schemes.
     static let version = "v1"
 
-    /// Names of the three headers, as the specification spells them.
+    /// The names of the three headers, as the specification spells them.
     enum Header {
         static let id = "webhook-id"
         static let timestamp = "webhook-timestamp"
         static let signature = "webhook-signature"
     }
 
-    /// The code of one key, not yet finished, so that signer and verifier share what is signed.
+    /// Returns the unfinished code of one key, so that signer and verifier share what is signed.
     static func code(
         id: String,
         timestamp: Int64,

@@ -2,11 +2,12 @@ import Crypto
 import Foundation
 package import TransferModel
 
-/// Signs messages as Standard Webhooks 1.0 says.
+/// A signer of messages by Standard Webhooks 1.0.
 package struct WebhookSigner: Sendable {
     private let secrets: [SigningSecret]
 
-    /// Signs with one key, or during a rotation with several, of which a receiver knows one.
+    /// Creates a signer with one key, or during a rotation with several, of which a receiver knows
+    /// one.
     ///
     /// - Parameter secrets: from the newest; 1 to ``SigningSecret/livingMax``.
     package init(secrets: [SigningSecret]) {
@@ -14,7 +15,7 @@ package struct WebhookSigner: Sendable {
         self.secrets = secrets
     }
 
-    /// The three headers of one attempt to deliver a message.
+    /// Returns the three headers of one attempt to deliver a message.
     ///
     /// - Parameters:
     ///   - id: the message's identifier, the same at every attempt; without a `.`.

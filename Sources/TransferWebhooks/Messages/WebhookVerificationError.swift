@@ -1,11 +1,11 @@
-/// Why a message is not to be believed.
+/// A reason to distrust a message.
 package enum WebhookVerificationError: Error, Equatable, Sendable {
-    /// One of the three headers is missing: not a webhook of ours.
+    /// One of the three headers is missing, so the message is not our webhook.
     case missingHeader(String)
     /// The timestamp is not a count of seconds.
     case invalidTimestamp
-    /// Too old or from the future: a replay, or one of the clocks is wrong.
+    /// The message is too old or from the future: a replay, or one of the clocks is wrong.
     case timestampOutOfTolerance
-    /// None of the signatures is by a known key over these bytes.
+    /// No signature was made with a known key over these bytes.
     case noMatchingSignature
 }

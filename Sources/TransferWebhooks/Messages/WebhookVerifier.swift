@@ -2,16 +2,16 @@ import Crypto
 package import Foundation
 package import TransferModel
 
-/// Checks messages as a receiver must, by Standard Webhooks 1.0.
+/// A verifier that checks messages as a receiver must, by Standard Webhooks 1.0.
 package struct WebhookVerifier: Sendable {
-    /// How far a message's clock may be from ours, in both directions.
+    /// The most by which a message's clock may differ from ours in either direction.
     package static let tolerance: Duration = .seconds(300)
-    /// Signatures of one message that are looked at.
+    /// The most signatures of one message that are checked.
     package static let signaturesMax = 32
 
     private let secrets: [SigningSecret]
 
-    /// Accepts what is signed with any of `secrets`.
+    /// Creates a verifier that accepts a signature by any of `secrets`.
     package init(secrets: [SigningSecret]) { self.secrets = secrets }
 
     /// Returns when the message is authentic and fresh.
@@ -36,7 +36,7 @@ package struct WebhookVerifier: Sendable {
         let timestamp = try Self.timestamp(try header(WebhookSignature.Header.timestamp))
         let list = try header(WebhookSignature.Header.signature)
         let tolerance = Double(Self.tolerance.components.seconds)
-        // In floating point, where no distance overflows; it is exact for centuries around now.
+        // Floating point cannot overflow on any difference, and is exact for centuries around now.
         guard abs(Double(timestamp) - now.timeIntervalSince1970) <= tolerance else {
             throw .timestampOutOfTolerance
         }

@@ -1,15 +1,15 @@
-/// Why a message was not delivered; holds nothing that the receiver wrote.
+/// The reason why a message was not delivered, without anything that the receiver wrote.
 struct DeliveryFailure: Equatable, Sendable {
-    /// The answer's status, when there was one.
+    /// The answer's status; nil without an answer.
     var status: Int?
-    /// A stable word.
+    /// A stable word for the reason.
     var reason: String
-    /// What the receiver asked for with `Retry-After`.
+    /// The wait that the receiver asked for with `Retry-After`.
     var retryAfter: Duration?
 
-    /// A message that was answered with 202 again and again, and never acknowledged.
+    /// The failure of a message that was answered with 202 again and again and never acknowledged.
     static let notAcknowledged = DeliveryFailure(reason: "not_acknowledged")
 
-    /// The word for what failed on our side.
+    /// The word for a failure on our side.
     static let serviceReason = "service"
 }

@@ -2,17 +2,19 @@ import Curl
 import Foundation
 import TransferModel
 
-/// What one try to deliver a message came to.
+/// The outcome of one try to deliver a message.
 enum DeliveryOutcome: Equatable, Sendable {
     /// The receiver answered with 2xx.
     case delivered(status: Int)
-    /// The receiver has not taken the message; it is tried again.
+    /// The receiver has not taken the message, which is retried.
     case failed(DeliveryFailure)
-    /// We gave up ourselves, as when stopping; says nothing about the receiver.
+    /// We gave the try up ourselves, as when stopping, which says nothing about the receiver.
     case abandoned
 
-    /// The outcome of an answer: 2xx is success, everything else failure; a redirect too, for
-    /// following it would send the message where nobody has checked.
+    /// Creates the outcome of an answer: 2xx is success, everything else failure.
+    ///
+    /// A redirect is a failure too, because following it would send the message to an unchecked
+    /// place.
     init(_ head: ResponseHead, now: Date) {
         guard !(200...299).contains(head.status) else {
             self = .delivered(status: head.status)
@@ -27,7 +29,7 @@ enum DeliveryOutcome: Equatable, Sendable {
         )
     }
 
-    /// The outcome of a try without an answer.
+    /// Creates the outcome of a try without an answer.
     init(_ error: CurlError) {
         switch error.code {
         case .cancelled: self = .abandoned
@@ -35,7 +37,7 @@ enum DeliveryOutcome: Equatable, Sendable {
         }
     }
 
-    /// A stable word for a cause, the same as in the failures of tasks where there is one.
+    /// Returns a stable word for a cause, the same as in the failures of tasks where there is one.
     private static func reason(_ code: CurlError.Code) -> String {
         switch code {
         case .unsupportedURL: "unsupported_url"

@@ -5,19 +5,19 @@ import TransferModel
 /// The events of one message, at least one.
 struct Parcel: Sendable {
     let events: [SessionEvent]
-    /// Nil for a message of one event.
+    /// The batch; nil for a message of one event.
     let batch: MessageBatch?
-    /// The last of them.
+    /// The last of the events.
     let last: SessionEvent
 
-    /// One event as a message of its own.
+    /// Creates a message of one event.
     init(_ event: SessionEvent) {
         events = [event]
         batch = nil
         last = event
     }
 
-    /// Nil without events.
+    /// Creates a batch; nil without events.
     init?(batch events: [SessionEvent], of subscription: SubscriptionID) {
         guard let first = events.first, let last = events.last else { return nil }
         self.events = events
@@ -30,8 +30,10 @@ struct Parcel: Sendable {
         )
     }
 
-    /// The same for the same events of a subscription, and another for any others: a UUID of
-    /// version 8 (RFC 9562 §5.8) from a digest of their identifiers.
+    /// Returns an identifier that is the same for the same events of a subscription, and another
+    /// for any others.
+    ///
+    /// It is a UUID of version 8 (RFC 9562 §5.8) from a digest of their identifiers.
     private static func id(of events: [SessionEvent], _ subscription: SubscriptionID) -> UUID {
         var hash = SHA256()
         for id in [subscription.uuid] + events.map(\.id) {

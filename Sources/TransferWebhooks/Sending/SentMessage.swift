@@ -1,15 +1,15 @@
 import Foundation
 import TransferModel
 
-/// One try, as it went.
+/// One try to send a message, with its outcome.
 struct SentMessage: Sendable {
     let at: Date
     let duration: Duration
     let outcome: DeliveryOutcome
-    /// The begin of the answer's body.
+    /// The start of the answer's body.
     let answer: String?
 
-    /// A try that came to nothing before a byte was sent.
+    /// A try that failed before a byte was sent.
     static var notSent: SentMessage {
         SentMessage(
             at: Date(),
@@ -19,7 +19,8 @@ struct SentMessage: Sendable {
         )
     }
 
-    /// As it is logged; `failure` in place of its own, when the message failed by another rule.
+    /// Returns the try as it is logged; `failure` replaces its own when another rule failed the
+    /// message.
     func attempt(as failure: DeliveryFailure? = nil, isReplay: Bool = false) -> DeliveryAttempt {
         let (status, reason): (Int?, String?) =
             switch outcome {

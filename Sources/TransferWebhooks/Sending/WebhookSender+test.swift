@@ -2,7 +2,7 @@ package import TransferModel
 import TransferWire
 
 extension WebhookSender {
-    /// Sends a signed message that tells of no event, once, outside all order and without a trace.
+    /// Sends a signed message about no event, once, outside all order and without a record.
     ///
     /// - Returns: how it went.
     package func sendTest(

@@ -2,13 +2,13 @@ package import Curl
 package import Foundation
 import TransferModel
 
-/// Sends one message once.
+/// A sender of single messages, each tried once.
 package struct WebhookSender: Sendable {
     let curl: CurlLoop
     let egress: EgressGuard
     let userAgent: String
     let bounds: DeliveryBounds
-    /// The time of day, for timestamps and for dates in answers.
+    /// Returns the time of day, for timestamps and for dates in answers.
     let now: @Sendable () -> Date
 
     /// - Parameters:
@@ -31,8 +31,8 @@ package struct WebhookSender: Sendable {
         self.now = now
     }
 
-    /// Whether a field is the service's own in every message, so that no owner of a subscription
-    /// may set it; `name` in lower case.
+    /// Whether the service itself sets a field in every message, so that no owner of a subscription
+    /// may set it; `name` is in lower case.
     package static func isReserved(_ name: String) -> Bool {
         name.hasPrefix("webhook-")
             || ["content-type", "content-encoding", "user-agent"].contains(name)
@@ -45,7 +45,7 @@ package struct WebhookSender: Sendable {
     /// - Parameters:
     ///   - message: what to send.
     ///   - endpoint: where to.
-    ///   - tenant: with whose receivers' names those of others take turns.
+    ///   - tenant: the tenant whose name lookups take turns with those of other tenants.
     /// - Returns: how the try went.
     func send(
         _ message: WebhookMessage,
