@@ -33,9 +33,11 @@ package struct AttemptMetrics: Equatable, Sendable {
     package var localPort: Int?
     /// The bytes of the request's line and header fields; 0 where libcurl does not count them.
     package var requestHeaderBytes: Int64 = 0
+    /// The bytes of the request's body.
     package var requestBodyBytes: Int64 = 0
     /// The bytes of all heads and trailers of the response.
     package var responseHeaderBytes: Int64 = 0
+    /// The bytes of the response's body.
     package var responseBodyBytes: Int64 = 0
     /// The status of the last response; nil without one.
     package var httpStatus: Int?

@@ -4,9 +4,11 @@ package struct AttemptProgress: Sendable {
     package let fence: Fence
     /// The bytes of the file that are present.
     package let bytesReceived: Int64
+    /// The length of the file; nil while unknown.
     package let bytesExpected: Int64?
     /// The bytes of an upload that were sent.
     package let bytesSent: Int64
+    /// The length of the upload; nil while unknown.
     package let bytesToSend: Int64?
     /// The rate of the last seconds, received and sent together.
     package let bytesPerSecond: Int64

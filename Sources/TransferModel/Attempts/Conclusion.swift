@@ -43,8 +43,8 @@ package struct Conclusion: Sendable {
         case completed
         /// The part file is whole and durable, and is itself the result.
         case fetched(TransferResult, part: Fence)
-        /// The origin has answered a data task, or an upload, whose body may be only the start of
-        /// the answer.
+        /// The origin has answered a data task, or an upload, for which the body may be only the
+        /// start of the answer.
         case answered(TransferResult, body: [UInt8])
         /// No further attempt will be made.
         case failed(TransferFailure)

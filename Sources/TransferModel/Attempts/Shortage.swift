@@ -14,6 +14,7 @@ package enum Shortage: String, CaseIterable, Comparable, Sendable {
     /// Memory, or the number of threads, ran out.
     case memoryExhausted = "memory_exhausted"
 
+    /// Returns whether the raw value of `a` sorts first.
     package static func < (a: Shortage, b: Shortage) -> Bool { a.rawValue < b.rawValue }
 
     /// The code of a failure that the shortage causes.

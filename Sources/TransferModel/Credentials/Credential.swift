@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What a task shows to an origin that requires authentication, without its secrets.
+/// The proof of identity that a task shows to an origin, without its secrets.
 package struct Credential: Sendable {
     package let id: CredentialID
     package let tenant: TenantID
@@ -16,7 +16,9 @@ package struct Credential: Sendable {
     /// The reason that the token endpoint last gave against the credential.
     package let failure: String?
 
+    /// The longest name, in bytes.
     package static let nameBytesMax = 64
+    /// The most origins of one credential.
     package static let originsMax = 16
 
     package init(
@@ -59,6 +61,7 @@ package struct Credential: Sendable {
 }
 
 extension Credential {
+    /// A kind of credential.
     package enum Kind: String, CaseIterable, Sendable {
         case bearer, basic, header
         case oauth2RefreshToken = "oauth2_refresh_token"
@@ -114,6 +117,7 @@ extension Credential {
         /// Whether the client's secret goes in the body, for endpoints that know no other way;
         /// otherwise it goes in the field `Authorization` (RFC 6749 §2.3.1).
         package let sendsSecretInBody: Bool
+        /// The scope to ask for; nil for none.
         package let scope: String?
 
         package init(url: String, clientID: String, sendsSecretInBody: Bool, scope: String?) {

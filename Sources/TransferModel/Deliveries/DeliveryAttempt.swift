@@ -5,7 +5,9 @@ package struct DeliveryAttempt: Equatable, Sendable {
     /// The most bytes of an answer's start that are kept, as they came.
     package static let answerBytesMax = 1024
 
+    /// The time at which the try started.
     package let at: Date
+    /// The time that the try took.
     package let duration: Duration
     /// The status of the answer; nil without one.
     package let status: Int?

@@ -16,6 +16,7 @@ package struct LoggedDelivery: Sendable {
     /// The client; nil for an event of the tenant, as is the session's identifier.
     package let client: ClientID?
     package let sessionIdentifier: String?
+    /// The number of the last event in its session.
     package let sequence: Int64
     package let state: State
     package let diedAt: Date?

@@ -4,6 +4,7 @@ package import Foundation
 package struct MessageBatch: Equatable, Sendable {
     /// The type of a batch's message.
     package static let type = "events.batch"
+    /// The most events in one batch.
     package static let eventsMax = 100
     /// The most bytes of the events in JSON; an event that is longer is alone in its message.
     package static let bytesMax = 1 << 20
@@ -12,7 +13,9 @@ package struct MessageBatch: Equatable, Sendable {
 
     /// The `webhook-id`, the same for the same events of a subscription.
     package let id: UUID
+    /// The number of the first event.
     package let first: Int64
+    /// The number of the last event.
     package let last: Int64
     /// The number of events, fewer than lie from first to last when some are not asked for.
     package let count: Int

@@ -1,9 +1,14 @@
 /// The settings that the owner of a subscription may make and change.
 package struct SubscriptionSettings: Equatable, Sendable {
+    /// The longest description, in bytes.
     package static let descriptionBytesMax = 1000
+    /// The most headers of one subscription.
     package static let headersMax = 20
+    /// The allowed values of ``concurrency``.
     package static let concurrencyRange = 1...16
+    /// The allowed values of ``rateLimit``, in messages per second.
     package static let rateLimitRange = 1...1000
+    /// The value of ``ackTimeout`` unless the owner says otherwise.
     package static let ackTimeoutDefault: Duration = .seconds(600)
     /// The allowed values of ``ackTimeout``, in seconds.
     package static let ackTimeoutRange = 1...86_400

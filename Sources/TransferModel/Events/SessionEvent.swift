@@ -13,7 +13,9 @@ package struct SessionEvent: Sendable {
     package let sequence: Int64
     package let kind: Kind
     package let generation: Int64
+    /// The time at which the event happened.
     package let occurredAt: Date
+    /// The task that the event is about; nil for other events.
     package let task: TaskSnapshot?
     package let summary: GenerationSummary?
     package let disabledSubscription: DisabledSubscription?
@@ -109,6 +111,7 @@ package struct SessionEvent: Sendable {
         package let session: SessionID
         package let client: ClientID
         package let sessionIdentifier: String
+        /// The numbers of the events.
         package let sequences: ClosedRange<Int64>
 
         package init(
@@ -131,7 +134,9 @@ package struct SessionEvent: Sendable {
         /// The most tasks listed.
         package static let listedMax = 20
 
+        /// The number of tasks that wait for their client's word to start.
         package let waitingToBegin: Int64
+        /// The number of tasks that wait for a credential.
         package let waitingForAuthentication: Int64
         /// The first waiting tasks by identifier.
         package let tasks: [TaskID]
@@ -197,8 +202,11 @@ package struct SessionEvent: Sendable {
         /// message stays as small as Standard Webhooks 1.0 asks for.
         package static let clientStringBytesMax = 8 * 1024
 
+        /// The number of tasks that completed.
         package let completed: Int64
+        /// The number of tasks that failed.
         package let failed: Int64
+        /// The number of tasks that were cancelled.
         package let cancelled: Int64
         /// The first failed tasks by identifier, as far as they fit.
         package let failedTasks: [FailedTask]

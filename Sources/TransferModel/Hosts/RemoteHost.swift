@@ -16,8 +16,11 @@ package struct RemoteHost: Sendable {
 
     /// A change of the connections given to a host.
     package struct Decision: Sendable {
+        /// The time of the decision.
         package let decidedAt: Date
+        /// The connections given before the decision.
         package let before: Int
+        /// The connections given after the decision.
         package let after: Int
         /// A sentence for operators.
         package let reason: String

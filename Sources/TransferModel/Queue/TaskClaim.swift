@@ -8,12 +8,16 @@ package struct TaskClaim: Sendable {
     package let priority: TaskPriority
     /// The number of this attempt of the task, from 1.
     package let number: Int
+    /// The URL to transfer from or to.
     package let url: String
     package let request: TransferRequest
     /// The session's headers, overridden by the task's own.
     package var headers: [HTTPHeader]
+    /// The file name that the client chose for the result; nil without one.
     package let destination: Destination?
+    /// The longest time without a byte.
     package let timeoutForRequest: Duration
+    /// The longest time for the task, over all its attempts.
     package let timeoutForResource: Duration
     /// The session's options, overridden by the task's own.
     package let options: TransferOptions

@@ -6,8 +6,10 @@ import Foundation
 /// Client strings are inspected only for a client that declares such a form; otherwise they are
 /// opaque.
 package struct PersistedFormat: Equatable, Sendable {
+    /// The most kinds that a client may list.
     package static let kindsMax = 100
 
+    /// The version that the client reads.
     package let version: Int
     /// The kinds that the client can continue with.
     package let kinds: Set<String>

@@ -4,6 +4,7 @@ package import Foundation
 package struct Reconnection: Sendable {
     /// The number of tasks taken at once unless the client says otherwise.
     package static let limitDefault = 100
+    /// The most tasks taken at once.
     package static let limitMax = 1000
     /// The longest name that a client gives itself, in bytes.
     package static let ownerBytesMax = 255

@@ -26,6 +26,7 @@ package struct SessionConfiguration: Equatable, Sendable {
     package static let timeoutForRequestDefault: Duration = .seconds(60)
     package static let timeoutForResourceDefault: Duration = .seconds(7 * 24 * 3600)
     package static let resultRetentionDefault: Duration = .seconds(7 * 24 * 3600)
+    /// The allowed values of ``maxConnectionsPerHost``.
     package static let maxConnectionsPerHostRange = 1...256
     /// The allowed retention in seconds: a minute to ten years.
     package static let resultRetentionSeconds: ClosedRange<Double> = 60...315_360_000

@@ -4,8 +4,11 @@ package struct SessionProgress: Equatable, Sendable {
     package var generation: Int64
     /// The number of the generation's tasks that are not terminal.
     package var outstanding: Int64
+    /// The number of the generation's tasks that completed.
     package var completed: Int64
+    /// The number of the generation's tasks that failed.
     package var failed: Int64
+    /// The number of the generation's tasks that were cancelled.
     package var cancelled: Int64
     /// The number of the session's newest event; 0 before the first.
     package var lastSequence: Int64

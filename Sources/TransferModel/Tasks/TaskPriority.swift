@@ -3,6 +3,7 @@ package struct TaskPriority: Hashable, Sendable {
     /// The stored rank: 0 (first) to 1000 (last), so that an index reads in claim order.
     package let rank: Int16
 
+    /// The priority of a task that names none.
     package static let `default` = TaskPriority(rank: 500)
 
     /// - Returns: nil outside 0…1.

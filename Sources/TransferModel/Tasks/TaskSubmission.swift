@@ -9,6 +9,7 @@ package struct TaskSubmission: Sendable {
     package var headers: [HTTPHeader]
     package var clientString: ClientString?
     package var earliestBeginAt: Date?
+    /// Whether the task starts without a `resume` by its client.
     package var autostart: Bool
     package var destination: Destination?
     package var priority: TaskPriority

@@ -22,7 +22,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case sizeMismatch = "size_mismatch"
         /// The file has another checksum than the task or the server says.
         case checksumMismatch = "checksum_mismatch"
-        /// What arrived is not an acceptable HTTP response.
+        /// The data that arrived is not an acceptable HTTP response.
         case badResponse = "bad_response"
         /// The server answered with a status other than 2xx.
         case httpStatus = "http_status"
@@ -109,6 +109,7 @@ package struct TransferFailure: Error, Equatable, Sendable {
         return failure
     }
 
+    /// The area at fault, determined by the code.
     package var domain: Domain {
         switch code {
         case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,

@@ -45,11 +45,17 @@ package struct TransferOptions: Equatable, Sendable {
     /// The required checksums of the file; set for a task only.
     package var checksums: [Checksum] = []
 
+    /// The allowed values of ``attemptsMax``.
     package static let attemptsRange = 1...100
+    /// The allowed retry delays, in seconds.
     package static let retryDelaySeconds: ClosedRange<Double> = 0.1...86_400
+    /// The allowed values of ``redirectsMax``.
     package static let redirectsRange = 0...10
+    /// The allowed values of ``segmentsMax``.
     package static let segmentsRange = 1...16
+    /// The allowed values of ``bytesPerSecondMax``.
     package static let bytesPerSecondRange: ClosedRange<Int64> = 1024...(1 << 40)
+    /// The allowed values of ``progressInterval``, in seconds.
     package static let progressIntervalSeconds: ClosedRange<Double> = 1...3600
 
     package init() {}

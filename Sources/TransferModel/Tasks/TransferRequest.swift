@@ -43,6 +43,7 @@ package struct TransferRequest: Equatable, Sendable {
     /// The source of the body; nil when nothing is sent, as by a download.
     package var upload: UploadSource?
 
+    /// The longest method, in bytes.
     package static let methodBytesMax = 32
 
     /// Creates a request; without a kind, one with bytes to send is an upload and any other a

@@ -3,6 +3,7 @@ package struct ClientID: Hashable, Sendable, CustomStringConvertible {
     /// The name: 1 to ``bytesMax`` letters, digits, dots, hyphens and underscores, as a bundle
     /// identifier.
     package let name: String
+    /// The longest name, in bytes.
     package static let bytesMax = 64
 
     /// The client that every tenant has.

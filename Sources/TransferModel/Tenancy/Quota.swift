@@ -13,6 +13,7 @@ package struct Quota: Hashable, Sendable {
     }
 
     package let limit: Limit
+    /// The most that the tenant may have.
     package let maximum: Int64
 
     package init(_ limit: Limit, maximum: Int64) {
@@ -20,8 +21,12 @@ package struct Quota: Hashable, Sendable {
         self.maximum = maximum
     }
 
+    /// The most living sessions of a tenant.
     package static let sessionsMax: Int64 = 10_000
+    /// The most clients of a tenant.
     package static let clientsMax: Int64 = 1000
+    /// The most subscriptions of a tenant.
     package static let subscriptionsMax: Int64 = 20_000
+    /// The most credentials of a tenant.
     package static let credentialsMax: Int64 = 1000
 }

@@ -9,6 +9,7 @@ package struct Tenant: Sendable {
     package let runningTasksMax: Int?
     /// The most bytes per second of all its running tasks together; nil for no limit.
     package let totalBytesPerSecondMax: Int64?
+    /// The counts of the tenant's tasks.
     package let taskCounts: TaskCounts
     package let createdAt: Date
 
