@@ -4,15 +4,15 @@ import Synchronization
 
 /// A program that runs beside this one.
 ///
-/// Started and awaited by system calls: Foundation's `Process` takes a program for running as long
-/// as anything that it has started runs, which a database does when its service was killed.
+/// It is started and awaited by system calls: Foundation's `Process` considers a program running as
+/// long as anything that it has started runs, as a database does after its service was killed.
 final class ChildProcess: Sendable {
-    /// How a process ended.
+    /// The way in which a process ended.
     enum Exit: Sendable, Equatable, CustomStringConvertible {
         case status(Int32)
         case signal(Int32)
 
-        /// Reads what `waitpid` tells of a process that has ended.
+        /// Reads the status that `waitpid` returns for a process that has ended.
         init(waitStatus: Int32) {
             let signal = waitStatus & 0x7F
             self = signal == 0 ? .status(waitStatus >> 8 & 0xFF) : .signal(signal)
@@ -26,15 +26,15 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// The longest first line that is waited for.
+    /// The length of the longest first line that is accepted.
     private static let lineBytesMax = 64 * 1024
 
     let pid: pid_t
-    /// Closes itself when nobody has it any more.
+    /// The output, which is closed with its last reference.
     private let outputFile: FileHandle
     private let output: AsyncStream<Data>
     private let exit: Task<Exit, Never>
-    /// Keeps signals from a process that has the number after ours.
+    /// The guard that keeps signals from a later process with the same number.
     private let reaping: Reaping
 
     /// Starts the program.
@@ -70,14 +70,14 @@ final class ChildProcess: Sendable {
             continuation.yield(reaping.wait(for: pid))
             continuation.finish()
         }
-        // Not structured: who waits for the end may be cancelled, and still has to wait.
+        // Not structured: a task that waits for the end may be cancelled, and still has to wait.
         exit = Task {
             for await exit in exits { return exit }
             return .status(-1)
         }
     }
 
-    /// The first line of standard output, or what there is of it when the output ends.
+    /// Reads the first line of standard output, or the part of it before the output ends.
     ///
     /// - Returns: the line without its end.
     /// - Throws: `CancellationError`.
@@ -94,7 +94,7 @@ final class ChildProcess: Sendable {
 
     /// Sends SIGTERM, and SIGKILL to a process that is still there after `timeout`.
     ///
-    /// Cancelling the task changes nothing: a process that was started is always waited for.
+    /// Cancelling the task changes nothing: a started process is always waited for.
     ///
     /// - Parameter timeout: what the process gets for ending in order.
     /// - Returns: how it ended, now or before.
@@ -126,8 +126,8 @@ final class ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Threads here block signals, which a program would inherit; and in a group of its own,
-        // Ctrl-C ends it in order, by us.
+        // Threads here block signals, which a program would inherit. It also gets its own group,
+        // so that on Ctrl-C we end it in order.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -161,7 +161,7 @@ final class ChildProcess: Sendable {
     }
 }
 
-/// Waits for one process, and keeps signals from whichever gets its number afterwards.
+/// Waits for one process, and keeps signals from a later process with the same number.
 private final class Reaping: Sendable {
     private let hasEnded = Mutex(false)
 
@@ -177,7 +177,7 @@ private final class Reaping: Sendable {
         }
     }
 
-    /// Does nothing once the process has ended.
+    /// Sends a signal; does nothing once the process has ended.
     func signal(_ pid: pid_t, _ number: Int32) {
         hasEnded.withLock { hasEnded in
             if !hasEnded { _ = kill(pid, number) }

@@ -2,11 +2,11 @@ import Curl
 import Foundation
 import TransferWire
 
-/// Speaks to the service as any client does: over its public HTTP API.
+/// Talks to the service as any client does: over its public HTTP API.
 struct Client: Sendable {
-    /// The longest answer that is not content: a page of tasks with long client strings.
+    /// The size limit of an answer that is not content: a page of tasks with long client strings.
     private static let answerBytesMax = 64 * 1024 * 1024
-    /// Of an unexpected answer, enough to understand it.
+    /// The number of bytes of an unexpected answer that are shown, enough to understand it.
     private static let excerptBytes = 2000
 
     let address: String
@@ -51,7 +51,7 @@ struct Client: Sendable {
         )
     }
 
-    /// The tasks of a session that fit on one page.
+    /// Returns the tasks of a session that fit on one page.
     func tasks(of session: String) async throws -> [TaskDocument] {
         let page: Page<TaskDocument> = try await send(
             "GET",
@@ -61,7 +61,7 @@ struct Client: Sendable {
         return page.items
     }
 
-    /// Reads what was downloaded, without keeping it.
+    /// Reads a downloaded file without keeping it, and returns its digest.
     func contentDigest(_ path: String) async throws -> ContentDigest {
         let sink = DigestSink()
         let request = request("GET", path)
@@ -110,7 +110,7 @@ struct Client: Sendable {
             url: address + path,
             method: method,
             headers: [("Authorization", "Bearer \(apiKey)")],
-            // The address is the one that the service itself told.
+            // The address comes from the service itself.
             egress: EgressGuard { _ in true }
         )
     }

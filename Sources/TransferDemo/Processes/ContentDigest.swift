@@ -1,6 +1,6 @@
 import Crypto
 
-/// What is known of content that was read and not kept.
+/// The status, size and hash of content that was read and not kept.
 struct ContentDigest: Sendable {
     let status: Int
     let byteCount: Int64

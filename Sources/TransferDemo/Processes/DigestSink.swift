@@ -2,7 +2,7 @@ import Crypto
 import Curl
 import Synchronization
 
-/// Hashes a body as it comes.
+/// Hashes a body as it arrives.
 final class DigestSink: CurlSink {
     private struct State {
         var status = 0

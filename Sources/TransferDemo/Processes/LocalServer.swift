@@ -2,7 +2,7 @@ import Hummingbird
 import Logging
 import ServiceLifecycle
 
-/// The two others of the demo, origin and subscriber, on a free port of 127.0.0.1.
+/// One of the demo's two other parties, origin or subscriber, on a free port of 127.0.0.1.
 struct LocalServer: Sendable {
     let receiver = Receiver()
 
@@ -15,7 +15,7 @@ struct LocalServer: Sendable {
         Origin.add(to: router)
         receiver.add(to: router)
         var logger = Logger(label: "transferd-demo")
-        // It reports each connection that is still open at the end, as that of a webhook is.
+        // It reports each connection that is still open at the end, such as a webhook's.
         logger.logLevel = .critical
         let application = Application(
             router: router,
@@ -25,8 +25,8 @@ struct LocalServer: Sendable {
             },
             logger: logger
         )
-        // Stopped in order, not cancelled: a connection that arrives meanwhile would be forgotten, for
-        // which SwiftNIO stops the process.
+        // Stopped in order, not cancelled: a connection that arrives meanwhile would be forgotten,
+        // and SwiftNIO stops the process for that.
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
         configuration.maximumGracefulShutdownDuration = .seconds(2)
         let server = ServiceGroup(configuration: configuration)

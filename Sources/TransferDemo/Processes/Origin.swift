@@ -4,7 +4,7 @@ import Hummingbird
 ///
 /// `/files/{seed}/{size}` streams a ``PseudoRandomFile``; every other path is missing.
 enum Origin {
-    /// No file of the demo is larger.
+    /// The size limit of a file; no file of the demo is larger.
     private static let fileBytesMax = 1 << 32
 
     static func add(to router: Router<BasicRequestContext>) {
@@ -16,7 +16,7 @@ enum Origin {
         }
     }
 
-    /// The path of `file`.
+    /// Returns the path of `file`.
     static func path(of file: PseudoRandomFile) -> String {
         "/files/\(file.seed)/\(file.byteCount)"
     }

@@ -5,10 +5,10 @@ struct PseudoRandomFile: Sendable, Hashable {
     let seed: UInt64
     let byteCount: Int
 
-    /// Bytes made at once.
+    /// The number of bytes made at once.
     private static let chunkBytes = 128 * 1024
 
-    /// Chunk after chunk of the content.
+    /// The content, chunk by chunk.
     ///
     /// Each is the same noise with its own offset stamped on its front: cheap to make, and still
     /// no chunk can be lost, repeated or swapped without changing the hash.
@@ -23,7 +23,7 @@ struct PseudoRandomFile: Sendable, Hashable {
         }
     }
 
-    /// Of the whole content.
+    /// The hash of the whole content.
     var sha256: SHA256.Digest {
         var hash = SHA256()
         for chunk in chunks { hash.update(data: chunk) }

@@ -4,7 +4,7 @@ import Hummingbird
 import Synchronization
 import TransferWire
 
-/// The subscriber: takes webhooks and keeps them as they came.
+/// The subscriber: accepts webhooks and keeps them as they came.
 final class Receiver: Sendable {
     /// One webhook.
     struct Delivery: Sendable {
@@ -13,9 +13,9 @@ final class Receiver: Sendable {
         let body: [UInt8]
     }
 
-    /// Where the service has to send webhooks to.
+    /// The path to which the service has to send webhooks.
     static let path = "/webhook"
-    /// Of one webhook: room for twenty failed tasks with the longest client strings, escaped.
+    /// The size limit of one webhook: twenty failed tasks with the longest client strings, escaped.
     private static let bodyBytesMax = 16 * 1024 * 1024
 
     private let taken = Mutex<[Delivery]>([])
@@ -23,12 +23,12 @@ final class Receiver: Sendable {
     /// The event that ends a generation of a session.
     static let finishType = "session.events_finished"
 
-    /// All that has come, in order of arrival.
+    /// All webhooks so far, in order of arrival.
     var deliveries: [Delivery] { taken.withLock { $0 } }
 
-    /// Whether the session was said to have finished.
+    /// Whether a webhook has said that the session has finished.
     ///
-    /// A look at the newest only: it is the last of its generation.
+    /// Checks the newest one only: it is the last of its generation.
     var hasFinished: Bool {
         guard let body = deliveries.last?.body else { return false }
         let event = try? WireDecoder.decode(EventMessage.self, from: body)

@@ -8,7 +8,7 @@ struct Service: Sendable {
         let port: Int
     }
 
-    /// How long a service that was told to end may take; longer than its own grace.
+    /// The time that a service gets to end, which is longer than its own grace.
     private static let stopTimeout: Duration = .seconds(25)
 
     let address: String
@@ -59,7 +59,7 @@ struct Service: Sendable {
         }
     }
 
-    /// What the service logged last.
+    /// The last lines that the service logged.
     var lastWords: String { Self.lastLines(of: log) }
 
     /// Asks the service to end, and waits until it has.

@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the demo asks for: 24 downloads of many sizes, one of them of a file that is not there.
+/// The demo's request: 24 downloads of many sizes, one of them of a file that does not exist.
 struct Batch: Sendable {
-    /// One download, and what has to come of it.
+    /// One download, and its expected result.
     struct Item: Sendable {
         let url: String
         let clientString: String
@@ -11,18 +11,20 @@ struct Batch: Sendable {
 
     enum Expectation: Sendable {
         case content(PseudoRandomFile)
-        /// Of a file that the demo did not make: only the length can be compared.
+        /// A file that the demo did not make: only its length can be compared.
         case anyContent
         /// A failure with this HTTP status.
         case status(Int)
     }
 
     let items: [Item]
-    /// What can be said of contents that were compared.
+    /// The statement about contents whose comparison succeeded.
     let comparison: String
 
-    /// Text that careless software changes: escapes, separators, directions, zero bytes, and
-    /// letters that look the same in two encodings; the last is as long as allowed.
+    /// Texts that careless software changes.
+    ///
+    /// They have escapes, separators, directions, zero bytes, and letters that look the same in two
+    /// encodings; the last is as long as allowed.
     private static let oddStrings = [
         "photos/2026/0001.jpg", "#?///?#", "\"quoted\\\" and \\u0041", "line\nfeed\ttab\r\n",
         "zero\u{0}byte", "caf\u{E9}", "cafe\u{301}", "👩‍👩‍👧‍👦🏳️‍🌈", "\u{202E}right to left",
@@ -34,13 +36,13 @@ struct Batch: Sendable {
     private static let kibibyte = 1024
     private static let mebibyte = 1024 * 1024
 
-    /// Of 23 files, around every boundary that a copy in pieces could get wrong.
+    /// The sizes of 23 files, around every boundary that a copy in pieces could get wrong.
     private static let sizes: [Int] =
         [256 * mebibyte, 64 * mebibyte, 32 * mebibyte, 16 * mebibyte, 8 * mebibyte]
         + [0, 1, 100, kibibyte, 16 * kibibyte, 16 * kibibyte + 1, 128 * kibibyte, 999_999]
         + (1...10).map { $0 * 300_007 }
 
-    /// The demo's own files on `origin`.
+    /// Returns a batch of the demo's own files on `origin`.
     static func ofOwnFiles(origin: String) -> Batch {
         var items = sizes.enumerated().map { index, size in
             let file = PseudoRandomFile(seed: UInt64(index + 1), byteCount: size)
@@ -59,7 +61,7 @@ struct Batch: Sendable {
         return Batch(items: items, comparison: "the origin's, by SHA-256")
     }
 
-    /// The file behind `url` alone.
+    /// Returns a batch of the file behind `url` alone.
     static func of(url: String) -> Batch {
         Batch(
             items: [Item(url: url, clientString: url, expectation: .anyContent)],
@@ -71,7 +73,7 @@ struct Batch: Sendable {
         index < oddStrings.count ? oddStrings[index] : "file number \(index + 1)"
     }
 
-    /// Bytes of all files that are known beforehand.
+    /// The number of bytes in all files whose size is known beforehand.
     var byteCount: Int {
         items.reduce(0) { sum, item in
             if case .content(let file) = item.expectation { sum + file.byteCount } else { sum }

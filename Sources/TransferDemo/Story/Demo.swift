@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// `transferd-demo`: shows the service at work, and fails where it does not keep its word.
+/// `transferd-demo`: shows the service at work, and fails if it breaks a promise.
 @main
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,7 +16,7 @@ struct Demo: AsyncParsableCommand {
     )
 
     static let deadlineDefault = 300
-    /// More than the service gets for its own end.
+    /// The timeout for the cleanup, longer than the time that the service gets to end.
     private static let cleanupTimeout: DispatchTimeInterval = .seconds(60)
 
     @Option(help: "The transferd to show.")
@@ -46,7 +46,7 @@ struct Demo: AsyncParsableCommand {
         }
     }
 
-    /// Whether everything held; whatever ends first ends the rest.
+    /// Runs the demo and returns whether everything held; whatever ends first ends the rest.
     private func performInTime(_ screen: Screen) async throws -> Bool {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
@@ -68,7 +68,7 @@ struct Demo: AsyncParsableCommand {
         }
     }
 
-    /// Ends the process should the orderly end ever hang.
+    /// Ends the process if the orderly end ever hangs.
     private static func limitCleanup() {
         DispatchQueue.global()
             .asyncAfter(deadline: .now() + cleanupTimeout) {

@@ -1,4 +1,4 @@
-/// Why the demo could not be carried to its end.
+/// The reasons why the demo could not be completed.
 enum DemoError: Error, CustomStringConvertible {
     /// Another program has the directory, or the disk is full.
     case directoryNotCreated(String)
@@ -6,11 +6,11 @@ enum DemoError: Error, CustomStringConvertible {
     case serviceNotStarted(reason: String)
     /// The service did not answer.
     case unreachable(request: String, reason: String)
-    /// The service answered with something else than the API promises.
+    /// The service answered with something other than the API promises.
     case unexpectedAnswer(request: String, status: Int, body: String)
-    /// It took longer than `--deadline`.
+    /// The demo took longer than `--deadline`.
     case deadlineExceeded(seconds: Int)
-    /// Ctrl-C.
+    /// The user pressed Ctrl-C.
     case interrupted
 
     var description: String {

@@ -7,14 +7,14 @@ import TransferWire
 /// One run from the start of the service to its end.
 struct DemoRun: Sendable {
     private static let sessionIdentifier = "demo"
-    /// Between two looks at how far it is.
+    /// The pause between two checks of the progress.
     private static let progressInterval: Duration = .milliseconds(200)
 
     let program: String
     let url: String?
     let screen: Screen
 
-    /// Whether everything held.
+    /// Performs the run and returns whether everything held.
     func perform() async throws -> Bool {
         let directory = try TemporaryDirectory()
         var verdict: Verdict

@@ -3,13 +3,13 @@ import TransferModel
 import TransferWebhooks
 import TransferWire
 
-/// Compares what came of a batch with what was promised.
+/// Compares the results of a batch with what was promised.
 struct Inspection: Sendable {
     let client: Client
     let batch: Batch
     let receipt: BatchReceipt
     let receiver: Receiver
-    /// Nil when the service gave none, or not in the form of Standard Webhooks.
+    /// The secret; nil when the service gave none, or not in the form of Standard Webhooks.
     let secret: SigningSecret?
     let submittedAt: Date
     let screen: Screen
@@ -27,7 +27,7 @@ struct Inspection: Sendable {
             "every content is \(batch.comparison) (\(Text.mebibytes(byteCount)) MiB)",
             faults: faults
         )
-        // Read last, so that a webhook which came after the last one counts.
+        // Read last, so that a webhook that came after the final one counts.
         let timeline = try Timeline(receiver.deliveries, since: submittedAt)
         verdict.note(
             "every client string came back byte for byte, in tasks and webhooks",
@@ -109,7 +109,7 @@ struct Inspection: Sendable {
         return faults
     }
 
-    /// By bytes: Swift's own comparison takes strings for equal that only look the same.
+    /// Compares bytes: Swift's own comparison treats strings that only look the same as equal.
     private static func isSame(_ left: String?, _ right: String?) -> Bool {
         left.map { Array($0.utf8) } == right.map { Array($0.utf8) }
     }

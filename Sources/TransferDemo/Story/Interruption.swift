@@ -1,9 +1,9 @@
 import Dispatch
 import Foundation
 
-/// Ctrl-C and `kill`, as something that a task can wait for.
+/// Ctrl-C and `kill`, in a form that a task can wait for.
 enum Interruption {
-    /// Returns when the process is told to end.
+    /// Waits until the process is told to end.
     ///
     /// - Throws: `CancellationError` when nobody waits any more.
     static func wait() async throws {

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Writes what happens: lines, and on a terminal one last line that is drawn anew.
+/// Writes the events as lines and, on a terminal, one last line that is redrawn.
 final class Screen: Sendable {
-    /// Between two progress lines where they cannot be redrawn.
+    /// The pause between two progress lines if they cannot be redrawn.
     private static let plainInterval: Duration = .seconds(1)
     private static let eraseLine = "\r\u{1B}[K"
 
@@ -24,7 +24,7 @@ final class Screen: Sendable {
         }
     }
 
-    /// Shows how far it is; the next text takes its place.
+    /// Shows the progress; the next text replaces it.
     func showProgress(_ text: String) {
         state.withLock { state in
             if isTerminal {
@@ -37,7 +37,7 @@ final class Screen: Sendable {
         }
     }
 
-    /// A reader that went away is no reason to leave the service running.
+    /// Writes a text; a reader that has gone away is no reason to leave the service running.
     private func write(_ text: String) {
         try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
     }

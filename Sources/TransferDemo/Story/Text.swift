@@ -1,6 +1,6 @@
 import Foundation
 
-/// How the demo writes numbers and strangers' text.
+/// The demo's format for numbers and text of others.
 enum Text {
     static func mebibytes(_ count: Int64) -> String {
         String(format: "%.1f", Double(count) / 1_048_576)
@@ -16,7 +16,7 @@ enum Text {
         String(repeating: " ", count: max(0, width - text.count)) + text
     }
 
-    /// The front of `text` in quotes, with everything escaped that a terminal would act upon.
+    /// Returns the start of `text` in quotes, with everything escaped that a terminal would act on.
     static func excerpt(_ text: String, length: Int) -> String {
         let scalars = text.unicodeScalars
         let front = scalars.prefix(length).map { scalar in

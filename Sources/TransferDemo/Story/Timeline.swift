@@ -1,16 +1,16 @@
 import Foundation
 import TransferWire
 
-/// The webhooks of a run, read, in the order in which they came.
+/// The parsed webhooks of a run, in the order in which they came.
 struct Timeline: Sendable {
     struct Entry: Sendable {
         let delivery: Receiver.Delivery
         let event: EventMessage
-        /// Since the batch was submitted.
+        /// The time since the batch was submitted.
         let offset: Duration
     }
 
-    /// Of a client string, enough to recognise it.
+    /// The number of characters of a client string that are enough to recognise it.
     private static let excerptLength = 24
 
     let entries: [Entry]
@@ -26,7 +26,7 @@ struct Timeline: Sendable {
         }
     }
 
-    /// One line for each webhook.
+    /// The lines to print, one for each webhook.
     var lines: [String] {
         entries.map { entry in
             let time = Text.padded("\(Text.milliseconds(entry.offset)) ms", to: 10)
