@@ -91,6 +91,7 @@ package final class EventLoop: SerialExecutor {
         post(.job(UnownedJob(job)))
     }
 
+    /// Stops the process unless the calling thread is the loop's.
     package func checkIsolated() {
         precondition(isOnLoop, "this code must run on its event loop's thread")
     }

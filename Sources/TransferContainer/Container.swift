@@ -26,14 +26,18 @@ package final class Container: Sendable {
 
     /// The location of a task's file: a directory beneath the root, and a name in it.
     package struct Place: Sendable {
+        /// The path of the file, relative to the root.
         package let path: String
 
+        /// Creates a place from a path beneath the directory of `tenant`.
         package init(_ path: String, tenant: TenantID) { self.path = "\(tenant)/\(path)" }
 
+        /// The path of the directory, relative to the root.
         package var directory: String {
             String(decoding: path.utf8[..<lastSlash], as: UTF8.self)
         }
 
+        /// The name of the file in its directory.
         package var name: String {
             String(decoding: path.utf8[lastSlash...].dropFirst(), as: UTF8.self)
         }

@@ -19,6 +19,7 @@ package final class ContainerWalk {
     package struct Entry {
         /// The path of the folder, relative to the container directory of all tenants.
         package let directory: String
+        /// The name of the file in its folder.
         package let name: String
     }
 

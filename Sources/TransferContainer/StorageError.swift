@@ -8,6 +8,7 @@ package struct StorageError: Error, Equatable {
     /// The `errno` of the operation.
     package let errno: Int32
 
+    /// Creates the error for an operation that failed with `errno`.
     package init(operation: String, errno: Int32) {
         self.operation = operation
         self.errno = errno

@@ -3,6 +3,7 @@ import Foundation
 
 /// A key that seals secrets, identified by the start of its digest.
 package struct SecretsKey: Sendable {
+    /// The length of a key in bytes.
     package static let byteCount = 32
 
     /// The name stored with sealed values; it reveals nothing about the key.

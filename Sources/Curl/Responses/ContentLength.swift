@@ -4,7 +4,7 @@
 enum ContentLength: Equatable {
     /// A length, or nil when there is none or a transfer coding frames the body instead.
     case valid(Int64?)
-    /// Not a length, or two that differ: whoever continues to read may be deceived.
+    /// Not a length, or two that differ: a reader that continues may be deceived.
     case invalid
 
     /// Reads the fields of one head.

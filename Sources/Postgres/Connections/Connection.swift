@@ -9,7 +9,9 @@ package import EventLoop
 @safe package actor Connection {
     /// A message on a channel that the connection listens to.
     package struct Notification: Hashable, Sendable {
+        /// The name of the channel.
         package let channel: String
+        /// The text of the message.
         package let payload: String
 
         /// Creates a message as the server would deliver it.
@@ -35,6 +37,7 @@ package import EventLoop
 
     /// The messages of `LISTEN`; the stream ends when the connection does.
     package nonisolated let notifications: AsyncStream<Notification>
+    /// The event loop that the connection is confined to.
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe loop.asUnownedSerialExecutor()

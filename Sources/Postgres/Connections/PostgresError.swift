@@ -22,6 +22,7 @@ package struct PostgresError: Error, Equatable, Sendable {
         case decoding
     }
 
+    /// The kind of failure.
     package let code: Code
     /// The five characters of the SQLSTATE (PostgreSQL manual, appendix A), if the server sent one.
     package let sqlState: String?

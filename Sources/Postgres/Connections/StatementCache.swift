@@ -11,7 +11,7 @@ struct StatementCache {
 
     /// The way in which a query is to be sent.
     enum Use: Equatable {
-        /// By this name.
+        /// Under this name, which is already prepared.
         case named(String)
         /// Under this name, which must be prepared first in the same segment.
         case prepare(String)

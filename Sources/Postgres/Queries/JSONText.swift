@@ -1,5 +1,6 @@
 /// A JSON document in its text form; bound as `jsonb`, read from `jsonb` and `json`.
 package struct JSONText: Hashable, Sendable {
+    /// The text of the document.
     package let text: String
 
     /// Wraps `text`, which the caller asserts is JSON; else the server refuses it (SQLSTATE 22P02).

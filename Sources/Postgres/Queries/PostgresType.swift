@@ -2,6 +2,7 @@
 ///
 /// The numbers of built-in types are fixed; those of user-defined types start at 16384.
 package struct PostgresType: RawRepresentable, Hashable, Sendable {
+    /// The OID of the type.
     package let rawValue: UInt32
 
     package init(rawValue: UInt32) { self.rawValue = rawValue }
