@@ -40,6 +40,17 @@ extension APIResponder {
                 )
             ),
             onServerRunning: { channel in
+                do {
+                    try await channel.eventLoop.submit {
+                        try channel.pipeline.syncOperations.addHandler(
+                            AcceptPause(logger: self.logger),
+                            position: .first
+                        )
+                    }.get()
+                } catch {
+                    // The server is stopping.
+                    logger.debug("listens no longer", metadata: ["error": "\(error)"])
+                }
                 await onServerRunning(channel.localAddress?.port ?? port)
             },
             logger: logger

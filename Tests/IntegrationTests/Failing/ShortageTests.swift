@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import TransferTestSupport
 import TransferWire
@@ -37,6 +38,29 @@ import TransferWire
         }
         try await eventually("it is told that it is over") {
             try await client.get("/health", as: HealthDocument.self).status == "pass"
+        }
+        #expect(await service.terminate() == 0)
+    }
+
+    @Test func connectionsWithoutADescriptorWaitForOne() async throws {
+        let directory = try DataDirectory()
+        let log = try directory.log()
+        let service = try await ServiceProcess(in: directory, log: log)
+        let key = try directory.apiKey()
+        let known = try APIClient(service, key: key)
+        #expect(try await known.send("GET", "/v1/sessions").status == 200)
+        try await service.limitDescriptors(toFurther: 0)
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<20 {
+                let client = try APIClient(service, key: key)
+                group.addTask { try await client.send("GET", "/v1/sessions").status }
+            }
+            try await eventually("a connection is not accepted") {
+                try String(contentsOfFile: log, encoding: .utf8).contains("not accepted")
+            }
+            #expect(try await known.send("GET", "/v1/sessions").status == 200)
+            try await service.limitDescriptors(toFurther: nil)
+            for try await status in group { #expect(status == 200) }
         }
         #expect(await service.terminate() == 0)
     }
