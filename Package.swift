@@ -60,17 +60,17 @@ let package = Package(
             providers: [.apt(["libpq-dev"])]
         ),
         // One thread with an epoll set, timers and a mailbox; the executor of what is confined to it.
-        .target(name: "EventLoop", dependencies: ["CLinux"], swiftSettings: swiftSettings),
+        .target(name: "PollLoop", dependencies: ["CLinux"], swiftSettings: swiftSettings),
         // libcurl's multi interface on an event loop.
         .target(
             name: "Curl",
-            dependencies: ["CCurl", "EventLoop"],
+            dependencies: ["CCurl", "PollLoop"],
             swiftSettings: memorySafeSettings
         ),
         // libpq: connections in pipeline mode on an event loop, and a bounded pool.
         .target(
             name: "Postgres",
-            dependencies: ["CLibPQ", "EventLoop"],
+            dependencies: ["CLibPQ", "PollLoop"],
             swiftSettings: memorySafeSettings
         ),
         // A private PostgreSQL cluster in the data directory.
@@ -104,7 +104,7 @@ let package = Package(
             name: "TransferEngine",
             dependencies: [
                 "TransferModel", "TransferStore", "TransferContainer", "TransferSecrets", "Curl",
-                "CLinux", "EventLoop", logging, lifecycle,
+                "CLinux", "PollLoop", logging, lifecycle,
             ],
             swiftSettings: swiftSettings
         ),
@@ -136,7 +136,7 @@ let package = Package(
                 "TransferModel", "TransferStore", "TransferWire", "TransferContainer",
                 "TransferSecrets", "TransferEngine",
                 "TransferWebhooks",
-                "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "EventLoop", argumentParser,
+                "TransferHTTP", "EmbeddedPostgres", "Postgres", "Curl", "PollLoop", argumentParser,
                 hummingbird, lifecycle, logging, unixSignals,
             ],
             swiftSettings: swiftSettings
@@ -155,7 +155,7 @@ let package = Package(
         .executableTarget(
             name: "transferd-bench",
             dependencies: [
-                "Curl", "EmbeddedPostgres", "EventLoop", "FaultProxy", "Postgres", "TransferModel",
+                "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres", "TransferModel",
                 "TransferStore", "TransferWire", argumentParser, logging,
             ],
             path: "Benchmarks",
@@ -167,25 +167,25 @@ let package = Package(
         .target(
             name: "TransferTestSupport",
             dependencies: [
-                "Curl", "EmbeddedPostgres", "EventLoop", "Postgres", "TransferModel",
+                "Curl", "EmbeddedPostgres", "PollLoop", "Postgres", "TransferModel",
                 "TransferStore", "TransferWebhooks", "TransferWire", crypto, logging,
                 .product(name: "Yams", package: "Yams"),
             ],
             path: "Tests/TransferTestSupport",
             swiftSettings: swiftSettings
         ),
-        testTarget("EventLoop"),
+        testTarget("PollLoop"),
         // A TCP proxy that delays, limits and breaks connections.
         .target(
             name: "FaultProxy",
-            dependencies: ["EventLoop"],
+            dependencies: ["PollLoop"],
             path: "Tests/FaultProxy",
             swiftSettings: swiftSettings
         ),
-        testTarget("Curl", "EventLoop", "FaultProxy"),
+        testTarget("Curl", "PollLoop", "FaultProxy"),
         testTarget("FaultProxy", "Curl"),
-        testTarget("Postgres", "EventLoop"),
-        testTarget("EmbeddedPostgres", "Postgres", "EventLoop", logging),
+        testTarget("Postgres", "PollLoop"),
+        testTarget("EmbeddedPostgres", "Postgres", "PollLoop", logging),
         testTarget("TransferModel"),
         testTarget("TransferStore", "TransferModel", "Postgres", logging),
         testTarget("TransferSecrets", "TransferModel"),
@@ -197,7 +197,7 @@ let package = Package(
             "TransferModel",
             "TransferStore",
             "Curl",
-            "EventLoop",
+            "PollLoop",
             "FaultProxy",
             "Postgres",
             crypto,
@@ -243,7 +243,7 @@ let package = Package(
             name: "ChaosTests",
             dependencies: [
                 "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks", "Curl",
-                "EmbeddedPostgres", "EventLoop", "FaultProxy", "Postgres", "TransferModel", logging,
+                "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres", "TransferModel", logging,
             ],
             swiftSettings: swiftSettings
         ),

@@ -75,9 +75,9 @@ struct AtRest {
 
     private func subscribe(_ service: Service) async throws {
         try await withThrowingTaskGroup { group in
-            for lane in 0..<Self.requestsMax {
+            for first in 0..<Self.requestsMax {
                 group.addTask {
-                    for number in stride(from: lane, to: subscriptions, by: Self.requestsMax) {
+                    for number in stride(from: first, to: subscriptions, by: Self.requestsMax) {
                         _ = try await service.send(
                             "POST",
                             "/v1/subscriptions",

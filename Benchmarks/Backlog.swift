@@ -17,7 +17,7 @@ struct Backlog {
 
     private static let claimed = 200
     /// The engine's own bound when nobody sets one.
-    private static let perLane = 6
+    private static let perHost = 6
     /// The number of rounds; each submits as many tasks as it then claims and completes.
     private static let rounds = 60
     /// The number of rounds after which every statement has its plan.
@@ -37,7 +37,7 @@ struct Backlog {
         let worker: WorkerIdentity
         let identifiers: [String]
         /// The position among the hosts where the next claim starts.
-        var position: Lane
+        var position: HostKey
         /// The duration of each call in milliseconds.
         var claims: [Double] = []
         var submits: [Double] = []
@@ -90,7 +90,7 @@ struct Backlog {
             database: database,
             worker: try await database.worker(),
             identifiers: identifiers,
-            position: Lane(key: .min)
+            position: HostKey(rawValue: .min)
         )
     }
 
@@ -158,13 +158,13 @@ struct Backlog {
         _ view: View
     ) async throws {
         let database = queue.database
-        let full = MeasuredDatabase.Spread.fullLane
+        let full = MeasuredDatabase.Spread.fullHost
         let isSpread = spread == .many || view == .besideFull
         // For a single host: the position at which that host is examined first.
-        let first = spread == .many ? Lane(key: .min) : Lane(key: full.key - 1)
-        let perLane = isSpread ? Self.perLane : Self.claimed
+        let first = spread == .many ? HostKey(rawValue: .min) : HostKey(rawValue: full.rawValue - 1)
+        let perHost = isSpread ? Self.perHost : Self.claimed
         let tasks = database.submissions(Submission.batchMax) { index in
-            isSpread ? Lane(key: Int64(index % MeasuredDatabase.Spread.lanes)) : full
+            isSpread ? HostKey(rawValue: Int64(index % MeasuredDatabase.Spread.hostKeys)) : full
         }
         let identifier = queue.identifiers[round % queue.identifiers.count]
         queue.submits.append(
@@ -172,21 +172,22 @@ struct Backlog {
         )
         queue.submitted += tasks.count
         for _ in 0..<Submission.batchMax / Self.claimed {
-            let position = isSpread ? max(queue.position.key, first.key) : first.key
+            let position = isSpread ? max(queue.position.rawValue, first.rawValue) : first.rawValue
             var claims: [TaskClaim] = []
             let time = try await milliseconds {
                 claims = try await database.claim(
                     Self.claimed,
                     by: queue.worker,
-                    perLane: perLane,
-                    after: Lane(key: position),
-                    busy: view == .besideFull ? [full: perLane] : [:]
+                    perHost: perHost,
+                    after: HostKey(rawValue: position),
+                    busy: view == .besideFull ? [full: perHost] : [:]
                 )
             }
-            let lanes = Set(claims.map(\.lane.key))
+            let hostKeys = Set(claims.map(\.hostKey.rawValue))
             // Continue behind the last host, or from the first again.
             queue.position =
-                claims.count == Self.claimed ? Lane(key: lanes.max() ?? first.key) : first
+                claims.count == Self.claimed
+                ? HostKey(rawValue: hostKeys.max() ?? first.rawValue) : first
             guard !claims.isEmpty else { continue }
             queue.claims.append(time)
             queue.claimed += claims.count

@@ -60,7 +60,7 @@ struct ClaimRate {
             _ = try await database.putSession(identifier)
             for _ in 0..<Self.tasks / Submission.batchMax {
                 let tasks = database.submissions(Submission.batchMax, path) { _ in
-                    Lane(key: 0)
+                    HostKey(rawValue: 0)
                 }
                 try await database.submit(tasks, to: identifier)
             }
@@ -92,8 +92,8 @@ struct ClaimRate {
             switch path {
             case .download: count += try await database.complete(claims)
             case .namedDownload:
-                let published = try await database.publish(claims).published
-                count += try await database.publish([], concluding: published).ended
+                let published = try await database.beginRenames(claims).published
+                count += try await database.beginRenames([], ending: published).ended
             case .upload: count += try await database.answer(claims)
             }
         }
@@ -113,7 +113,7 @@ struct ClaimRate {
             switch path {
             case .download: count += try await database.complete(claimed)
             case .namedDownload:
-                let turn = try await database.publish(claimed, concluding: published)
+                let turn = try await database.beginRenames(claimed, ending: published)
                 published = turn.published
                 count += turn.ended
             case .upload: count += try await database.answer(claimed)

@@ -39,14 +39,14 @@ extension MeasuredDatabase {
 
     /// The way in which the rows of a backlog are spread over hosts.
     enum Spread: String, CaseIterable {
-        /// Evenly over ``lanes``.
+        /// Evenly over ``hosts``.
         case many = "1,000 hosts"
         /// One row for each host, and all others for a single host.
         case one = "1 host"
 
-        static let lanes = 1000
+        static let hostKeys = 1000
         /// The single host of ``Spread/one``; the other hosts are numbered from 1.
-        static let fullLane = Lane(key: 0)
+        static let fullHost = HostKey(rawValue: 0)
     }
 
     static let pgbenchInsert = "INSERT INTO insert_row (body) VALUES (repeat('x', 100));\n"
@@ -177,31 +177,31 @@ extension MeasuredDatabase {
         let session = session.uuid
         let rows = Int64(numbers.count)
         let first = Int64(numbers.lowerBound)
-        let lanes = Int64(Spread.lanes)
+        let hostKeys = Int64(Spread.hostKeys)
         let isEven = spread == .many
         _ = try await aside.execute([
             // Like the version 7 identifiers of tasks that came 20 in a millisecond, last year.
             """
             INSERT INTO task (
-                id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
+                id, session_id, tenant_id, generation, host_key, priority_rank, url, headers,
                 created_at, earliest_begin_at)
             SELECT (lpad(to_hex(1750000000000 + n / 20), 12, '0') || '7' || lpad(to_hex(n % 20), 3, '0')
                     || '8' || lpad(to_hex(n % 4096), 3, '0')
                     || lpad(to_hex((random() * 4294967295)::bigint), 12, '0'))::uuid,
                 \(session), \(tenant.uuid), 1,
-                CASE WHEN \(isEven) OR n < \(lanes) THEN n % \(lanes) ELSE 0 END, 500,
+                CASE WHEN \(isEven) OR n < \(hostKeys) THEN n % \(hostKeys) ELSE 0 END, 500,
                 'http://127.0.0.1:9/small/' || n, '[]', now(),
                 CASE WHEN NOT \(areReady) THEN now() + interval '10 years' END
             FROM generate_series(\(first), \(first + rows - 1)) AS g (n)
             """,
             areReady
                 ? """
-                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
-                SELECT lane, session_id, priority_rank, id, 0 FROM task WHERE session_id = \(session)
+                INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
+                SELECT host_key, session_id, priority_rank, id, 0 FROM task WHERE session_id = \(session)
                 """
                 : """
-                INSERT INTO delayed (task_id, due_at, attempt, lane, session_id, priority_rank)
-                SELECT id, earliest_begin_at, 0, lane, session_id, priority_rank FROM task
+                INSERT INTO delayed (task_id, due_at, attempt, host_key, session_id, priority_rank)
+                SELECT id, earliest_begin_at, 0, host_key, session_id, priority_rank FROM task
                 WHERE session_id = \(session)
                 """,
             """
@@ -234,7 +234,7 @@ extension MeasuredDatabase {
     func clear() async throws {
         try await aside.executeScript(
             """
-            TRUNCATE task, ready, delayed, held, attempt, publication, outcome, attempt_log, partial,
+            TRUNCATE task, ready, delayed, held, attempt, pending_rename, outcome, attempt_log, partial,
                 event;
             UPDATE session_progress SET generation = 0, outstanding = 0, last_sequence = 0,
                 completed = 0, failed = 0, cancelled = 0;

@@ -28,7 +28,7 @@ extension MeasuredDatabase {
     func submissions(
         _ count: Int,
         _ path: ClaimRate.Path = .download,
-        lane: (Int) -> Lane
+        hostKey: (Int) -> HostKey
     ) -> [TaskSubmission] {
         let now = Date()
         // In order, which suits indexes best; those of one millisecond are in no order by
@@ -38,7 +38,7 @@ extension MeasuredDatabase {
             TaskSubmission(
                 id: TaskID(id),
                 url: "http://127.0.0.1:9/small/\(index)",
-                lane: lane(index),
+                hostKey: hostKey(index),
                 destination: path == .namedDownload
                     ? Destination(path: "named/\(id)", overwrite: true) : nil,
                 request: path == .upload
@@ -64,26 +64,26 @@ extension MeasuredDatabase {
         WorkerIdentity(incarnation: try await workers.registerWorker(name: "bench"))
     }
 
-    /// Claims up to `limit` tasks as the engine does, which looks for flows first: up to `perLane`
+    /// Claims up to `limit` tasks as the engine does, which looks for flows first: up to `perHost`
     /// for one host (nil for any number), starting behind the host `after`, beside the `busy`
     /// connections to hosts.
     func claim(
         _ limit: Int,
         by worker: WorkerIdentity,
-        perLane: Int? = nil,
-        after: Lane = Lane(key: .min),
-        busy: [Lane: Int] = [:]
+        perHost: Int? = nil,
+        after: HostKey = HostKey(rawValue: .min),
+        busy: [HostKey: Int] = [:]
     ) async throws -> [TaskClaim] {
-        let begin = after.key == .min ? .min : after.key + 1
+        let begin = after.rawValue == .min ? .min : after.rawValue + 1
         let flows = try await queue.waitingFlows(in: [begin ... .max])
         var rest = limit
         var used = busy
         var grants: [FlowGrant] = []
         for waiting in flows where rest > 0 {
-            let lane = waiting.flow.lane
-            let count = min(rest, (perLane ?? limit) - used[lane, default: 0])
+            let hostKey = waiting.flow.hostKey
+            let count = min(rest, (perHost ?? limit) - used[hostKey, default: 0])
             guard count > 0 else { continue }
-            used[lane, default: 0] += count
+            used[hostKey, default: 0] += count
             rest -= count
             grants.append(FlowGrant(flow: waiting.flow, count: count, from: waiting.position))
         }
@@ -92,12 +92,12 @@ extension MeasuredDatabase {
 
     /// Ends downloads without a destination, as the engine does, and returns how many.
     func complete(_ claims: [TaskClaim]) async throws -> Int {
-        try await completions.conclude(
+        try await completions.end(
             claims.map { claim in
-                Conclusion(
+                AttemptEnd(
                     task: claim.task,
                     fence: claim.fence,
-                    verdict: .fetched(Self.result, part: claim.fence),
+                    outcome: .fetched(Self.result, part: claim.fence),
                     bytesReceived: Self.result.bytesReceived,
                     metrics: AttemptMetrics()
                 )
@@ -109,13 +109,13 @@ extension MeasuredDatabase {
     /// one transaction.
     ///
     /// - Returns: the claims that are published now, and how many tasks were ended.
-    func publish(
+    func beginRenames(
         _ claims: [TaskClaim],
-        concluding published: [TaskClaim] = []
+        ending published: [TaskClaim] = []
     ) async throws -> (published: [TaskClaim], ended: Int) {
-        let changed = try await completions.publish(
+        let changed = try await completions.beginRenames(
             claims.map { claim in
-                Publication(
+                PendingRename(
                     task: claim.task,
                     fence: claim.fence,
                     partFence: claim.fence,
@@ -127,11 +127,11 @@ extension MeasuredDatabase {
                     metrics: AttemptMetrics()
                 )
             },
-            concluding: published.map { claim in
-                Conclusion(
+            ending: published.map { claim in
+                AttemptEnd(
                     task: claim.task,
                     fence: claim.fence,
-                    verdict: .completed,
+                    outcome: .completed,
                     metrics: AttemptMetrics()
                 )
             }
@@ -144,12 +144,12 @@ extension MeasuredDatabase {
 
     /// Ends uploads and returns how many.
     func answer(_ claims: [TaskClaim]) async throws -> Int {
-        try await completions.conclude(
+        try await completions.end(
             claims.map { claim in
-                Conclusion(
+                AttemptEnd(
                     task: claim.task,
                     fence: claim.fence,
-                    verdict: .answered(Self.result, body: []),
+                    outcome: .answered(Self.result, body: []),
                     metrics: AttemptMetrics()
                 )
             }

@@ -1,5 +1,5 @@
 import EmbeddedPostgres
-import EventLoop
+import PollLoop
 import Foundation
 import Logging
 import Postgres
@@ -31,7 +31,7 @@ struct MeasuredDatabase {
     let aside: Connection
     private let cluster: EmbeddedCluster
     private let pool: ConnectionPool
-    private let loop: EventLoop
+    private let loop: PollLoop
 
     /// The name of the database for peers, which keeps their tables apart from the others.
     static let peers = "peers"
@@ -65,7 +65,7 @@ struct MeasuredDatabase {
             ]
         )
         key = answer.trimmingCharacters(in: .whitespacesAndNewlines)
-        loop = try EventLoop(name: "bench-libpq")
+        loop = try PollLoop(name: "bench-libpq")
         var configuration = ConnectionConfiguration(url: url)
         configuration.serverSettings = Database.serverSettings
         pool = ConnectionPool(
@@ -114,7 +114,7 @@ struct MeasuredDatabase {
 
     private static func connection(
         to url: String,
-        on loop: EventLoop,
+        on loop: PollLoop,
         _ settings: [String: String] = [:]
     ) async throws -> Connection {
         var configuration = ConnectionConfiguration(url: url)

@@ -8,8 +8,8 @@ extension Service {
         let id: String
     }
 
-    /// Delivers `count` events to a receiver that answers at once, beside a subscription to the same
-    /// events whose receiver never answers.
+    /// Delivers `count` events to a receiver that answers at once, beside a subscription to the
+    /// same events whose receiver never answers.
     ///
     /// - Returns: seconds from the time when the first may be sent until all have arrived.
     func deliver(_ count: Int, to origin: Origin) async throws -> Double {

@@ -41,7 +41,7 @@ CREATE TABLE attempt (
     worker integer NOT NULL,
     number smallint NOT NULL,
     session_id uuid NOT NULL,
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     started_at timestamp with time zone NOT NULL DEFAULT clock_timestamp(),
     bytes_received bigint NOT NULL DEFAULT 0,
     bytes_expected bigint,
@@ -146,7 +146,7 @@ CREATE TABLE delayed (
     due_at timestamp with time zone NOT NULL,
     attempt smallint NOT NULL,
     failure jsonb,
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
     began_at timestamp with time zone,
     awaits_host boolean NOT NULL DEFAULT false,
@@ -261,7 +261,7 @@ CREATE TABLE held (
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE host (
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     name text NOT NULL,
     connections_max smallint,
     connections smallint,
@@ -270,23 +270,23 @@ CREATE TABLE host (
     CONSTRAINT host_connections_check CHECK ((connections > 0)),
     CONSTRAINT host_connections_max_check CHECK ((connections_max > 0)),
     CONSTRAINT host_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 300))),
-    CONSTRAINT host_pkey PRIMARY KEY (lane)
+    CONSTRAINT host_pkey PRIMARY KEY (host_key)
 ) WITH (fillfactor=70);
 
 CREATE TABLE host_decision (
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
     decided_at timestamp with time zone NOT NULL,
     connections_before smallint NOT NULL,
     connections_after smallint NOT NULL,
     reason text NOT NULL,
-    CONSTRAINT host_decision_pkey PRIMARY KEY (lane, id)
+    CONSTRAINT host_decision_pkey PRIMARY KEY (host_key, id)
 );
 
 CREATE TABLE host_tenant (
     tenant_id uuid NOT NULL,
-    lane bigint NOT NULL,
-    CONSTRAINT host_tenant_pkey PRIMARY KEY (tenant_id, lane)
+    host_key bigint NOT NULL,
+    CONSTRAINT host_tenant_pkey PRIMARY KEY (tenant_id, host_key)
 );
 
 CREATE TABLE idempotency_key (
@@ -355,7 +355,7 @@ CREATE TABLE partial (
     CONSTRAINT partial_validator_check CHECK (((octet_length(validator) >= 2) AND (octet_length(validator) <= 255)))
 ) WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0);
 
-CREATE TABLE publication (
+CREATE TABLE pending_rename (
     task_id uuid NOT NULL,
     fence bigint NOT NULL,
     part_fence bigint NOT NULL,
@@ -372,18 +372,18 @@ CREATE TABLE publication (
     suggested_file_name text,
     inode bigint,
     inode_born_at_ns bigint,
-    CONSTRAINT publication_inode_is_whole CHECK (((inode IS NULL) = (inode_born_at_ns IS NULL))),
-    CONSTRAINT publication_pkey PRIMARY KEY (task_id)
+    CONSTRAINT pending_rename_inode_is_whole CHECK (((inode IS NULL) = (inode_born_at_ns IS NULL))),
+    CONSTRAINT pending_rename_pkey PRIMARY KEY (task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE ready (
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
     task_id uuid NOT NULL,
     attempt smallint NOT NULL,
     began_at timestamp with time zone,
     session_id uuid NOT NULL,
-    CONSTRAINT ready_pkey PRIMARY KEY (lane, session_id, priority_rank, task_id)
+    CONSTRAINT ready_pkey PRIMARY KEY (host_key, session_id, priority_rank, task_id)
 ) WITH (autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_cost_delay=0);
 
 CREATE TABLE resume_data (
@@ -527,7 +527,7 @@ CREATE TABLE task (
     session_id uuid NOT NULL,
     tenant_id uuid NOT NULL,
     generation bigint NOT NULL,
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
     url text NOT NULL,
     headers jsonb NOT NULL,
@@ -635,7 +635,7 @@ CREATE INDEX asked_until ON asked USING btree (until);
 CREATE INDEX attempt_by_worker ON attempt USING btree (worker);
 CREATE INDEX client_force_quit ON client USING btree (tenant_id) WHERE (lifecycle = 'force_quit'::text);
 CREATE UNIQUE INDEX credential_by_name ON credential USING btree (tenant_id, name COLLATE "C") WHERE (name IS NOT NULL);
-CREATE INDEX delayed_awaiting_host ON delayed USING btree (lane) WHERE awaits_host;
+CREATE INDEX delayed_awaiting_host ON delayed USING btree (host_key) WHERE awaits_host;
 CREATE INDEX delayed_due ON delayed USING btree (due_at) WHERE (NOT asks_to_begin);
 CREATE INDEX delayed_due_asking ON delayed USING btree (due_at) WHERE asks_to_begin;
 CREATE INDEX delivery_by_worker ON delivery USING btree (worker) WHERE (worker IS NOT NULL);
@@ -651,7 +651,7 @@ CREATE INDEX outcome_by_state ON outcome USING btree (session_id, state, task_id
 CREATE INDEX outcome_failed ON outcome USING btree (session_id, generation, task_id) WHERE ((state = 'failed'::task_state) IS TRUE);
 CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX partial_by_source ON partial USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);
-CREATE INDEX publication_by_worker ON publication USING btree (worker);
+CREATE INDEX pending_rename_by_worker ON pending_rename USING btree (worker);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);
 CREATE INDEX session_by_client ON session USING btree (tenant_id, client, id);

@@ -42,7 +42,7 @@ INSERT INTO limit_change (version) VALUES (1);
 -- What is known of a host, while it is given fewer connections than it might have or an operator
 -- has set how many that is. All others need no row.
 CREATE TABLE host (
-    lane bigint PRIMARY KEY,
+    host_key bigint PRIMARY KEY,
     -- Host and port.
     name text NOT NULL CHECK (octet_length(name) BETWEEN 1 AND 300),
     -- Set by an operator; NULL for as many as any host.
@@ -56,20 +56,20 @@ CREATE TABLE host (
 
 -- Why a host has the connections that it has; the newest hundred decisions of each.
 CREATE TABLE host_decision (
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,
     decided_at timestamptz NOT NULL,
     connections_before smallint NOT NULL,
     connections_after smallint NOT NULL,
     reason text NOT NULL,
     -- Serves the list of a host's decisions, and the removal of those behind the hundredth.
-    PRIMARY KEY (lane, id)
+    PRIMARY KEY (host_key, id)
 );
 
 -- Whose tasks were waiting or running at a host when something was decided, and who may read of it.
 CREATE TABLE host_tenant (
     tenant_id uuid NOT NULL,
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     -- Serves the list of a tenant's hosts.
-    PRIMARY KEY (tenant_id, lane)
+    PRIMARY KEY (tenant_id, host_key)
 );

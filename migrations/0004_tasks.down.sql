@@ -1,4 +1,4 @@
-DROP TABLE task_owner, cancellation, outcome, publication, revocation, attempt, ready, asked,
+DROP TABLE task_owner, cancellation, outcome, pending_rename, revocation, attempt, ready, asked,
     delayed, held, task;
 
 DROP TYPE task_state;

@@ -1,6 +1,6 @@
 -- Tasks: what clients asked for, and where each task stands.
 --
--- A task's state is told by which one of held, delayed, asked, ready, attempt, publication and
+-- A task's state is told by which one of held, delayed, asked, ready, attempt, pending_rename and
 -- outcome has its row. A transition deletes from one and inserts into another, and never writes the
 -- wide row of `task`.
 --
@@ -26,7 +26,7 @@ CREATE TABLE task (
     tenant_id uuid NOT NULL,
     generation bigint NOT NULL,
     -- The host of its URL.
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     priority_rank smallint NOT NULL CHECK (priority_rank BETWEEN 0 AND 1000),
     url text NOT NULL,
     headers jsonb NOT NULL,
@@ -79,7 +79,7 @@ CREATE TABLE delayed (
     attempt smallint NOT NULL,
     -- NULL for a scheduled task.
     failure jsonb,
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
     -- When the first attempt began; NULL before. The session's timeout_for_resource runs from here,
     -- over all attempts, and begins anew when a suspended task is resumed.
@@ -92,7 +92,7 @@ CREATE TABLE delayed (
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
 -- Serves the release of those that wait for a host which has been reached again.
-CREATE INDEX delayed_awaiting_host ON delayed (lane) WHERE awaits_host;
+CREATE INDEX delayed_awaiting_host ON delayed (host_key) WHERE awaits_host;
 
 -- Serves the promotion of those that do not ask: due rows only, in order.
 CREATE INDEX delayed_due ON delayed (due_at) WHERE NOT asks_to_begin;
@@ -135,7 +135,7 @@ CREATE INDEX asked_by_session ON asked (session_id, task_id);
 
 -- Runnable tasks only: a claim never walks past a row that it may not take.
 CREATE TABLE ready (
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
     task_id uuid NOT NULL,
     attempt smallint NOT NULL,
@@ -144,7 +144,7 @@ CREATE TABLE ready (
     session_id uuid NOT NULL,
     -- Serves the claim. The queue of each session at each host is a flow: a claim takes so many
     -- tasks from the head of each.
-    PRIMARY KEY (lane, session_id, priority_rank, task_id)
+    PRIMARY KEY (host_key, session_id, priority_rank, task_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
 -- A task that is being transferred. What it has received and sent is written once a second, on rows
@@ -155,7 +155,7 @@ CREATE TABLE attempt (
     worker integer NOT NULL,
     number smallint NOT NULL CHECK (number > 0),
     session_id uuid NOT NULL,
-    lane bigint NOT NULL,
+    host_key bigint NOT NULL,
     started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     bytes_received bigint NOT NULL DEFAULT 0,
     bytes_expected bigint,
@@ -188,7 +188,7 @@ CREATE INDEX revocation_by_worker ON revocation (worker);
 
 -- The point of no return between transfer and outcome: the part file of this fence is whole and
 -- durable, and it and no other becomes the result. Whoever finds the row renames and completes.
-CREATE TABLE publication (
+CREATE TABLE pending_rename (
     task_id uuid PRIMARY KEY,
     fence bigint NOT NULL,
     part_fence bigint NOT NULL,
@@ -211,12 +211,12 @@ CREATE TABLE publication (
     -- is run again when its part is gone.
     inode bigint,
     inode_born_at_ns bigint,
-    CONSTRAINT publication_inode_is_whole
+    CONSTRAINT pending_rename_inode_is_whole
         CHECK ((inode IS NULL) = (inode_born_at_ns IS NULL))
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
--- Serves the rescue of a dead worker's publications.
-CREATE INDEX publication_by_worker ON publication (worker);
+-- Serves the rescue of a dead worker's pending renames.
+CREATE INDEX pending_rename_by_worker ON pending_rename (worker);
 
 -- How a task ended. Written once; the primary key makes a second end impossible.
 CREATE TABLE outcome (

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Synchronization
 
@@ -29,5 +30,66 @@ extension Container {
     /// Records that the directory of a file is gone.
     func forgetDirectory(of place: Place) {
         durableDirectories.withLock { _ = $0.remove(place.directory) }
+    }
+}
+
+extension Container {
+    /// Starts a walk beneath `folder`, a path relative to the directory of all tenants.
+    package func walk(_ folder: String) throws(StorageError) -> ContainerWalk {
+        try ContainerWalk(root: root, path: folder)
+    }
+
+    /// Returns the total size of the files beneath `folder`; files removed meanwhile count as zero.
+    package func bytes(beneath folder: String) throws(StorageError) -> Int64 {
+        let walk = try walk(folder)
+        var bytes: Int64 = 0
+        while let entry = walk.next() {
+            if let status = status(of: entry) { bytes += Int64(status.st_size) }
+        }
+        return bytes
+    }
+
+    /// Returns the names in the directory of all tenants.
+    package func folders() throws(StorageError) -> [String] {
+        let descriptor = clinux_open_beneath(root, ".", O_RDONLY | O_DIRECTORY, 0)
+        guard descriptor >= 0, let stream = fdopendir(descriptor) else {
+            throw StorageError(operation: "opendir", errno: errno)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let item = readdir(stream) {
+            let name = withUnsafePointer(to: &item.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    String(validatingCString: $0)
+                }
+            }
+            if let name, name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// Returns how long ago a file was written, by this machine's clock.
+    ///
+    /// It is nil when the entry is not a file, is gone, or cannot be opened: an entry that is not a
+    /// plain file of this service was planted.
+    package func age(of entry: ContainerWalk.Entry) -> Duration? {
+        guard let status = status(of: entry) else { return nil }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return .seconds(now.tv_sec - status.st_mtim.tv_sec)
+    }
+
+    /// Returns the status; nil when the entry is not a file, is gone, or cannot be opened.
+    private func status(of entry: ContainerWalk.Entry) -> stat? {
+        let path = "\(entry.directory)/\(entry.name)"
+        let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = clinux_open_beneath(root, path, flags, 0)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return nil
+        }
+        return status
     }
 }

@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Foundation
 import Postgres
 import Testing
@@ -34,7 +34,7 @@ import TransferTestSupport
         try await run.pass()
         try await run.settle()
         let database = "host=\(run.fleet.directory.path)/run user=transferd dbname=postgres"
-        let loop = try EventLoop(name: "mutants")
+        let loop = try PollLoop(name: "mutants")
         defer { loop.stop() }
         let connection = try await Connection.open(
             ConnectionConfiguration(url: database),

@@ -1,5 +1,5 @@
 @testable import EmbeddedPostgres
-import EventLoop
+import PollLoop
 import Foundation
 import Logging
 import Postgres
@@ -22,7 +22,7 @@ import Testing
     }
 
     private func row(_ query: Query, at url: String) async throws -> Row {
-        let loop = try EventLoop(name: "embedded")
+        let loop = try PollLoop(name: "embedded")
         defer { loop.stop() }
         let connection = try await Connection.open(ConnectionConfiguration(url: url), on: loop)
         let rows = try await connection.execute(query)

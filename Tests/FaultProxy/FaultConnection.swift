@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Glibc
 
 /// One client, its connection to the origin, and the bytes between them.
@@ -8,7 +8,7 @@ final class FaultConnection {
     /// One socket.
     private final class Side {
         let descriptor: Int32
-        var interest: EventLoop.Readiness = []
+        var interest: PollLoop.Readiness = []
         var isBlocked = false
 
         init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -35,7 +35,7 @@ final class FaultConnection {
     private let up: Lane
     /// Whether the client's bytes are read only to notice when it leaves.
     private var ignoresClient = false
-    private var timer: EventLoop.Timer?
+    private var timer: PollLoop.Timer?
     private var isClosed = false
 
     private static let readBytes = 64 * 1024
@@ -142,7 +142,7 @@ final class FaultConnection {
     // MARK: Reading
 
     private func watch(_ side: Side, reads: Bool) {
-        var interest: EventLoop.Readiness = []
+        var interest: PollLoop.Readiness = []
         if reads { interest.insert(.readable) }
         if side.isBlocked { interest.insert(.writable) }
         guard !isClosed, interest != side.interest else { return }
@@ -159,7 +159,7 @@ final class FaultConnection {
         }
     }
 
-    private func isReady(isClient: Bool, _ readiness: EventLoop.Readiness) {
+    private func isReady(isClient: Bool, _ readiness: PollLoop.Readiness) {
         if readiness != .writable { isClient ? readClient() : readOrigin() }
         if !isClosed { advance() }
     }

@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Glibc
 import Synchronization
 
@@ -38,7 +38,7 @@ package final class FaultProxy: Sendable {
 
     /// The port to connect to, chosen by the system.
     package let port: UInt16
-    private let loop: EventLoop
+    private let loop: PollLoop
     private let board: FaultProxyBoard
 
     /// Listens and starts its thread.
@@ -46,12 +46,12 @@ package final class FaultProxy: Sendable {
     /// - Parameters:
     ///   - origin: the server that gets every connection.
     ///   - plan: the faults of each connection.
-    /// - Throws: ``ListenError`` or `EventLoopError` when the process has no descriptor or thread.
+    /// - Throws: ``ListenError`` or `PollLoopError` when the process has no descriptor or thread.
     package init(to origin: Origin, _ plan: @escaping Plan = { _ in Faults() }) throws {
         let listener = try Loopback.listen()
         port = listener.port
         do {
-            loop = try EventLoop(name: "fault-proxy")
+            loop = try PollLoop(name: "fault-proxy")
         } catch {
             close(listener.descriptor)
             throw error
@@ -106,7 +106,7 @@ package final class FaultProxy: Sendable {
 /// `@unchecked Sendable` holds because everything not guarded by a `Mutex` is touched only in
 /// closures that the loop executes.
 final class FaultProxyBoard: @unchecked Sendable {
-    let loop: EventLoop
+    let loop: PollLoop
     let counts = Mutex(FaultProxy.Counts())
     let answersToCut = Mutex(0)
     private let listener: Int32
@@ -116,7 +116,7 @@ final class FaultProxyBoard: @unchecked Sendable {
     private var isStopped = false
 
     init(
-        loop: EventLoop,
+        loop: PollLoop,
         listener: Int32,
         origin: FaultProxy.Origin,
         plan: @escaping FaultProxy.Plan

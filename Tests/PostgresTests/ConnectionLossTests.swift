@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Foundation
 import Postgres
 import Testing

@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Foundation
 import Glibc
 @testable import Postgres

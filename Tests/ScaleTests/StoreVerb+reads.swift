@@ -100,7 +100,7 @@ extension StoreVerb {
             try await stores.hosts.hosts(tenant: world.tenant, limit: page).count
         },
         StoreVerb("host") { stores, world in
-            _ = try await stores.hosts.host(Lane(key: 7), tenant: world.tenant)
+            _ = try await stores.hosts.host(HostKey(rawValue: 7), tenant: world.tenant)
             return 1
         },
         StoreVerb("lookUp") { stores, world in
@@ -143,10 +143,10 @@ extension StoreVerb {
         },
         StoreVerb("holdings") { stores, world in
             let holdings = try await stores.workers.holdings(incarnation: world.worker.incarnation)
-            return holdings.attempts.count + holdings.publications.count
+            return holdings.attempts.count + holdings.pendingRenames.count
         },
         StoreVerb("waitingFlows") { stores, _ in
-            try await stores.queue.waitingFlows(in: Set(Shard.all).lanes).count
+            try await stores.queue.waitingFlows(in: Set(Shard.all).hostKeys).count
         },
     ]
 }

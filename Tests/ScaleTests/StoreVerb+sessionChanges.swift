@@ -119,7 +119,7 @@ extension StoreVerb {
             TaskSubmission(
                 id: TaskID(.version7()),
                 url: "https://origin.test/a",
-                lane: Lane(key: 7)
+                hostKey: HostKey(rawValue: 7)
             )
         }
         _ = try await stores.submissions.submit(

@@ -10,7 +10,7 @@ extension StoreVerb {
                 TaskSubmission(
                     id: TaskID(.version7()),
                     url: "https://origin.test/a",
-                    lane: Lane(key: Int64(index % 10))
+                    hostKey: HostKey(rawValue: Int64(index % 10))
                 )
             }
             _ = try await stores.submissions.submit(

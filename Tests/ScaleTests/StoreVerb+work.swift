@@ -18,7 +18,7 @@ extension StoreVerb {
         _ world: ScaleWorld,
         isBound: Bool = false
     ) async throws -> [TaskClaim] {
-        let flows = try await stores.queue.waitingFlows(in: Set(Shard.all).lanes, limit: 8)
+        let flows = try await stores.queue.waitingFlows(in: Set(Shard.all).hostKeys, limit: 8)
         return try await stores.queue.claim(
             flows.map { FlowGrant(flow: $0.flow, count: 10, from: $0.position) },
             boundTenants: isBound ? [world.tenant] : [],
@@ -26,18 +26,18 @@ extension StoreVerb {
         )
     }
 
-    private static func conclude(
+    private static func end(
         _ name: String,
-        _ verdict: @escaping @Sendable (TaskClaim) -> Conclusion.Verdict
+        _ outcome: @escaping @Sendable (TaskClaim) -> AttemptOutcome
     ) -> StoreVerb {
-        StoreVerb("conclude(\(name))", pages: 1000) { stores, world in
+        StoreVerb("end(\(name))", pages: 1000) { stores, world in
             let claims = try await claim(stores, world)
-            let concluded = try await stores.completions.conclude(
+            let ended = try await stores.completions.end(
                 claims.map {
-                    Conclusion(
+                    AttemptEnd(
                         task: $0.task,
                         fence: $0.fence,
-                        verdict: verdict($0),
+                        outcome: outcome($0),
                         partial: PartialDownload(
                             partFence: $0.fence,
                             ranges: nil,
@@ -49,7 +49,7 @@ extension StoreVerb {
                     )
                 }
             )
-            return claims.count + 2 * concluded.count
+            return claims.count + 2 * ended.count
         }
     }
 
@@ -62,17 +62,17 @@ extension StoreVerb {
             )
             return try await claim(stores, world, isBound: true).count
         },
-        conclude("fetched") { .fetched(result, part: $0.fence) },
-        conclude("failed") { _ in .failed(TransferFailure(.connectionLost, "It broke.")) },
-        conclude("retry") { _ in
+        end("fetched") { .fetched(result, part: $0.fence) },
+        end("failed") { _ in .failed(TransferFailure(.connectionLost, "It broke.")) },
+        end("retry") { _ in
             .retry(TransferFailure(.connectionLost, "It broke."), after: .seconds(7))
         },
-        conclude("released") { _ in .released },
-        StoreVerb("publish", pages: 1000) { stores, world in
+        end("released") { _ in .released },
+        StoreVerb("beginRenames", pages: 1000) { stores, world in
             let claims = try await claim(stores, world)
-            let published = try await stores.completions.publish(
+            let published = try await stores.completions.beginRenames(
                 claims.map {
-                    Publication(
+                    PendingRename(
                         task: $0.task,
                         fence: $0.fence,
                         partFence: $0.fence,
@@ -124,7 +124,7 @@ extension StoreVerb {
             return 2 * claims.count
         },
         StoreVerb("release") { stores, world in
-            _ = try await stores.queue.release(lanes: [Lane(key: 7)])
+            _ = try await stores.queue.release(hostKeys: [HostKey(rawValue: 7)])
             // A twenty-fifth of `large` waits for one of fifty hosts.
             return world.tasks / 25 / 50 * 2
         },
@@ -138,7 +138,7 @@ extension StoreVerb {
         StoreVerb("controls", pages: pagesOfFleet) { stores, world in
             let controls = try await stores.workers.controls(
                 incarnation: world.worker.incarnation,
-                RateQuestion(
+                RateQuery(
                     version: -1,
                     owners: [.tenant(world.tenant), .session(world.session(0))]
                 )
@@ -151,7 +151,7 @@ extension StoreVerb {
                 silentFor: .zero,
                 identity: WorkerIdentity(incarnation: incarnation)
             )
-            return takeover.attempts.count + takeover.publications.count
+            return takeover.attempts.count + takeover.pendingRenames.count
         },
         StoreVerb("makeClaimsDurable") { stores, _ in
             try await stores.queue.makeClaimsDurable()
@@ -199,7 +199,7 @@ extension StoreVerb {
         },
         StoreVerb("record") { stores, world in
             let change = HostChange(
-                lane: Lane(key: 7),
+                hostKey: HostKey(rawValue: 7),
                 name: "h7.test:443",
                 decision: RemoteHost.Decision(
                     decidedAt: Date(),
@@ -216,7 +216,7 @@ extension StoreVerb {
         },
         StoreVerb("limitHost") { stores, _ in
             _ = try await stores.hosts.limitHost(
-                Lane(key: 7),
+                HostKey(rawValue: 7),
                 name: "h7.test:443",
                 maxConnections: 7
             )

@@ -3,9 +3,9 @@ import Testing
 @Suite struct ImportTests {
     /// The modules of ours and of packages that each target may import, besides the system's.
     private static let allowed: [String: Set<String>] = [
-        "EventLoop": ["CLinux"],
-        "Curl": ["CCurl", "EventLoop"],
-        "Postgres": ["CLibPQ", "EventLoop"],
+        "PollLoop": ["CLinux"],
+        "Curl": ["CCurl", "PollLoop"],
+        "Postgres": ["CLibPQ", "PollLoop"],
         "EmbeddedPostgres": ["CLinux", "Logging"],
         "TransferModel": ["Crypto"],
         "TransferStore": ["TransferModel", "Postgres", "Crypto", "Logging"],
@@ -13,7 +13,7 @@ import Testing
         "TransferSecrets": ["TransferModel", "Crypto"],
         "TransferEngine": [
             "TransferModel", "TransferStore", "TransferContainer", "TransferSecrets", "Curl",
-            "CLinux", "EventLoop",
+            "CLinux", "PollLoop",
             "Logging", "ServiceLifecycle",
         ],
         "TransferWebhooks": [

@@ -17,7 +17,7 @@ import TransferModel
         return hasher.finalize()
     }
 
-    /// Returns bytes without a pattern that could hide a wrong join of lanes.
+    /// Returns bytes without a pattern that could hide a wrong join of hosts.
     private static func noise(_ count: Int) -> [UInt8] {
         var state: UInt64 = 0x9E37_79B9_7F4A_7C15
         return (0..<count).map { _ in

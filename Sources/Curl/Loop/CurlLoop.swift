@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Synchronization
 
 /// One thread that owns one libcurl multi handle for life and runs many transfers at once.
@@ -6,7 +6,7 @@ import Synchronization
 /// All transfers of a loop share its kept connections, so transfers that must not share a
 /// connection belong on different loops.
 package final class CurlLoop: Sendable {
-    private let loop: EventLoop
+    private let loop: PollLoop
     private let driver: MultiDriver
     private let lastID = Atomic<UInt64>(0)
     private let isStopped = Mutex(false)
@@ -28,7 +28,7 @@ package final class CurlLoop: Sendable {
         certificateFile: String? = nil
     ) throws(CurlError) {
         do {
-            loop = try EventLoop(name: name)
+            loop = try PollLoop(name: name)
         } catch {
             throw CurlError(.outOfMemory)
         }

@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Foundation
 
 /// Lookups of hosts' addresses, which transfers wait for before they start.

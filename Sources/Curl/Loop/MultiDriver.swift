@@ -1,5 +1,5 @@
 import CCurl
-import EventLoop
+import PollLoop
 import Foundation
 
 /// Drives one multi handle from an event loop.
@@ -10,7 +10,7 @@ import Foundation
 /// Everything here runs on the loop's thread. `@unchecked Sendable` holds because the only
 /// reference outside, in ``CurlLoop``, is used in closures that the loop executes.
 @safe final class MultiDriver: @unchecked Sendable {
-    let loop: EventLoop
+    let loop: PollLoop
     private let multi: UnsafeMutableRawPointer
     let names: BlockingPool<UUID?>
     private let transfersMax: Int
@@ -19,15 +19,15 @@ import Foundation
     var lookups = NameLookups()
     /// The transfers that wait for the addresses of their hosts.
     var waiting: [UInt64: WaitingStart] = [:]
-    var timers: [UInt64: EventLoop.Timer] = [:]
-    private var pauseTimers: [UInt64: EventLoop.Timer] = [:]
+    var timers: [UInt64: PollLoop.Timer] = [:]
+    private var pauseTimers: [UInt64: PollLoop.Timer] = [:]
     private let debtors = Debtors()
     private var idleHandles: [EasyHandle] = []
-    private var wakeup: (timer: EventLoop.Timer, instant: ContinuousClock.Instant)?
+    private var wakeup: (timer: PollLoop.Timer, instant: ContinuousClock.Instant)?
     private var curlDeadline: ContinuousClock.Instant?
     private var turns = TurnWatch(at: .now)
     /// The timer that takes a turn now and then while there are transfers.
-    private var turnTimer: EventLoop.Timer?
+    private var turnTimer: PollLoop.Timer?
     var isStopped = false
 
     /// A transfer that starts once the addresses of its host are known.
@@ -48,8 +48,8 @@ import Foundation
     private static let idleHandlesMax = 64
 
     /// Creates the multi handle, whose callbacks run on the loop only.
-    init(loop: EventLoop, connectionsMax: Int, certificateFile: String?) throws(CurlError) {
-        do throws(EventLoopError) {
+    init(loop: PollLoop, connectionsMax: Int, certificateFile: String?) throws(CurlError) {
+        do throws(PollLoopError) {
             names = try BlockingPool(
                 name: "names",
                 threadsMax: Self.nameThreadsMax,
@@ -216,7 +216,7 @@ import Foundation
 
     fileprivate func watch(_ socket: curl_socket_t, _ what: Int32) {
         guard what != CURL_POLL_REMOVE else { return loop.deregister(socket) }
-        var interest: EventLoop.Readiness = []
+        var interest: PollLoop.Readiness = []
         if what & CURL_POLL_IN != 0 { interest.insert(.readable) }
         if what & CURL_POLL_OUT != 0 { interest.insert(.writable) }
         do {
@@ -256,7 +256,7 @@ import Foundation
         act(CURL_SOCKET_BAD, 0)
     }
 
-    private func socketIsReady(_ socket: curl_socket_t, _ readiness: EventLoop.Readiness) {
+    private func socketIsReady(_ socket: curl_socket_t, _ readiness: PollLoop.Readiness) {
         var mask: Int32 = 0
         if readiness.contains(.readable) { mask |= CURL_CSELECT_IN }
         if readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }

@@ -1,5 +1,5 @@
 internal import CLibPQ
-import EventLoop
+import PollLoop
 
 extension Connection {
     /// Sends waiting segments, as far as the limit on segments in flight allows.

@@ -1,5 +1,5 @@
 internal import CLibPQ
-package import EventLoop
+package import PollLoop
 
 /// One session with the server, in libpq's pipeline mode, confined to an event loop.
 ///
@@ -38,7 +38,7 @@ package import EventLoop
     /// The messages of `LISTEN`; the stream ends when the connection does.
     package nonisolated let notifications: AsyncStream<Notification>
     /// The event loop that the connection is confined to.
-    package nonisolated let loop: EventLoop
+    package nonisolated let loop: PollLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe loop.asUnownedSerialExecutor()
     }
@@ -51,19 +51,19 @@ package import EventLoop
     /// libpq's connection: used on the loop only, nil once it is finished.
     var server: OpaquePointer?
     /// The registered descriptor, and the readiness that it is registered for.
-    var watched: (descriptor: Int32, interest: EventLoop.Readiness)?
+    var watched: (descriptor: Int32, interest: PollLoop.Readiness)?
     var statements: StatementCache
     var waiting = FIFO<Segment>()
     var inFlight = FIFO<Segment>()
     var segmentCount = 0
     /// The timer for the deadline of the handshake or of the oldest segment in flight.
-    var timer: EventLoop.Timer?
+    var timer: PollLoop.Timer?
     /// The time when the timer fires.
     var timerInstant = ContinuousClock.now
 
     private init(
         _ configuration: ConnectionConfiguration,
-        loop: EventLoop,
+        loop: PollLoop,
         onEnd: @escaping @Sendable () -> Void
     ) {
         self.configuration = configuration
@@ -88,14 +88,14 @@ package import EventLoop
     /// - Throws: an error with code ``PostgresError/Code/connectionFailed``.
     package static func open(
         _ configuration: ConnectionConfiguration,
-        on loop: EventLoop
+        on loop: PollLoop
     ) async throws(PostgresError) -> Connection {
         try await open(configuration, on: loop) {}
     }
 
     static func open(
         _ configuration: ConnectionConfiguration,
-        on loop: EventLoop,
+        on loop: PollLoop,
         onEnd: @escaping @Sendable () -> Void
     ) async throws(PostgresError) -> Connection {
         let connection = Connection(configuration, loop: loop, onEnd: onEnd)
@@ -165,5 +165,67 @@ package import EventLoop
             sendWaiting()
         }
         return try outcome.get()
+    }
+}
+
+extension Connection {
+    /// Performs the handshake with the server and applies the settings.
+    func connect() async throws(PostgresError) {
+        let failure = await withCheckedContinuation { completion in
+            state = .connecting(completion)
+            startConnecting()
+        }
+        if let failure { throw failure }
+        do throws(PostgresError) {
+            _ = try await submit(
+                .queries([configuration.settingsQuery]),
+                timeout: configuration.connectTimeout
+            )
+        } catch {
+            end(.connectionFailed, "the session could not be set up")
+            throw PostgresError(
+                .connectionFailed,
+                "the session could not be set up",
+                details: error.debugDescription,
+                sqlState: error.sqlState
+            )
+        }
+    }
+
+    private func startConnecting() {
+        // Also covers the time in which libpq does not look at a clock, such as a name lookup.
+        timer = loop.schedule(after: configuration.connectTimeout) { [weak self] in
+            self?.assumeIsolated { connection in
+                connection.timer = nil
+                connection.end(.connectionFailed, "the server did not answer in time")
+            }
+        }
+        Handshake(configuration).start { [weak self, loop] result in
+            loop.execute { [weak self] in
+                // A session that comes too late is closed with the last reference to it.
+                self?.assumeIsolated { $0.finishConnecting(result) }
+            }
+        }
+    }
+
+    private func finishConnecting(_ result: Result<OpenedSession, Handshake.Failure>) {
+        guard case .connecting(let completion) = state else { return }
+        cancelTimer()
+        switch result {
+        case .success(let session):
+            let opened = unsafe session.take()
+            unsafe server = unsafe opened
+        case .failure(let failure):
+            return end(.connectionFailed, failure.summary, details: failure.details)
+        }
+        guard let server = unsafe server,
+            unsafe PQsetnonblocking(server, 1) == 0, unsafe PQenterPipelineMode(server) == 1
+        else {
+            return end(.connectionFailed, "the connection cannot be used without blocking")
+        }
+        watch(.readable)
+        guard watched != nil else { return }
+        state = .open
+        completion.resume(returning: nil)
     }
 }

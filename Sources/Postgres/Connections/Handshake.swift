@@ -1,5 +1,5 @@
 internal import CLibPQ
-import EventLoop
+import PollLoop
 import Glibc
 import Synchronization
 
@@ -33,7 +33,7 @@ struct Handshake: Sendable {
             Self.count.subtract(1, ordering: .relaxed)
             return completion(Self.refusal("too many connections are being opened"))
         }
-        do throws(EventLoopError) {
+        do throws(PollLoopError) {
             try BlockingThread.start(name: "libpq-open") {
                 let result = Result { () throws(Failure) in try open() }
                 Self.count.subtract(1, ordering: .relaxed)

@@ -1,4 +1,4 @@
-package import EventLoop
+package import PollLoop
 import Synchronization
 
 /// A bounded set of connections that callers share, one segment at a time.
@@ -64,7 +64,7 @@ package final class ConnectionPool: Sendable {
 
     private let configuration: ConnectionConfiguration
     private let waitTimeout: Duration
-    private let loop: EventLoop
+    private let loop: PollLoop
     private let backoff = Backoff()
     private let state: Mutex<State>
 
@@ -84,7 +84,7 @@ package final class ConnectionPool: Sendable {
         waitersMax: Int = waitersMaxDefault,
         waitTimeout: Duration = waitTimeoutDefault,
         depthMax: Int = depthMaxDefault,
-        loop: EventLoop
+        loop: PollLoop
     ) {
         self.configuration = configuration
         self.waitTimeout = waitTimeout

@@ -142,7 +142,7 @@ final class ActiveAttempts: Sendable {
         state.withLock { state in
             guard let claim = state.slots[fence]?.attempt.claim,
                 // Attempts that wait at other hosts do not wait for this host's connections.
-                !state.waiting.contains(where: { $0 == claim.lane })
+                !state.waiting.contains(where: { $0 == claim.hostKey })
             else { return false }
             return state.connections.takeExtra(fence, place(claim))
         }
@@ -181,7 +181,7 @@ final class ActiveAttempts: Sendable {
                 guard state.waiting.contains(where: { !shards.contains($0.shard) }) else {
                     return []
                 }
-                return state.waiting.all.filter { !shards.contains($0.claim.lane.shard) }
+                return state.waiting.all.filter { !shards.contains($0.claim.hostKey.shard) }
             }
         )
     }
@@ -287,7 +287,7 @@ final class ActiveAttempts: Sendable {
     }
 
     /// The result of ``takeProgress(at:)``.
-    struct News {
+    struct ProgressReport {
         let progress: [AttemptProgress]
         let resumptions: [Resumption]
         /// The attempts that have exchanged bytes with their own hosts.
@@ -297,7 +297,7 @@ final class ActiveAttempts: Sendable {
     /// Returns what has changed in the running attempts since the last call.
     func takeProgress(
         at instant: ContinuousClock.Instant = .now
-    ) -> News {
+    ) -> ProgressReport {
         state.withLock { state in
             var heard: [TaskClaim] = []
             var progress: [AttemptProgress] = []
@@ -356,7 +356,7 @@ final class ActiveAttempts: Sendable {
                 stored.checkpoint = now.checkpoint
                 state.slots[fence]?.stored = stored
             }
-            return News(progress: progress, resumptions: resumptions, heard: heard)
+            return ProgressReport(progress: progress, resumptions: resumptions, heard: heard)
         }
     }
 

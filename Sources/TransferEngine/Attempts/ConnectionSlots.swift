@@ -31,21 +31,21 @@ struct ConnectionSlots {
     private struct Count {
         var total = 0
         var perTenant: [TenantID?: Int] = [:]
-        var perHost: [Lane: Int] = [:]
+        var perHost: [HostKey: Int] = [:]
         var perFlow: [Flow: Int] = [:]
 
         mutating func add(_ number: Int, to flow: Flow, of tenant: TenantID?) {
             total += number
             let own = perTenant[tenant, default: 0] + number
             perTenant[tenant] = own > 0 ? own : nil
-            let inLane = perHost[flow.lane, default: 0] + number
-            perHost[flow.lane] = inLane > 0 ? inLane : nil
+            let atHost = perHost[flow.hostKey, default: 0] + number
+            perHost[flow.hostKey] = atHost > 0 ? atHost : nil
             let inFlow = perFlow[flow, default: 0] + number
             perFlow[flow] = inFlow > 0 ? inFlow : nil
         }
 
         func isHostFull(_ place: Place) -> Bool {
-            perHost[place.flow.lane, default: 0] >= place.perHost
+            perHost[place.flow.hostKey, default: 0] >= place.perHost
         }
 
         func isFlowFull(_ place: Place) -> Bool {
@@ -73,7 +73,7 @@ struct ConnectionSlots {
                 if open.isFlowFull(place) {
                     spare { $0.flow == place.flow }
                 } else if open.isHostFull(place) {
-                    spare { $0.flow.lane == place.flow.lane }
+                    spare { $0.flow.hostKey == place.flow.hostKey }
                 } else if !isShared(place.tenant, open) {
                     spare { $0.tenant == place.tenant } ?? spare { _ in true }
                 } else {
@@ -92,9 +92,9 @@ struct ConnectionSlots {
     /// Asks attempts at these hosts for all connections beyond their first.
     ///
     /// - Returns: the attempts to ask, once for each connection.
-    mutating func withdraw(from isMeant: (Lane) -> Bool) -> [Fence] {
+    mutating func withdraw(from isMeant: (HostKey) -> Bool) -> [Fence] {
         var givers: [Fence] = []
-        for (fence, extra) in extras where isMeant(extra.flow.lane) {
+        for (fence, extra) in extras where isMeant(extra.flow.hostKey) {
             givers += Array(repeating: fence, count: extra.count - extra.wanted)
             extras[fence]?.wanted = extra.count
         }
@@ -105,8 +105,8 @@ struct ConnectionSlots {
     var hasExtra: Bool { !extras.isEmpty }
 
     /// Whether some attempt at these hosts has more than its first connection.
-    func hasExtra(_ isMeant: (Lane) -> Bool) -> Bool {
-        extras.values.contains { isMeant($0.flow.lane) }
+    func hasExtra(_ isMeant: (HostKey) -> Bool) -> Bool {
+        extras.values.contains { isMeant($0.flow.hostKey) }
     }
 
     /// The attempt with the most connections to spare.

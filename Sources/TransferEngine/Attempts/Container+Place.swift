@@ -12,21 +12,21 @@ extension Container.Place {
         )
     }
 
-    /// Creates the place of a publication's part file.
-    init(partOf publication: Publication) {
+    /// Creates the place of a pending rename's part file.
+    init(partOf pendingRename: PendingRename) {
         self.init(
-            partOf: publication.task,
-            destination: publication.destination,
-            fence: publication.partFence,
-            tenant: publication.tenant
+            partOf: pendingRename.task,
+            destination: pendingRename.destination,
+            fence: pendingRename.partFence,
+            tenant: pendingRename.tenant
         )
     }
 
-    /// Creates the place of a publication's final file.
-    init(of publication: Publication) {
+    /// Creates the place of a pending rename's final file.
+    init(of pendingRename: PendingRename) {
         self.init(
-            ResultLocation.path(of: publication.task, destination: publication.destination),
-            tenant: publication.tenant
+            ResultLocation.path(of: pendingRename.task, destination: pendingRename.destination),
+            tenant: pendingRename.tenant
         )
     }
 }

@@ -24,7 +24,7 @@ extension TaskClaim {
     ///
     /// A request that must not be sent twice is sent again only when the origin has said that it
     /// did nothing: 425, 429 and 503 (RFC 8470 §5.2, RFC 6585 §4, RFC 9110 §15.6.4).
-    func outcome(of failure: TransferFailure, mayHaveArrived: Bool) -> TransferFailure {
+    func meaning(of failure: TransferFailure, mayHaveArrived: Bool) -> TransferFailure {
         guard !isIdempotent, failure.isRetryable, mayHaveArrived else { return failure }
         if let status = failure.httpStatus {
             return [425, 429, 503].contains(status) ? failure : failure.final

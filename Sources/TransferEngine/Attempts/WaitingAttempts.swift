@@ -35,8 +35,8 @@ struct WaitingAttempts {
         if lines[flow]?.isEmpty ?? false { lines[flow] = nil }
     }
 
-    func contains(where isMeant: (Lane) -> Bool) -> Bool {
-        lines.keys.contains { isMeant($0.lane) }
+    func contains(where isMeant: (HostKey) -> Bool) -> Bool {
+        lines.keys.contains { isMeant($0.hostKey) }
     }
 
     /// Removes and returns the attempts that may start, the oldest first, until nothing is left for

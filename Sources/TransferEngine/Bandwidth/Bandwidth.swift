@@ -38,11 +38,11 @@ final class Bandwidth: Sendable {
     }
 
     private let state = Mutex(State())
-    private let onQuestion: @Sendable () -> Void
+    private let onQuery: @Sendable () -> Void
 
-    /// Creates an instance without attempts; `onQuestion` is called when the ``question`` should be
-    /// asked soon.
-    init(onQuestion: @escaping @Sendable () -> Void) { self.onQuestion = onQuestion }
+    /// Creates an instance without attempts; `onQuery` is called when the ``query`` should be asked
+    /// soon.
+    init(onQuery: @escaping @Sendable () -> Void) { self.onQuery = onQuery }
 
     /// Adds an attempt that is about to start; one without limits costs an entry in a table.
     func add(_ attempt: any TransferAttempt) {
@@ -55,7 +55,7 @@ final class Bandwidth: Sendable {
                 state.groups[owner]?.sharers?.own ?? 0 == 0
             }
         }
-        if isFirst { onQuestion() }
+        if isFirst { onQuery() }
     }
 
     /// Removes an attempt that has ended.
@@ -63,10 +63,10 @@ final class Bandwidth: Sendable {
         state.withLock { _ = $0.members.removeValue(forKey: fence) }
     }
 
-    /// The question to the store whose answer goes to ``apply(_:to:at:)``.
-    var question: RateQuestion {
+    /// The query to the store whose answer goes to ``apply(_:to:at:)``.
+    var query: RateQuery {
         state.withLock { state in
-            RateQuestion(
+            RateQuery(
                 version: state.members.values.lazy.map(\.limits.version).min(),
                 owners: Array(state.groups.keys)
             )
@@ -76,20 +76,20 @@ final class Bandwidth: Sendable {
     /// Applies the store's answer and divides the limits again.
     func apply(
         _ controls: Controls,
-        to question: RateQuestion,
+        to query: RateQuery,
         at now: ContinuousClock.Instant = .now
     ) {
         let isUncounted = state.withLock { state in
             for (fence, limits) in controls.limits { state.change(fence, to: limits) }
             guard !state.groups.isEmpty else { return false }
-            for owner in question.owners {
+            for owner in query.owners {
                 let none = Controls.Sharers(own: 0, all: 0)
                 state.groups[owner]?.sharers = controls.sharers[owner] ?? none
             }
             state.divide(at: now)
             return state.groups.values.contains { $0.sharers == nil }
         }
-        if isUncounted { onQuestion() }
+        if isUncounted { onQuery() }
     }
 }
 

@@ -32,7 +32,7 @@ actor CredentialKeeper {
         case unavailable(String)
     }
 
-    private let stores: EngineStores
+    private let store: CredentialStore
     private let box: SecretBox?
     private let curl: CurlLoop
     private let identity: WorkerIdentity
@@ -41,14 +41,14 @@ actor CredentialKeeper {
     private var refreshes: [CredentialID: Task<Token, Never>] = [:]
 
     init(
-        stores: EngineStores,
+        store: CredentialStore,
         box: SecretBox?,
         curl: CurlLoop,
         identity: WorkerIdentity,
         egress: EgressGuard,
         logger: Logger
     ) {
-        self.stores = stores
+        self.store = store
         self.box = box
         self.curl = curl
         self.identity = identity
@@ -138,11 +138,11 @@ actor CredentialKeeper {
         do {
             for _ in 0..<Self.pollsMax {
                 if stored.isFresh(Self.expiryMargin) { return await token(of: stored) }
-                if try await stores.credentials.beginRefresh(stored) {
+                if try await store.beginRefresh(stored) {
                     return try await ask(stored, box)
                 }
                 try await Task.sleep(for: Self.pollInterval)
-                guard let now = try await stores.credentials.storedCredential(stored.credential.id)
+                guard let now = try await store.storedCredential(stored.credential.id)
                 else {
                     return .refused("The credential was removed.")
                 }
@@ -173,7 +173,7 @@ actor CredentialKeeper {
             let renewed = refreshToken.map {
                 Credential.Secrets(main: $0, client: secrets.client)
             }
-            let isKept = try await stores.credentials.finishRefresh(
+            let isKept = try await store.finishRefresh(
                 stored,
                 accessToken: try box.seal(
                     Array(accessToken.exposed.utf8),
@@ -187,11 +187,11 @@ actor CredentialKeeper {
             return .fresh(accessToken, version: version, isNew: true)
         case .refused(let why):
             let failure = "The token endpoint refused it: \(why)."
-            try await stores.credentials.failRefresh(stored, because: failure)
+            try await store.failRefresh(stored, because: failure)
             return .refused(failure)
         case .unavailable(let why):
             let failure = "The token endpoint gave no token: \(why)."
-            try await stores.credentials.failRefresh(stored, because: failure)
+            try await store.failRefresh(stored, because: failure)
             return .unavailable(failure)
         }
     }

@@ -40,7 +40,7 @@ extension Download {
 
     /// Returns what an earlier attempt left, if it can be resumed; otherwise the attempt starts
     /// over.
-    private func kept() -> (part: PartFile, point: DownloadStateMachine.ResumePoint)? {
+    private func kept() -> (part: PartFile, point: ResponseStateMachine.ResumePoint)? {
         guard let partial = claim.partial, claim.request.method == "GET" else { return nil }
         let place = place(of: partial.partFence)
         do throws(StorageError) {
@@ -53,7 +53,7 @@ extension Download {
             guard let part = try PartFile(goingOnWith: partial, at: place, in: container),
                 let missing = part.written.complement(of: partial.bytesTotal).ranges.first
             else { return nil }
-            let point = DownloadStateMachine.ResumePoint(
+            let point = ResponseStateMachine.ResumePoint(
                 range: missing,
                 total: partial.bytesTotal,
                 validator: partial.validator

@@ -1,5 +1,5 @@
 import Curl
-import EventLoop
+import PollLoop
 import Synchronization
 import TransferContainer
 import TransferModel
@@ -12,7 +12,7 @@ final class Download: CurlSink, TransferAttempt {
     /// The data that an ended attempt hands over.
     struct Ending: Sendable {
         let claim: TaskClaim
-        let end: DownloadStateMachine.End
+        let end: ResponseStateMachine.End
         /// The file, as far as it was written; nil when there is none.
         let part: PartFile?
         /// The checksums that the file must have.
@@ -55,7 +55,7 @@ final class Download: CurlSink, TransferAttempt {
     let state: Mutex<State>
 
     struct State {
-        var machine: DownloadStateMachine
+        var machine: ResponseStateMachine
         var headers: [HTTPHeader]
         /// Whether no redirect has led to another origin; once one has, secrets are withheld
         /// permanently.
@@ -115,7 +115,7 @@ final class Download: CurlSink, TransferAttempt {
         self.onEnd = onEnd
         state = Mutex(
             State(
-                machine: DownloadStateMachine(
+                machine: ResponseStateMachine(
                     url: url,
                     redirectsMax: claim.options.redirectsMax ?? EngineConfiguration.redirectsMax,
                     expectedSize: claim.options.expectedSize,
@@ -244,17 +244,17 @@ final class Download: CurlSink, TransferAttempt {
 
     /// Takes the next bytes of a connection.
     func receive(_ body: UnsafeRawBufferPointer, on connection: Int) -> SinkVerdict {
-        let (verdict, isCheckpoint, adjustment) = state.withLock { state in
+        let (outcome, isCheckpoint, adjustment) = state.withLock { state in
             let before = state.bytesReceived
-            let verdict = write(body, on: connection, &state)
+            let outcome = write(body, on: connection, &state)
             let isCheckpoint =
                 before < Self.checkpointBytes && state.bytesReceived >= Self.checkpointBytes
                 && state.identity != nil
-            return (verdict, isCheckpoint, adjust(&state))
+            return (outcome, isCheckpoint, adjust(&state))
         }
         if isCheckpoint { onCheckpoint() }
         if let adjustment { apply(adjustment) }
-        return verdict
+        return outcome
     }
 
     private func write(
@@ -340,7 +340,7 @@ final class Download: CurlSink, TransferAttempt {
         }
     }
 
-    private func handOver(_ end: DownloadStateMachine.End, _ state: inout State) -> Ending {
+    private func handOver(_ end: ResponseStateMachine.End, _ state: inout State) -> Ending {
         let partial = keepable(state)
         let part = state.part
         state.part = nil

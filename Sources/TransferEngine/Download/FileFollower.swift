@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Synchronization
 import TransferContainer
 import TransferModel
@@ -19,14 +19,14 @@ final class FileFollower: Sendable {
     /// turn on it.
     private static let stepBytes: Int64 = 1 << 20
 
-    private let loop: EventLoop
+    private let loop: PollLoop
     private let part: PartFile
     private let bytesThere = Atomic<Int64>(0)
     private let isStepping = Atomic(false)
     private let state: Mutex<State>
 
     /// Creates a follower of `part` on the thread of `loop`.
-    init(_ part: PartFile, _ algorithms: Set<ChecksumAlgorithm>, on loop: EventLoop) {
+    init(_ part: PartFile, _ algorithms: Set<ChecksumAlgorithm>, on loop: PollLoop) {
         self.part = part
         self.loop = loop
         state = Mutex(State(hasher: ContentHasher(algorithms)))

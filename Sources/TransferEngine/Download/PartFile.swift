@@ -7,7 +7,7 @@ import TransferModel
 /// released.
 ///
 /// `@unchecked Sendable` holds because one side owns it at a time: the loop that writes it hands it
-/// over, through the publisher's inbox and its lock, to the thread that makes it durable. A
+/// over, through the completer's inbox and its lock, to the thread that makes it durable. A
 /// follower beside them uses only the descriptor, to read.
 final class PartFile: @unchecked Sendable {
     /// The number of dirty bytes after which the kernel is asked to start writing, so that the

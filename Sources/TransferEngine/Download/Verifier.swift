@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Foundation
 import Synchronization
 import TransferContainer
@@ -10,14 +10,14 @@ final class Verifier: Sendable {
     /// The maximum number of threads; more would take time from the transfers.
     private static let threadsMax = 4
 
-    private let loops: [EventLoop]
+    private let loops: [PollLoop]
     private let followerCount = Atomic(0)
 
     /// Starts its threads, one for each processor up to a limit.
-    init() throws(EventLoopError) {
-        var loops: [EventLoop] = []
+    init() throws(PollLoopError) {
+        var loops: [PollLoop] = []
         for _ in 0..<min(ProcessInfo.processInfo.activeProcessorCount, Self.threadsMax) {
-            loops.append(try EventLoop(name: "verifier"))
+            loops.append(try PollLoop(name: "verifier"))
         }
         self.loops = loops
     }

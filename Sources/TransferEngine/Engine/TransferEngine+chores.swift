@@ -1,5 +1,3 @@
-import Logging
-import Synchronization
 import TransferModel
 import TransferStore
 
@@ -10,13 +8,13 @@ extension TransferEngine {
         let tick = EngineConfiguration.tickInterval
         return [
             Chore("rescue", every: heartbeat) { () throws(StoreError) in
-                try await rescueOnce()
+                try await rescuer.rescue()
                 return .rest
             },
-            Chore("forgotten attempts", every: heartbeat, making: heedingForgotten),
-            Chore("promotion", every: tick, making: promoting),
+            Chore("forgotten attempts", every: heartbeat, making: findingForgotten),
+            Chore("promotion", every: tick, promoter.promote),
             Chore("release of hosts", every: tick) { () throws(StoreError) in
-                try await releaseReachedHosts()
+                try await hosts.releaseReached(onRunnable: promoter.onRunnable)
                 return .rest
             },
             Chore("cancellations", every: heartbeat, making: cancelling),
@@ -25,13 +23,8 @@ extension TransferEngine {
                 if failed > 0 { onEvents() }
                 return Chore.Next(isMore: failed == DecisionStore.unansweredMax)
             },
-            Chore("abandoned parts", every: heartbeat) { () throws(StoreError) in
-                try await removeAbandonedParts()
-                return .rest
-            },
-            Chore("erasure", every: heartbeat) { () throws(StoreError) in
-                Chore.Next(isMore: try await eraseEphemeral())
-            },
+            Chore("abandoned parts", every: heartbeat, removeAbandonedParts),
+            Chore("erasure", every: heartbeat, eraseEphemeral),
             Chore("idempotency keys", every: heartbeat) { () throws(StoreError) in
                 let isMore = try await stores.idempotency.pruneIdempotencyKeys() > 0
                 return Chore.Next(isMore: isMore)
@@ -39,37 +32,11 @@ extension TransferEngine {
         ]
     }
 
-    private func heedingForgotten() -> Chore.Turn {
+    private func findingForgotten() -> Chore.Turn {
         var forgotten = ForgottenAttempts()
         return { () throws(StoreError) in
-            try await heedForgotten(&forgotten)
+            try await finder.look(for: &forgotten)
             return .rest
-        }
-    }
-
-    /// The number of seconds by which the database's clock was set ahead, as long as it is not
-    /// followed.
-    package var databaseClockAhead: Double? { databaseClock.clock.withLock(\.ahead) }
-
-    /// Moves due tasks to the queue, as close to their time as the next task's time is known.
-    private func promoting() -> Chore.Turn {
-        let tick = EngineConfiguration.tickInterval
-        return { () throws(StoreError) in
-            let asked = ContinuousClock.now
-            let latest = databaseClock.clock.withLock { $0.latest(at: asked) }
-            let promotion = try await stores.queue.promoteDue(notAfter: latest)
-            let jump = databaseClock.clock.withLock {
-                $0.note(promotion.date, asked: asked, answered: .now)
-            }
-            if let jump {
-                logger.warning(
-                    "the database's clock was set",
-                    metadata: ["seconds": "\(jump)"]
-                )
-            }
-            if promotion.promoted > 0 { onRunnable() }
-            if promotion.asked > 0 { onEvents() }
-            return .after(min(promotion.next ?? tick, tick))
         }
     }
 
@@ -83,15 +50,21 @@ extension TransferEngine {
         }
     }
 
-    /// Makes tasks runnable that waited for hosts which have been reached, page by page.
-    private func releaseReachedHosts() async throws(StoreError) {
-        let lanes = claimer.reachability.takeOpened()
-        guard !lanes.isEmpty else { return }
-        while try await stores.queue.release(lanes: lanes) > 0 { onRunnable() }
+    /// Removes part files from which no attempt will resume, whoever created them.
+    private func removeAbandonedParts() async throws(StoreError) -> Chore.Next {
+        let parts = try await stores.parts.abandonedParts()
+        guard !parts.isEmpty else { return .rest }
+        let removed = await completer.partFiles.remove(parts)
+        try await stores.parts.forgetAbandonedParts(removed)
+        return .rest
     }
 
-    private func onRunnable() {
-        claimer.look()
-        onWork()
+    /// Removes part of what invalidated ephemeral sessions have left.
+    private func eraseEphemeral() async throws(StoreError) -> Chore.Next {
+        let tasks = try await stores.erasure.tasksToErase()
+        let removed = await completer.partFiles.remove(tasks)
+        // Done even without tasks: a session may have had none.
+        let isMore = try await stores.erasure.erase(removed)
+        return Chore.Next(isMore: isMore || removed.count == ErasureStore.erasureTasksMax)
     }
 }

@@ -1,7 +1,8 @@
 package import Curl
-package import EventLoop
+package import PollLoop
 package import Logging
 import ServiceLifecycle
+import Synchronization
 package import TransferContainer
 package import TransferModel
 package import TransferSecrets
@@ -10,27 +11,32 @@ package import TransferStore
 /// The service that runs the tasks of the queue: it claims them, transfers them and publishes their
 /// files.
 ///
-/// It is a group of loops around shared values: ``Claimer`` fills the slots, ``Publisher`` empties
-/// them, and ``Maintenance`` does the rest, such as taking over from dead workers. ``LeaseKeeper``
-/// keeps this worker alive in the eyes of others.
+/// It is a group of loops around shared values: ``Claimer`` takes tasks, ``AttemptStarter`` starts
+/// their attempts, ``AttemptJudge`` decides what their ends mean, ``AttemptCompleter`` stores it,
+/// and ``Maintenance`` does the rest. ``LeaseKeeper`` keeps this worker alive in the eyes of others.
 package struct TransferEngine: Service {
     let stores: EngineStores
-    /// The worker store for work that must not wait behind the load.
-    let lifeline: WorkerStore
-    let identity: WorkerIdentity
     let configuration: EngineConfiguration
-    let claimer: Claimer
-    let publisher: Publisher
-    let logger: Logger
+    let completer: AttemptCompleter
+    let hosts: HostReporter
+    let promoter: Promoter
+    let rescuer: Rescuer
+    let finder: ForgottenAttemptFinder
+    let onEvents: @Sendable () -> Void
+    private let claimer: Claimer
+    private let shards: ShardLeaser
     let active: ActiveAttempts
+    private let fairShare: SharedFairShare
+    private let controlWatcher: ControlWatcher
+    private let shortageWatcher: ShortageWatcher
+    private let onWork: @Sendable () -> Void
+    /// The signal that wakes the claimer.
+    private let queue = QueueSignal()
+    /// The signal that wakes the watch over running attempts.
+    private let controls = WakeSignal()
+    private let logger: Logger
     /// The shortages of this instance, for those who watch it.
     package let shortages = Shortages()
-    let databaseClock: SharedDatabaseClock
-    private let scheduler: Scheduler
-    private let bandwidth: Bandwidth
-    let onEvents: @Sendable () -> Void
-    let onWork: @Sendable () -> Void
-    private let controls: WakeSignal
 
     /// The number of threads that wait for the disk; one of them is left to tenants other than the
     /// busiest.
@@ -56,60 +62,151 @@ package struct TransferEngine: Service {
         onWork: @escaping @Sendable () -> Void = {}
     ) throws {
         self.stores = stores
-        self.lifeline = lifeline ?? stores.workers
-        self.identity = identity
         self.configuration = configuration
-        databaseClock = SharedDatabaseClock(patience: configuration.lease)
         self.logger = logger
         self.onEvents = onEvents
         self.onWork = onWork
-        let scheduler = Scheduler(Schedule.Settings(configuration))
-        self.scheduler = scheduler
+        let (queue, controls) = (queue, controls)
+        let fairShare = SharedFairShare(FairShare.Settings(configuration))
+        self.fairShare = fairShare
         active = ActiveAttempts(connectionsMax: configuration.concurrency) {
-            scheduler.place(of: $0)
+            fairShare.place(of: $0)
         }
-        let queue = QueueSignal()
-        publisher = Publisher(
-            loop: try EventLoop(name: "publisher"),
+        completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
             stores: stores,
             container: container,
             shortages: shortages,
             logger: logger,
-            onConcluded: { isAnyBackInQueue in
-                scheduler.stored(isAnyBackInQueue: isAnyBackInQueue, queue)
+            onEnded: { isAnyBackInQueue in
+                fairShare.stored(isAnyBackInQueue: isAnyBackInQueue, queue)
                 if isAnyBackInQueue { onWork() }
                 onEvents()
             }
         )
-        let controls = WakeSignal()
-        self.controls = controls
-        bandwidth = Bandwidth(onQuestion: { controls.signal() })
-        claimer = Claimer(
-            stores: stores,
+        let bandwidth = Bandwidth(onQuery: { controls.signal() })
+        let unanswered = UnansweredClaims()
+        let onRunnable: @Sendable () -> Void = {
+            queue.added()
+            onWork()
+        }
+        hosts = HostReporter(
+            hosts: stores.hosts,
+            queue: stores.queue,
+            reachability: Reachability(configuration.connectivity) { claim, change in
+                fairShare.record(change, of: claim)
+            },
+            fairShare: fairShare
+        )
+        shards = ShardLeaser(
+            workers: stores.workers,
             identity: identity,
-            container: container,
-            disk: try disk ?? BlockingPool(name: "disk", threadsMax: Self.diskThreadsMax),
-            curl: curl,
+            fairShare: fairShare,
             active: active,
-            scheduler: scheduler,
+            logger: logger
+        )
+        promoter = Promoter(
+            queue: stores.queue,
+            clock: SharedDatabaseClock(patience: configuration.lease),
+            logger: logger,
+            onRunnable: onRunnable,
+            onEvents: onEvents
+        )
+        rescuer = Rescuer(
+            lifeline: lifeline ?? stores.workers,
+            identity: identity,
+            completer: completer,
+            signal: queue,
+            lease: configuration.lease,
+            logger: logger
+        )
+        finder = ForgottenAttemptFinder(
+            workers: stores.workers,
+            control: stores.control,
+            identity: identity,
+            active: active,
+            completer: completer,
+            unanswered: unanswered,
+            logger: logger
+        )
+        controlWatcher = ControlWatcher(
+            workers: stores.workers,
+            parts: stores.parts,
+            identity: identity,
+            active: active,
+            fairShare: fairShare,
             bandwidth: bandwidth,
-            publisher: publisher,
-            verifier: try Verifier(),
-            credentials: CredentialKeeper(
-                stores: stores,
+            hosts: hosts,
+            signal: controls,
+            logger: logger,
+            onEvents: onEvents
+        )
+        shortageWatcher = ShortageWatcher(
+            shortages: shortages,
+            files: completer.resultFiles,
+            signal: queue,
+            logger: logger
+        )
+        let credentials = CredentialResolver(
+            store: stores.credentials,
+            keeper: CredentialKeeper(
+                store: stores.credentials,
                 box: secrets,
                 curl: curl,
                 identity: identity,
                 egress: configuration.egress,
                 logger: logger
             ),
+            completer: completer,
+            logger: logger
+        )
+        let starter = AttemptStarter(
+            store: stores.queue,
+            identity: identity,
+            container: container,
+            disk: try disk ?? BlockingPool(name: "disk", threadsMax: Self.diskThreadsMax),
+            curl: curl,
+            active: active,
+            fairShare: fairShare,
+            bandwidth: bandwidth,
+            reachability: hosts.reachability,
+            credentials: credentials,
+            verifier: try Verifier(),
+            judge: AttemptJudge(
+                container: container,
+                active: active,
+                hosts: hosts,
+                credentials: credentials,
+                completer: completer,
+                shortages: shortages,
+                configuration: configuration
+            ),
+            completer: completer,
             configuration: configuration,
-            shortages: shortages,
-            logger: logger,
             signal: queue,
+            logger: logger,
             onCheckpoint: { controls.signal() }
         )
+        claimer = Claimer(
+            store: stores.queue,
+            identity: identity,
+            active: active,
+            fairShare: fairShare,
+            shards: shards,
+            reachability: hosts.reachability,
+            starter: starter,
+            completer: completer,
+            configuration: configuration,
+            shortages: shortages,
+            unanswered: unanswered,
+            signal: queue,
+            logger: logger
+        )
     }
+
+    /// The number of seconds by which the database's clock was set ahead, as long as it is not
+    /// followed.
+    package var databaseClockAhead: Double? { promoter.clock.clock.withLock(\.ahead) }
 
     /// Looks for new work and for cancellations now rather than at the next poll.
     package func wake() {
@@ -118,7 +215,7 @@ package struct TransferEngine: Service {
 
     /// Looks for what the signals announce.
     package func wake(for signals: Set<Signal>) {
-        if signals.contains(.work) { claimer.look() }
+        if signals.contains(.work) { queue.added() }
         if signals.contains(.control) { controls.signal() }
     }
 
@@ -126,34 +223,35 @@ package struct TransferEngine: Service {
     package func dropAttempts() {
         let (running, postponed) = active.takeAll()
         active.abandon(running)
-        for claim in postponed { scheduler.with { $0.ended(claim.fence, bytes: 0) } }
+        for claim in postponed { fairShare.with { $0.ended(claim.fence, bytes: 0) } }
     }
 
     /// Runs until the group shuts down gracefully; then gives back what is not finished.
     package func run() async throws {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await publisher.run() }
+            group.addTask { await completer.run() }
             await withDiscardingTaskGroup { loops in
                 loops.addTask { await claimer.run() }
                 loops.addTask { await maintain() }
-                loops.addTask { await watchControls() }
-                loops.addTask { await watchShortages() }
+                loops.addTask { await controlWatcher.run() }
+                loops.addTask { await shortageWatcher.run() }
                 loops.addTask {
-                    await repeatedly(configuration.pollInterval) {
-                        claimer.poll()
+                    await configuration.pollInterval.repeated {
+                        queue.polled()
                         controls.signal()
                     }
                 }
                 // However rarely the queue is polled, no worker waits long for its share of the
                 // hosts.
                 loops.addTask {
-                    await repeatedly(EngineConfiguration.shardsPollInterval) { claimer.wake() }
+                    await EngineConfiguration.shardsPollInterval.repeated { queue.freed() }
                 }
                 await untilShutdown()
                 loops.cancelAll()
             }
             await giveBack()
-            await releaseShards()
+            await shards.release()
+            onWork()
             group.cancelAll()
         }
     }
@@ -170,25 +268,13 @@ package struct TransferEngine: Service {
     /// Stops the running attempts and waits until each is back in the queue or published.
     private func giveBack() async {
         active.abandon(active.close())
-        publisher.stopPostponing()
-        while active.count > 0 || publisher.backlog > 0 {
+        completer.stopPostponing()
+        while active.count > 0 || completer.backlog > 0 {
             do {
                 try await Task.sleep(for: .milliseconds(10))
             } catch {
                 return
             }
-        }
-    }
-
-    /// Releases this worker's shards, so that others can claim their tasks at once.
-    private func releaseShards() async {
-        let shards = scheduler.with { $0.shards }
-        do throws(StoreError) {
-            try await stores.workers.releaseShards(shards, incarnation: identity.incarnation)
-            onWork()
-        } catch {
-            // They are free as soon as its registration is gone.
-            logger.debug("shards not released", metadata: ["error": "\(error)"])
         }
     }
 
@@ -200,100 +286,9 @@ package struct TransferEngine: Service {
             logger.debug("maintenance has ended", metadata: ["error": "\(error)"])
         }
     }
-
-    /// Stops cancelled attempts, holds the others to their limits and stores their progress.
-    private func watchControls() async {
-        await withDiscardingTaskGroup { group in
-            group.addTask {
-                await repeatedly(EngineConfiguration.tickInterval) { controls.signal() }
-            }
-            var revocations = RevocationView()
-            var hosts = FailureLog("hosts", logger: logger)
-            var controlling = FailureLog("controls", logger: logger)
-            var progress = FailureLog("progress", logger: logger)
-            while !Task.isCancelled {
-                await controls.wait()
-                _ = await hosts.watch(recordHosts)
-                _ = await controlling.watch { () throws(StoreError) in
-                    try await heedControls(&revocations)
-                }
-                _ = await progress.watch(recordProgress)
-            }
-        }
-    }
-
-    private func recordHosts() async throws(StoreError) {
-        let changes = scheduler.takeChanges()
-        do throws(StoreError) {
-            try await stores.hosts.record(changes)
-        } catch {
-            // A change that the database refuses once it refuses for ever, along with all changes
-            // in the same batch.
-            if case .unavailable = error { scheduler.putBack(changes) }
-            throw error
-        }
-    }
-
-    private func recordProgress() async throws(StoreError) {
-        let news = active.takeProgress()
-        // As long as bytes flow, no host counts as unreachable.
-        claimer.reachability.reached(news.heard)
-        scheduler.with { schedule in
-            for attempt in news.progress {
-                let bytes = attempt.bytesReceived + attempt.bytesSent
-                schedule.moved(attempt.fence, bytes: bytes)
-            }
-        }
-        do throws(StoreError) {
-            if !(try await stores.parts.recordResumptions(news.resumptions)).isEmpty { onEvents() }
-            if !news.progress.isEmpty, try await stores.parts.recordProgress(news.progress) {
-                onEvents()
-            }
-        } catch {
-            active.restore()
-            throw error
-        }
-    }
-
-    private func heedControls(_ revocations: inout RevocationView) async throws(StoreError) {
-        let question = bandwidth.question
-        let controls = try await stores.workers.controls(
-            incarnation: identity.incarnation,
-            question
-        )
-        bandwidth.apply(controls, to: question)
-        try await stop(controls.revocations, &revocations)
-    }
-
-    /// Stops revoked attempts; a revocation is kept until its attempt has ended, so that the part
-    /// file is still known after a crash in between.
-    private func stop(
-        _ revoked: [Fence],
-        _ revocations: inout RevocationView
-    ) async throws(StoreError) {
-        let dropped = active.drop(postponed: revoked)
-        for claim in dropped { scheduler.with { $0.ended(claim.fence, bytes: 0) } }
-        let running = active.attempts(revoked)
-        active.abandon(running)
-        let ended = revocations.ended(
-            revoked,
-            running: Set(running.map(\.claim.fence)),
-            dropped: Set(dropped.map(\.fence)),
-            at: .now
-        )
-        if !ended.isEmpty { try await stores.workers.removeRevocations(ended) }
-    }
-
-    /// Runs `body` at jittered intervals until cancelled.
-    private func repeatedly(_ interval: Duration, _ body: () -> Void) async {
-        while !Task.isCancelled {
-            body()
-            do { try await Task.sleep(for: interval.jittered) } catch { return }
-        }
-    }
 }
 
-extension Schedule.Settings {
+extension FairShare.Settings {
     fileprivate init(_ configuration: EngineConfiguration) {
         self.init()
         slots = configuration.concurrency
@@ -301,7 +296,7 @@ extension Schedule.Settings {
     }
 }
 
-extension Scheduler {
+extension SharedFairShare {
     /// Wakes the claimer for what the end of attempts has made room for.
     fileprivate func stored(isAnyBackInQueue: Bool, _ queue: QueueSignal) {
         if with({ $0.stored() }) { queue.freed() }

@@ -75,7 +75,7 @@ struct HostConnectivity: ~Copyable {
     }
 
     private let settings: Settings
-    private var states: [Lane: (state: State, changed: Instant)] = [:]
+    private var states: [HostKey: (state: State, changed: Instant)] = [:]
     private var probeCount: UInt64 = 0
 
     init(settings: Settings = Settings()) {
@@ -87,16 +87,16 @@ struct HostConnectivity: ~Copyable {
     var count: Int { states.count }
 
     /// Whether attempts are kept from the host, except for one probe at a time.
-    func isClosed(_ lane: Lane) -> Bool {
-        switch states[lane]?.state {
+    func isClosed(_ hostKey: HostKey) -> Bool {
+        switch states[hostKey]?.state {
         case .closed, .probing: true
         case .doubtful, nil: false
         }
     }
 
     /// Decides whether an attempt may start.
-    mutating func admit(_ lane: Lane, at now: Instant) -> Admission {
-        guard let state = states[lane]?.state else { return .open }
+    mutating func admit(_ hostKey: HostKey, at now: Instant) -> Admission {
+        guard let state = states[hostKey]?.state else { return .open }
         if let end = Self.end(of: state, at: now) { return .wait(until: end) }
         switch state {
         case .doubtful: return .open
@@ -104,7 +104,7 @@ struct HostConnectivity: ~Copyable {
             probeCount += 1
             let probe = Probe(number: probeCount)
             set(
-                lane,
+                hostKey,
                 .probing(probe, probes: probes, deadline: now + settings.probeDurationMax),
                 at: now
             )
@@ -119,58 +119,58 @@ struct HostConnectivity: ~Copyable {
     /// next probes of hosts that became unreachable together.
     mutating func observe(
         _ observation: Observation,
-        of lane: Lane,
+        of hostKey: HostKey,
         probe: Probe?,
         at now: Instant,
         chance: Double
     ) -> Effect {
-        switch (observation, states[lane]?.state) {
+        switch (observation, states[hostKey]?.state) {
         case (.reached, .closed), (.reached, .probing):
-            states[lane] = nil
+            states[hostKey] = nil
             return .opened
         case (.reached, .doubtful), (.reached, nil):
-            states[lane] = nil
+            states[hostKey] = nil
             return .none
         case (.unreachable, nil):
-            return doubt(lane, failures: 1, since: now, at: now, chance)
+            return doubt(hostKey, failures: 1, since: now, at: now, chance)
         case (.unreachable, .doubtful(let failures, let since)):
-            return doubt(lane, failures: failures + 1, since: since, at: now, chance)
+            return doubt(hostKey, failures: failures + 1, since: since, at: now, chance)
         case (.unreachable, .probing(probe, let probes, _)):
-            return close(lane, probes: probes + 1, at: now, chance)
+            return close(hostKey, probes: probes + 1, at: now, chance)
         case (.unreachable, .closed(_, let end)), (.unreachable, .probing(_, _, let end)):
             // The attempt started before the host was closed, so it tells nothing new.
             return .wait(until: max(end, now))
         case (.nothing, .probing(probe, let probes, _)):
             // The next attempt takes its place at once.
-            set(lane, .closed(probes: probes, until: now), at: now)
+            set(hostKey, .closed(probes: probes, until: now), at: now)
             return .none
         case (.nothing, _): return .none
         }
     }
 
     private mutating func doubt(
-        _ lane: Lane,
+        _ hostKey: HostKey,
         failures: Int,
         since: Instant,
         at now: Instant,
         _ chance: Double
     ) -> Effect {
         guard failures >= settings.failuresMin, now - since >= settings.silenceMin else {
-            set(lane, .doubtful(failures: failures, since: since), at: now)
+            set(hostKey, .doubtful(failures: failures, since: since), at: now)
             return .none
         }
-        return close(lane, probes: 0, at: now, chance)
+        return close(hostKey, probes: 0, at: now, chance)
     }
 
     private mutating func close(
-        _ lane: Lane,
+        _ hostKey: HostKey,
         probes: Int,
         at now: Instant,
         _ chance: Double
     ) -> Effect {
         let ceiling = min(settings.probeDelayBase * (1 << min(probes, 20)), settings.probeDelayMax)
         let end = now + ceiling * (0.5 + chance / 2)
-        set(lane, .closed(probes: probes, until: end), at: now)
+        set(hostKey, .closed(probes: probes, until: end), at: now)
         return .wait(until: end)
     }
 
@@ -184,9 +184,9 @@ struct HostConnectivity: ~Copyable {
 }
 
 extension HostConnectivity {
-    private mutating func set(_ lane: Lane, _ state: State, at now: Instant) {
-        if states[lane] == nil, states.count >= settings.hostsMax { forget() }
-        states[lane] = (state, now)
+    private mutating func set(_ hostKey: HostKey, _ state: State, at now: Instant) {
+        if states[hostKey] == nil, states.count >= settings.hostsMax { forget() }
+        states[hostKey] = (state, now)
     }
 
     /// Forgets a quarter of the hosts at once, so that sorting costs little for each new host;
@@ -195,11 +195,13 @@ extension HostConnectivity {
         func isDoubtful(_ state: State) -> Bool {
             if case .doubtful = state { true } else { false }
         }
-        let ordered = states.map { (lane: $0.key, doubtful: isDoubtful($0.value.state), $0.value) }
-            .sorted { left, right in
-                left.doubtful == right.doubtful
-                    ? left.2.changed < right.2.changed : left.doubtful
-            }
-        for entry in ordered.prefix(max(1, settings.hostsMax / 4)) { states[entry.lane] = nil }
+        let ordered = states.map {
+            (hostKey: $0.key, doubtful: isDoubtful($0.value.state), $0.value)
+        }
+        .sorted { left, right in
+            left.doubtful == right.doubtful
+                ? left.2.changed < right.2.changed : left.doubtful
+        }
+        for entry in ordered.prefix(max(1, settings.hostsMax / 4)) { states[entry.hostKey] = nil }
     }
 }

@@ -7,7 +7,7 @@ final class Reachability: Sendable {
     private struct State: ~Copyable {
         var hosts: HostConnectivity
         var probes: [Fence: HostConnectivity.Probe] = [:]
-        var opened: [Lane: Release] = [:]
+        var opened: [HostKey: Release] = [:]
     }
 
     /// The period in which the tasks of a host that has been reached are released repeatedly: a
@@ -42,13 +42,13 @@ final class Reachability: Sendable {
     }
 
     /// Whether a host is unreachable and only probed.
-    func isClosed(_ lane: Lane) -> Bool { state.withLock { $0.hosts.isClosed(lane) } }
+    func isClosed(_ hostKey: HostKey) -> Bool { state.withLock { $0.hosts.isClosed(hostKey) } }
 
     /// Returns how long the attempt has to wait for the host; nil when it may start.
     func wait(before claim: TaskClaim) -> Duration? {
         let now = ContinuousClock.now
         return state.withLock { state in
-            switch state.hosts.admit(claim.lane, at: now) {
+            switch state.hosts.admit(claim.hostKey, at: now) {
             case .open: return nil
             case .probe(let probe):
                 state.probes[claim.fence] = probe
@@ -71,18 +71,18 @@ final class Reachability: Sendable {
         let observation = Self.observation(failure, metrics)
         let now = ContinuousClock.now
         let (wait, change): (Duration?, Change?) = state.withLock { state in
-            let wasClosed = state.hosts.isClosed(claim.lane)
+            let wasClosed = state.hosts.isClosed(claim.hostKey)
             let effect = state.hosts.observe(
                 observation,
-                of: claim.lane,
+                of: claim.hostKey,
                 probe: state.probes.removeValue(forKey: claim.fence),
                 at: now,
                 chance: .random(in: 0..<1)
             )
             if effect == .opened {
-                state.opened[claim.lane] = Release(next: now, end: now + Self.releaseDuration)
+                state.opened[claim.hostKey] = Release(next: now, end: now + Self.releaseDuration)
             }
-            let isClosed = state.hosts.isClosed(claim.lane)
+            let isClosed = state.hosts.isClosed(claim.hostKey)
             let change: Change? =
                 switch (wasClosed, isClosed) {
                 case (false, true): .closed(closing)
@@ -108,13 +108,13 @@ final class Reachability: Sendable {
             claims.filter { claim in
                 let effect = state.hosts.observe(
                     .reached,
-                    of: claim.lane,
+                    of: claim.hostKey,
                     probe: state.probes.removeValue(forKey: claim.fence),
                     at: now,
                     chance: 0
                 )
                 guard effect == .opened else { return false }
-                state.opened[claim.lane] = Release(next: now, end: now + Self.releaseDuration)
+                state.opened[claim.hostKey] = Release(next: now, end: now + Self.releaseDuration)
                 return true
             }
         }
@@ -129,13 +129,13 @@ final class Reachability: Sendable {
     }
 
     /// Returns the hosts that have been reached again and whose tasks are to be released now.
-    func takeOpened() -> [Lane] {
+    func takeOpened() -> [HostKey] {
         let now = ContinuousClock.now
         return state.withLock { state in
-            let lanes = state.opened.filter { $0.value.next <= now }.map(\.key)
-            for lane in lanes { state.opened[lane]?.next = now + Self.releaseInterval }
+            let hostKeys = state.opened.filter { $0.value.next <= now }.map(\.key)
+            for hostKey in hostKeys { state.opened[hostKey]?.next = now + Self.releaseInterval }
             state.opened = state.opened.filter { $0.value.end > now }
-            return lanes
+            return hostKeys
         }
     }
 

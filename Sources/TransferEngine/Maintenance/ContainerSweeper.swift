@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Foundation
 import Logging
 import TransferContainer
@@ -34,7 +34,7 @@ actor ContainerSweeper {
         var leftovers: [(kind: Leftover, place: Container.Place)] = []
     }
 
-    private nonisolated let loop: EventLoop
+    private nonisolated let loop: PollLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let container: Container
@@ -42,8 +42,8 @@ actor ContainerSweeper {
     private var walk: ContainerWalk?
 
     /// Starts its thread.
-    init(_ container: Container, logger: Logger) throws(EventLoopError) {
-        loop = try EventLoop(name: "sweeper")
+    init(_ container: Container, logger: Logger) throws(PollLoopError) {
+        loop = try PollLoop(name: "sweeper")
         self.container = container
         self.logger = logger
     }

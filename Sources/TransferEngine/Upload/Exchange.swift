@@ -1,5 +1,5 @@
 import Curl
-import EventLoop
+import PollLoop
 import Glibc
 import Synchronization
 import TransferContainer
@@ -44,7 +44,7 @@ final class Exchange: CurlSink, TransferAttempt {
     private let state: Mutex<Confined>
 
     private struct Confined {
-        var machine: DownloadStateMachine
+        var machine: ResponseStateMachine
         var request: TransferRequest
         var headers: [HTTPHeader]
         /// Whether no redirect has led to another origin; once one has, secrets are withheld
@@ -90,7 +90,7 @@ final class Exchange: CurlSink, TransferAttempt {
         )
         state = Mutex(
             Confined(
-                machine: DownloadStateMachine(
+                machine: ResponseStateMachine(
                     url: url,
                     redirectsMax: claim.options.redirectsMax ?? EngineConfiguration.redirectsMax,
                     deliversErrors: claim.options.deliversHTTPErrors ?? false
@@ -263,7 +263,7 @@ final class Exchange: CurlSink, TransferAttempt {
         return .success(error.summary)
     }
 
-    private func handOver(_ end: DownloadStateMachine.End, _ state: Confined) -> Ending {
+    private func handOver(_ end: ResponseStateMachine.End, _ state: Confined) -> Ending {
         Ending(
             claim: claim,
             end: checked(end, state),
@@ -276,7 +276,7 @@ final class Exchange: CurlSink, TransferAttempt {
         )
     }
 
-    private func checked(_ end: DownloadStateMachine.End, _ state: Confined) -> End {
+    private func checked(_ end: ResponseStateMachine.End, _ state: Confined) -> End {
         if let file = state.file, !file.isUnchanged, !connections.isAbandoned {
             return .failed(
                 TransferFailure(.sourceChanged, "The file was changed while it was sent.")

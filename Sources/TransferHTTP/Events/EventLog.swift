@@ -9,7 +9,8 @@ struct EventLog: Sendable {
 
     /// Returns the position at which a reader begins.
     ///
-    /// - Parameter cursor: the position that the reader names; nil begins with the oldest event kept.
+    /// - Parameter cursor: the position that the reader names; nil begins with the oldest event
+    ///   kept.
     /// - Returns: the sequence after which it begins.
     /// - Throws: ``Problem`` when the cursor is in another log, such as that of an earlier session
     ///   of this name.

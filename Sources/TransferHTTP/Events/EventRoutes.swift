@@ -9,7 +9,7 @@ import TransferWire
 /// session.
 struct EventRoutes: Sendable {
     let stores: APIStores
-    let watch: ChangeWatch<SessionID, EventPosition>
+    let watch: SharedPoll<SessionID, EventPosition>
     let slots: ReaderSlots
     let bounds: EventReaderBounds
     /// A function called when deliveries may have become due.
@@ -96,7 +96,7 @@ struct EventRoutes: Sendable {
             try await share?.take(PageBytes.max)
             let events = try await log.page(after: cursor, limit: query.limit)
             found = events.filter(query.wants)
-            // News without an event means that no further event will come.
+            // A wake-up without an event means that no further event will come.
             if events.isEmpty, hasNews { break }
             cursor = events.last?.sequence ?? cursor
             guard found.isEmpty, let deadline, deadline > .now else { break }

@@ -27,7 +27,7 @@ struct EventStream: Sendable {
     let log: EventLog
     /// The sequence of the last event that the client has.
     let begin: Int64
-    let watch: ChangeWatch<SessionID, EventPosition>
+    let watch: SharedPoll<SessionID, EventPosition>
     let query: EventQuery
     let bounds: EventReaderBounds
     let linkBase: String?
@@ -81,7 +81,7 @@ struct EventStream: Sendable {
                 continue
             }
             share?.shrink(to: 0)
-            // News without an event means that no further event will come.
+            // A wake-up without an event means that no further event will come.
             if hasNews { return }
             hasNews = await watch.hasEvents(
                 of: log.id,
@@ -167,7 +167,7 @@ struct EventStream: Sendable {
     }
 }
 
-extension ChangeWatch<SessionID, EventPosition> {
+extension SharedPoll<SessionID, EventPosition> {
     /// Waits for an event after `sequence`.
     ///
     /// - Returns: true also when no further event can come, false when the time is over.

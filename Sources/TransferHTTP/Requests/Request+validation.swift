@@ -55,7 +55,7 @@ extension TaskRequest {
         return TaskSubmission(
             id: id,
             url: target.text,
-            lane: Lane(host: target.url.host, port: target.url.port),
+            hostKey: HostKey(host: target.url.host, port: target.url.port),
             headers: headers,
             clientString: clientString,
             earliestBeginAt: earliestBeginAt?.date,

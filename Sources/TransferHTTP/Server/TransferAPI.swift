@@ -26,7 +26,7 @@ package struct TransferAPI: Sendable {
     private let linkBase: String?
     private let egress: EgressPolicy
     private let health: HealthSource
-    private let watch: NewsWatch
+    private let watch: LongPollHub
     private let readers: EventReaderBounds
     let connections: ConnectionRegistry
     private let wake: @Sendable () -> Void
@@ -62,7 +62,7 @@ package struct TransferAPI: Sendable {
         baseURL: String?,
         egress: EgressPolicy,
         health: HealthSource,
-        watch: NewsWatch,
+        watch: LongPollHub,
         readers: EventReaderBounds = EventReaderBounds(),
         connections: ConnectionRegistry = ConnectionRegistry(),
         wake: @escaping @Sendable () -> Void,

@@ -151,7 +151,7 @@ extension BeginRequest {
         guard errors.isEmpty, let target else { throw Problem(errors) }
         return NewRequest(
             url: target.text,
-            lane: Lane(host: target.url.host, port: target.url.port),
+            hostKey: HostKey(host: target.url.host, port: target.url.port),
             headers: headers
         )
     }

@@ -1,6 +1,6 @@
 import ServiceLifecycle
 
-/// The bounds of every ``ChangeWatch``.
+/// The bounds of every ``SharedPoll``.
 enum ChangeWatchBounds {
     static let pauseMin: Duration = .milliseconds(10)
 

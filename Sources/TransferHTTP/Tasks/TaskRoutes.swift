@@ -8,7 +8,7 @@ import TransferWire
 /// The routes of `/v1/sessions/{identifier}/tasks` and `/v1/tasks/{id}`.
 struct TaskRoutes: Sendable {
     let stores: APIStores
-    let watch: ChangeWatch<TaskID, TransferState>
+    let watch: SharedPoll<TaskID, TransferState>
     /// The slots of requests that wait for a task.
     let slots: ReaderSlots
     let wake: @Sendable () -> Void

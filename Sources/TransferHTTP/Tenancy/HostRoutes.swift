@@ -38,8 +38,8 @@ struct HostRoutes: Sendable {
     func get(_ name: String?, tenant: TenantID) async throws -> Answer {
         // Clients escape the colons, and the brackets of an address.
         guard let name = name.flatMap({ PercentDecoding.text(Array($0.utf8)) }),
-            let lane = Lane(hostAndPort: name),
-            let host = try await stores.hosts.host(lane, tenant: tenant)
+            let hostKey = HostKey(hostAndPort: name),
+            let host = try await stores.hosts.host(hostKey, tenant: tenant)
         else { throw Problem(.unknownHost) }
         return try .json(HostDocument(host, decisions: host.decisions))
     }

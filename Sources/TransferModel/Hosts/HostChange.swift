@@ -1,6 +1,6 @@
 /// A worker's decision about a host, to be stored.
 package struct HostChange: Sendable {
-    package let lane: Lane
+    package let hostKey: HostKey
     package let name: String
     package let decision: RemoteHost.Decision
     /// The connections given to the host when it is not closed; nil for all that it may have.
@@ -11,14 +11,14 @@ package struct HostChange: Sendable {
     package let tenants: [TenantID]
 
     package init(
-        lane: Lane,
+        hostKey: HostKey,
         name: String,
         decision: RemoteHost.Decision,
         connections: Int?,
         isClosed: Bool,
         tenants: [TenantID]
     ) {
-        self.lane = lane
+        self.hostKey = hostKey
         self.name = name
         self.decision = decision
         self.connections = connections

@@ -4,7 +4,7 @@ package struct TaskClaim: Sendable {
     package let fence: Fence
     package let tenant: TenantID
     package let session: SessionID
-    package let lane: Lane
+    package let hostKey: HostKey
     package let priority: TaskPriority
     /// The number of this attempt of the task, from 1.
     package let number: Int
@@ -43,7 +43,7 @@ package struct TaskClaim: Sendable {
         fence: Fence,
         tenant: TenantID,
         session: SessionID,
-        lane: Lane,
+        hostKey: HostKey,
         priority: TaskPriority = .default,
         number: Int,
         url: String,
@@ -64,7 +64,7 @@ package struct TaskClaim: Sendable {
         self.fence = fence
         self.tenant = tenant
         self.session = session
-        self.lane = lane
+        self.hostKey = hostKey
         self.priority = priority
         self.number = number
         self.url = url
@@ -83,7 +83,7 @@ package struct TaskClaim: Sendable {
     }
 
     /// The queue that the task was taken from.
-    package var flow: Flow { Flow(lane: lane, session: session) }
+    package var flow: Flow { Flow(hostKey: hostKey, session: session) }
 
     /// Whether a credential has to be looked up before the task starts.
     package var mayShowCredential: Bool { sessionHasCredentials || options.credential != nil }

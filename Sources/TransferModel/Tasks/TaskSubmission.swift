@@ -5,7 +5,7 @@ package struct TaskSubmission: Sendable {
     package let id: TaskID
     package var url: String
     /// The host that the task counts against.
-    package var lane: Lane
+    package var hostKey: HostKey
     package var headers: [HTTPHeader]
     package var clientString: ClientString?
     package var earliestBeginAt: Date?
@@ -21,7 +21,7 @@ package struct TaskSubmission: Sendable {
     package init(
         id: TaskID,
         url: String,
-        lane: Lane,
+        hostKey: HostKey,
         headers: [HTTPHeader] = [],
         clientString: ClientString? = nil,
         earliestBeginAt: Date? = nil,
@@ -34,7 +34,7 @@ package struct TaskSubmission: Sendable {
     ) {
         self.id = id
         self.url = url
-        self.lane = lane
+        self.hostKey = hostKey
         self.headers = headers
         self.clientString = clientString
         self.earliestBeginAt = earliestBeginAt

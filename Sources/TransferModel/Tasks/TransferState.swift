@@ -2,7 +2,7 @@
 ///
 /// The state is the table that holds the task's hot row, so a task cannot be in two: `held`
 /// (suspended), `delayed` (waits for a time), `asked` (waits for the client), `ready` (queued),
-/// `attempt` and `publication` (running), `outcome` (the terminal states).
+/// `attempt` and `pending_rename` (running), `outcome` (the terminal states).
 package enum TransferState: String, CaseIterable, Sendable {
     /// Created with `autostart: false`, or suspended by its client; that client's `resume` or
     /// `cancel` moves it on.

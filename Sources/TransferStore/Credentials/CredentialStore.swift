@@ -49,7 +49,7 @@ extension CredentialStore {
                 DELETE FROM asked q USING task t
                 WHERE q.credential = \(name) AND t.id = ANY (ARRAY[q.task_id])
                     AND t.tenant_id = \(tenant.uuid)
-                RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
+                RETURNING q.task_id, q.session_id, t.host_key, t.priority_rank, q.attempt, q.began_at,
                     \(CountStore.state(ofAsked: "q")) AS state
             ),
             \(DecisionStore.queueAnswered)
@@ -60,12 +60,10 @@ extension CredentialStore {
         guard let created = rows[0].first else {
             throw .quotaExceeded(Quota(.credentials, maximum: Quota.credentialsMax))
         }
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows[2].first else {
-                throw PostgresError(decoding: "a credential that was just written is not there")
-            }
-            return (try Credential(row), try created.decode("is_created"))
+        guard let row = rows[2].first else {
+            throw StoreError(decoding: "a credential that was just written is not there")
         }
+        return (try Credential(row), try created.decode("is_created"))
     }
 
     /// The tenant's credential of that name.
@@ -73,12 +71,10 @@ extension CredentialStore {
         tenant: TenantID,
         name: String
     ) async throws(StoreError) -> Credential? {
-        let rows = try await database.run(
+        try await database.fetchFirst(
+            Credential.self,
             "\(Self.selectCredential) WHERE tenant_id = \(tenant.uuid) AND name = \(name) COLLATE \"C\""
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.first.map { row throws(PostgresError) in try Credential(row) }
-        }
     }
 
     /// A page of the tenant's credentials by name, in byte order.
@@ -87,16 +83,14 @@ extension CredentialStore {
         after name: String?,
         limit: Int
     ) async throws(StoreError) -> [Credential] {
-        let rows = try await database.run(
+        try await database.fetch(
+            Credential.self,
             """
             \(Self.selectCredential)
             WHERE tenant_id = \(tenant.uuid) AND name > \(name ?? "") COLLATE "C"
             ORDER BY name COLLATE "C" LIMIT \(limit)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try Credential(row) }
-        }
     }
 
     /// Removes a credential; attempts that are running keep what they have shown.
@@ -138,20 +132,16 @@ extension CredentialStore {
             ) c
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            var found: [TaskID: StoredCredential] = [:]
-            for row in rows { found[try row.task("task_id")] = try StoredCredential(row) }
-            return found
-        }
+        var found: [TaskID: StoredCredential] = [:]
+        for row in rows { found[try row.task("task_id")] = try StoredCredential(row) }
+        return found
     }
 
     /// The credential as it is now.
     package func storedCredential(_ id: CredentialID) async throws(StoreError) -> StoredCredential?
     {
         let rows = try await database.run("\(Self.selectStored) WHERE id = \(id.uuid)")
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.first.map { row throws(PostgresError) in try StoredCredential(row) }
-        }
+        return try rows.first.map { row throws(StoreError) in try StoredCredential(row) }
     }
 
     private static let selectStored: Query = """
@@ -231,8 +221,8 @@ extension CredentialStore {
     }
 }
 
-extension Credential {
-    init(_ row: Row) throws(PostgresError) {
+extension Credential: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
         self.init(
             id: CredentialID(try row.decode("id")),
             tenant: try row.tenant("tenant_id"),

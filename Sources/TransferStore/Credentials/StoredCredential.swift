@@ -13,7 +13,7 @@ package struct StoredCredential: Sendable {
 }
 
 extension StoredCredential {
-    init(_ row: Row) throws(PostgresError) {
+    init(_ row: StoredRow) throws(StoreError) {
         self.init(
             credential: try Credential(row),
             version: try row.decode("version"),

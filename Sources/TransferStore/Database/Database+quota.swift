@@ -36,7 +36,7 @@ extension Database {
                         SELECT sum(k.tasks) FROM (\(CountStore.selectCounts(ofTenant: "n.id"))) k
                         WHERE NOT \(CountStore.isTerminal("k.state"))
                     ), 0) > n.maximum END AS is_exceeded
-            FROM (SELECT tenant_id, sum(count) AS count FROM lot GROUP BY tenant_id) l
+            FROM (SELECT tenant_id, sum(count) AS count FROM batch GROUP BY tenant_id) l
             CROSS JOIN LATERAL (
                 SELECT id, least(outstanding_tasks_max, (SELECT share FROM queue)) AS maximum
                 FROM tenant WHERE id = l.tenant_id LIMIT 1

@@ -34,26 +34,43 @@ package struct Database: Sendable {
     /// The release of PostgreSQL that answers.
     package func serverVersion() async throws(StoreError) -> String {
         let rows = try await run("SELECT current_setting('server_version') AS version")
-        return try Self.decoding { () throws(PostgresError) in
-            try rows.first?.decode("version", as: String.self) ?? ""
-        }
+        return try rows.first?.decode("version") ?? ""
     }
 
-    func run(_ query: Query) async throws(StoreError) -> Rows {
-        try await repeating { () throws(PostgresError) in try await pool.execute(query) }
+    func run(_ query: Query) async throws(StoreError) -> StoredRows {
+        StoredRows(
+            try await repeating { () throws(PostgresError) in try await pool.execute(query) }
+        )
+    }
+
+    /// Returns the value of each row of a query.
+    func fetch<Value: RowDecodable>(
+        _ type: Value.Type,
+        _ query: Query
+    ) async throws(StoreError) -> [Value] {
+        try await run(query).map { row throws(StoreError) in try Value(row) }
+    }
+
+    /// Returns the value of the first row of a query; nil without rows.
+    func fetchFirst<Value: RowDecodable>(
+        _ type: Value.Type,
+        _ query: Query
+    ) async throws(StoreError) -> Value? {
+        try await run(query).first.map { row throws(StoreError) in try Value(row) }
     }
 
     /// Runs `queries` as one transaction.
-    func run(_ queries: [Query]) async throws(StoreError) -> [Rows] {
+    func run(_ queries: [Query]) async throws(StoreError) -> [StoredRows] {
         try await repeating { () throws(PostgresError) in try await pool.execute(queries) }
+            .map(StoredRows.init)
     }
 
     /// What holds for one transaction only.
     enum TransactionSetting {
         /// It does not wait for the disk; only for what is harmless to lose in a power cut.
         case unsynced
-        /// Its statement is planned for its very values: for batches joined with a table, whose size
-        /// a plan for any values guesses at ten.
+        /// Its statement is planned for its very values: for batches joined with a table, whose
+        /// size a plan for any values guesses at ten.
         case plannedAnew
         /// It waits for a lock no longer than others can wait for it; the rest of its work is found
         /// again or divided.
@@ -72,7 +89,7 @@ package struct Database: Sendable {
     func run(
         _ settings: [TransactionSetting],
         _ query: Query
-    ) async throws(StoreError) -> Rows {
+    ) async throws(StoreError) -> StoredRows {
         try await run(settings.map(\.query) + [query])[settings.count]
     }
 
@@ -89,17 +106,6 @@ package struct Database: Sendable {
             } catch {
                 throw StoreError(error)
             }
-        }
-    }
-
-    /// Decodes what a verb has read; a row that does not fit is a defect of schema or code.
-    static func decoding<Value>(_ body: () throws(PostgresError) -> Value) throws(StoreError)
-        -> Value
-    {
-        do throws(PostgresError) {
-            return try body()
-        } catch {
-            throw .defect(error)
         }
     }
 }

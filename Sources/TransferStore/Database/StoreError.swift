@@ -21,6 +21,9 @@ package enum StoreError: Error, Sendable {
         }
     }
 
+    /// Creates a defect: `text` says what a row holds that it must not, or lacks.
+    init(decoding text: String) { self = .defect(PostgresError(decoding: text)) }
+
     init(_ error: PostgresError) {
         self = error.isUnavailable || error.isRetryable ? .unavailable(error) : .defect(error)
     }

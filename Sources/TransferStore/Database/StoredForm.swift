@@ -32,7 +32,7 @@ extension StoredJSON {
     static func form(
         _ kind: Credential.Kind,
         _ text: String
-    ) throws(PostgresError) -> Credential.Form {
+    ) throws(StoreError) -> Credential.Form {
         let stored = try decode(StoredForm.self, text)
         switch kind {
         case .bearer: return .bearer
@@ -54,6 +54,6 @@ extension StoredJSON {
                 )
             }
         }
-        throw PostgresError(decoding: "a stored credential has no whole form")
+        throw StoreError(decoding: "a stored credential has no whole form")
     }
 }

@@ -45,15 +45,15 @@ enum StoredJSON {
         )
     }
 
-    static func headers(_ text: String) throws(PostgresError) -> [HTTPHeader] {
+    static func headers(_ text: String) throws(StoreError) -> [HTTPHeader] {
         guard text != "[]" else { return [] }
         return try decode([Header].self, text).map { HTTPHeader(name: $0.name, value: $0.value) }
     }
 
-    static func failure(_ text: String) throws(PostgresError) -> TransferFailure {
+    static func failure(_ text: String) throws(StoreError) -> TransferFailure {
         let stored = try decode(Failure.self, text)
         guard let code = TransferFailure.Code(rawValue: stored.code) else {
-            throw PostgresError(decoding: "unknown failure code in a stored failure")
+            throw StoreError(decoding: "unknown failure code in a stored failure")
         }
         var failure = TransferFailure(
             code,
@@ -80,11 +80,11 @@ enum StoredJSON {
     static func decode<Value: Decodable>(
         _ type: Value.Type,
         _ text: String
-    ) throws(PostgresError) -> Value {
+    ) throws(StoreError) -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(text.utf8))
         } catch {
-            throw PostgresError(decoding: "stored JSON is not a \(type)")
+            throw StoreError(decoding: "stored JSON is not a \(type)")
         }
     }
 }

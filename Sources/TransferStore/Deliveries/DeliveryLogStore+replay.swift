@@ -65,7 +65,8 @@ extension DeliveryLogStore {
         limit: Int,
         lease: Duration
     ) async throws(StoreError) -> [ReplayClaim] {
-        let rows = try await database.run(
+        try await database.fetch(
+            ReplayClaim.self,
             """
             WITH due AS MATERIALIZED (
                 SELECT l.id FROM delivery_log l
@@ -90,9 +91,6 @@ extension DeliveryLogStore {
             ORDER BY m.subscription_id, m.session_id, m.sequence
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try ReplayClaim(row) }
-        }
     }
 
     /// Logs a replay, which touches neither the order nor the health of its subscription.
@@ -136,22 +134,19 @@ extension DeliveryLogStore {
         tenant: TenantID,
         subscription id: SubscriptionID
     ) async throws(StoreError) -> Endpoint? {
-        let rows = try await database.run(
+        try await database.fetchFirst(
+            Endpoint.self,
             """
             SELECT b.url, b.headers, b.ack_key, \(SubscriptionStore.livingSecrets) AS secrets
             FROM subscription b
             WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return nil }
-            return try Endpoint(row)
-        }
     }
 }
 
-extension ReplayClaim {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+extension ReplayClaim: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
         self.init(
             delivery: DeliveryID(try row.decode("id", as: UUID.self)),
             subscription: SubscriptionID(try row.decode("subscription_id", as: UUID.self)),

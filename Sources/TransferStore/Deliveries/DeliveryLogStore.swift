@@ -150,15 +150,11 @@ extension DeliveryLogStore {
             ORDER BY l.id DESC
             """
         )
-        let ids = try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try row.decode("id", as: UUID.self) }
-        }
+        let ids = try rows.map { row throws(StoreError) in try row.decode("id", as: UUID.self) }
         guard !ids.isEmpty else { return [] }
         let attempts = try await attempts(of: ids)
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in
-                try LoggedDelivery(row, attempts: attempts)
-            }
+        return try rows.map { row throws(StoreError) in
+            try LoggedDelivery(row, attempts: attempts)
         }
     }
 
@@ -172,20 +168,18 @@ extension DeliveryLogStore {
             ORDER BY delivery_id, number
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            var attempts: [UUID: [DeliveryAttempt]] = [:]
-            for row in rows {
-                attempts[try row.decode("delivery_id"), default: []].append(
-                    try DeliveryAttempt(row)
-                )
-            }
-            return attempts
+        var attempts: [UUID: [DeliveryAttempt]] = [:]
+        for row in rows {
+            attempts[try row.decode("delivery_id"), default: []].append(
+                try DeliveryAttempt(row)
+            )
         }
+        return attempts
     }
 }
 
 extension DeliveryAttempt {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    fileprivate init(_ row: StoredRow) throws(StoreError) {
         self.init(
             at: try row.decode("attempted_at"),
             duration: .milliseconds(try row.decode("duration_ms", as: Int32.self)),
@@ -198,7 +192,7 @@ extension DeliveryAttempt {
 }
 
 extension LoggedDelivery {
-    fileprivate init(_ row: Row, attempts: [UUID: [DeliveryAttempt]]) throws(PostgresError) {
+    fileprivate init(_ row: StoredRow, attempts: [UUID: [DeliveryAttempt]]) throws(StoreError) {
         let id = try row.decode("id", as: UUID.self)
         let state = try row.word("state", as: State.self)
         self.init(
@@ -222,7 +216,7 @@ extension LoggedDelivery {
 
 extension MessageBatch {
     /// Nil in the row of a message of one event.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let id = try row.decodeIfPresent("batch_id", as: UUID.self) else { return nil }
         self.init(
             id: id,

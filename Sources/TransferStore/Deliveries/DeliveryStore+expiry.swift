@@ -55,8 +55,7 @@ extension DeliveryStore {
             SELECT greatest(g.acknowledged_sequence, g.last) AS cursor FROM gap g
             """
         )
-        return try Database.decoding { () throws(PostgresError) in try rows.first?.decode("cursor")
-        }
+        return try rows.first?.decode("cursor")
     }
 
     /// Whether the subscription `b` lives and may ask for events of a session, or of its tenant.

@@ -3,8 +3,8 @@ import Postgres
 package import TransferModel
 
 extension DeliveryStore {
-    /// Counts a failed try of the message that ends with `sequence`, and sets it to wait or gives it up; its
-    /// claim ends.
+    /// Counts a failed try of the message that ends with `sequence`, and sets it to wait or gives
+    /// it up; its claim ends.
     ///
     /// Counts it against the subscription too, which is then paused, or disabled with the event
     /// that says so.
@@ -63,16 +63,14 @@ extension DeliveryStore {
             SELECT EXISTS (SELECT 1 FROM disabled) AS is_disabled FROM held
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return .stale }
-            return try row.decode("is_disabled") ? .disabled : .recorded
-        }
+        guard let row = rows.first else { return .stale }
+        return try row.decode("is_disabled") ? .disabled : .recorded
     }
 
     /// Writes `subscription.disabled` for the tenant's other subscriptions.
     ///
-    /// Expects `disabled`. Events of no session have counters and deliveries as a session has, under
-    /// the tenant's own identifier.
+    /// Expects `disabled`. Events of no session have counters and deliveries as a session has,
+    /// under the tenant's own identifier.
     private static let tellOfDisabled: Query = """
         counter AS (
             INSERT INTO session_progress AS p (session_id, last_sequence)

@@ -25,8 +25,8 @@ extension DeliveryStore {
         lease: Duration,
         health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> DueDeliveries {
-        // Webhooks do not wait for the disk here: a claim that is lost with the database's uptime is
-        // made again, and what was sent under it comes a second time, as after a crash of ours.
+        // Webhooks do not wait for the disk here: a claim that is lost with the database's uptime
+        // is made again, and what was sent under it comes a second time, as after a crash of ours.
         let rows = try await database.run(
             [.unsynced],
             """
@@ -138,14 +138,12 @@ extension DeliveryStore {
             LEFT JOIN subscription b ON b.id = ANY (ARRAY[m.subscription_id])
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            var claims: [DeliveryClaim] = []
-            for row in rows {
-                if let claim = try DeliveryClaim(row) { claims.append(claim) }
-            }
-            let examined = try rows.first?.decode("examined", as: Int64.self) ?? 0
-            return DueDeliveries(claims: claims, examined: Int(examined))
+        var claims: [DeliveryClaim] = []
+        for row in rows {
+            if let claim = try DeliveryClaim(row) { claims.append(claim) }
         }
+        let examined = try rows.first?.decode("examined", as: Int64.self) ?? 0
+        return DueDeliveries(claims: claims, examined: Int(examined))
     }
 
     /// Gives back what a claim of at most `limit` has got of which no answer came.
@@ -273,7 +271,7 @@ extension DeliveryStore {
 
 extension DeliveryClaim {
     /// Nil in the row of a claim that got nothing.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let subscription = try row.decodeIfPresent("subscription_id", as: UUID.self) else {
             return nil
         }
@@ -298,12 +296,12 @@ extension DeliveryClaim {
     }
 }
 
-extension Endpoint {
+extension Endpoint: RowDecodable {
     /// From the columns `url`, `headers`, `ack_key` and `secrets`.
-    init(_ row: Row) throws(PostgresError) {
+    init(_ row: StoredRow) throws(StoreError) {
         let secrets = try row.decode("secrets", as: [[UInt8]].self)
         guard !secrets.isEmpty else {
-            throw PostgresError(decoding: "a subscription without a signing secret")
+            throw StoreError(decoding: "a subscription without a signing secret")
         }
         self.init(
             url: try row.decode("url"),

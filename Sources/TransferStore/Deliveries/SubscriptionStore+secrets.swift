@@ -60,12 +60,10 @@ extension SubscriptionStore {
             { .replay($0) }
                 ?? .idempotencyMismatch
         }
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows[1].first, try row.decode("is_known") else {
-                return .unknownSubscription
-            }
-            return try row.decode("is_rotated") ? .rotated : .tooManySecrets
+        guard let row = rows[1].first, try row.decode("is_known") else {
+            return .unknownSubscription
         }
+        return try row.decode("is_rotated") ? .rotated : .tooManySecrets
     }
 
     /// The keys of a subscription `b` that sign now, from the newest.

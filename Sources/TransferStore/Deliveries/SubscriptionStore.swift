@@ -79,10 +79,8 @@ extension SubscriptionStore {
             WHERE b.tenant_id = \(tenant.uuid) AND b.id = \(id.uuid) AND b.deleted_at IS NULL
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return nil }
-            return try Subscription(row)
-        }
+        guard let row = rows.first else { return nil }
+        return try Subscription(row)
     }
 
     /// A page of the tenant's subscriptions in order of creation.
@@ -91,7 +89,8 @@ extension SubscriptionStore {
         after: SubscriptionID?,
         limit: Int
     ) async throws(StoreError) -> [Subscription] {
-        let rows = try await database.run(
+        try await database.fetch(
+            Subscription.self,
             """
             SELECT \(Self.subscriptionColumns) FROM subscription b
             WHERE b.tenant_id = \(tenant.uuid) AND b.deleted_at IS NULL
@@ -99,9 +98,6 @@ extension SubscriptionStore {
             ORDER BY b.id LIMIT \(limit)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try Subscription(row) }
-        }
     }
 
     /// Changes a subscription; messages that are on their way go as they were.
@@ -167,10 +163,8 @@ extension SubscriptionStore {
                 """
             )
         }
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return nil }
-            return try Subscription(row)
-        }
+        guard let row = rows.first else { return nil }
+        return try Subscription(row)
     }
 
     /// Ends a subscription; deliveries that are on their way may still arrive.
@@ -212,8 +206,8 @@ extension SubscriptionStore {
         """
 }
 
-extension Subscription {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+extension Subscription: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
         let disabledAt = try row.decodeIfPresent("disabled_at", as: Date.self)
         self.init(
             id: SubscriptionID(try row.decode("id", as: UUID.self)),
@@ -231,7 +225,7 @@ extension Subscription {
                 form: try row.word("delivery_form"),
                 throttlesWakeUps: try row.decode("wake_up_throttling")
             ),
-            disablement: try disabledAt.map { since throws(PostgresError) in
+            disablement: try disabledAt.map { since throws(StoreError) in
                 Disablement(reason: try row.word("disabled_reason"), since: since)
             },
             createdAt: try row.decode("created_at")
@@ -239,9 +233,9 @@ extension Subscription {
     }
 }
 
-extension Row {
+extension StoredRow {
     /// Nil for every kind.
-    func eventFilter(_ column: String) throws(PostgresError) -> EventFilter? {
+    func eventFilter(_ column: String) throws(StoreError) -> EventFilter? {
         try decodeIfPresent(column, as: [String].self).map { EventFilter(stored: $0) }
     }
 }

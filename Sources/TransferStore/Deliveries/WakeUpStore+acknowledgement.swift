@@ -113,8 +113,6 @@ extension WakeUpStore {
                 AND e.generation = \(generation)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.first?.decode("count", as: Int64.self) ?? 0
-        }
+        return try rows.first?.decode("count", as: Int64.self) ?? 0
     }
 }

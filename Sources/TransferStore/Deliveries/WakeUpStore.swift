@@ -52,11 +52,9 @@ extension WakeUpStore {
                 EXISTS (SELECT 1 FROM postponed) AS is_postponed
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return .undecided }
-            if try row.decode("is_admitted") { return .admitted }
-            return try row.decode("is_postponed") ? .postponed : .undecided
-        }
+        guard let row = rows.first else { return .undecided }
+        if try row.decode("is_admitted") { return .admitted }
+        return try row.decode("is_postponed") ? .postponed : .undecided
     }
 
     /// The wait after the last of the wake-ups that a row `w` counts.

@@ -25,16 +25,14 @@ extension EventStore {
             WHERE p.session_id IS NOT NULL OR t.id IS NOT NULL
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            var positions: [SessionID: EventPosition] = [:]
-            for row in rows {
-                positions[try row.session("id")] = EventPosition(
-                    lastSequence: try row.decode("last_sequence"),
-                    isFinal: try row.decode("is_final")
-                )
-            }
-            return positions
+        var positions: [SessionID: EventPosition] = [:]
+        for row in rows {
+            positions[try row.session("id")] = EventPosition(
+                lastSequence: try row.decode("last_sequence"),
+                isFinal: try row.decode("is_final")
+            )
         }
+        return positions
     }
 
     /// A page of a living session's events in sequence.
@@ -58,8 +56,9 @@ extension EventStore {
 
     /// Where a log begins and ends.
     ///
-    /// - Returns: the sequence of the oldest event that is kept, or of the next one when none is; and
-    ///   that of the newest, 0 for a session that has had none, nil for a log that is not there.
+    /// - Returns: the sequence of the oldest event that is kept, or of the next one when none is;
+    ///   and that of the newest, 0 for a session that has had none, nil for a log that is not
+    ///   there.
     package func eventBounds(
         of log: SessionID
     ) async throws(StoreError) -> (oldest: Int64, newest: Int64?) {
@@ -74,10 +73,8 @@ extension EventStore {
                 WHERE session_id = \(log.uuid)) p
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { throw PostgresError(decoding: "no bounds") }
-            return (try row.decode("oldest"), try row.decodeIfPresent("newest"))
-        }
+        guard let row = rows.first else { throw StoreError(decoding: "no bounds") }
+        return (try row.decode("oldest"), try row.decodeIfPresent("newest"))
     }
 
     /// Events of a session, living or not, or of a tenant, in sequence.
@@ -92,16 +89,14 @@ extension EventStore {
         limit: Int,
         bytesMax: Int = PageSize.pageBytesMax
     ) async throws(StoreError) -> [SessionEvent] {
-        let rows = try await database.run(
+        try await database.fetch(
+            SessionEvent.self,
             PageSize.cut(
                 Self.selectEvents(of: session, after: sequence, limit: limit),
                 orderedBy: "sequence",
                 at: bytesMax
             )
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try SessionEvent(row) }
-        }
     }
 
     /// The first failed tasks of the generation that an event `e` ends, up to the bounds of its
@@ -189,15 +184,15 @@ private struct StoredSummary: Decodable {
     let cancelled: Int64
 }
 
-extension Row {
-    fileprivate func failedTasks() throws(PostgresError) -> [StoredFailedTask] {
+extension StoredRow {
+    fileprivate func failedTasks() throws(StoreError) -> [StoredFailedTask] {
         guard let json = try decodeIfPresent("failed_tasks", as: JSONText.self) else { return [] }
         return try StoredJSON.decode([StoredFailedTask].self, json.text)
     }
 }
 
-extension SessionEvent {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+extension SessionEvent: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
         self.init(
             id: try row.decode("id"),
             session: try row.session("session_id"),
@@ -218,7 +213,7 @@ extension SessionEvent {
 
 extension SessionEvent.TaskSnapshot {
     /// Nil in the row of an event that is not about a task.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let id = try row.decodeIfPresent("task_id", as: UUID.self) else { return nil }
         self.init(
             id: TaskID(id),
@@ -234,7 +229,7 @@ extension SessionEvent.TaskSnapshot {
 
 extension SessionEvent.Progress {
     /// Nil in the row of an event that is not about it.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let bytesSent = try row.decodeIfPresent("bytes_sent", as: Int64.self) else {
             return nil
         }
@@ -246,9 +241,9 @@ extension SessionEvent.Progress {
     }
 }
 
-extension Row {
+extension StoredRow {
     /// What an event of that kind says besides; nil in the row of any other.
-    fileprivate func details(of kind: SessionEvent.Kind) throws(PostgresError) -> JSONText? {
+    fileprivate func details(of kind: SessionEvent.Kind) throws(StoreError) -> JSONText? {
         guard try word("kind", as: SessionEvent.Kind.self) == kind else { return nil }
         return try decodeIfPresent("details")
     }
@@ -262,7 +257,7 @@ private struct StoredPendingTasks: Decodable {
 
 extension SessionEvent.PendingTasks {
     /// Nil in the row of any other event.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let json = try row.details(of: .sessionEventsPending) else { return nil }
         let stored = try StoredJSON.decode(StoredPendingTasks.self, json.text)
         self.init(
@@ -281,11 +276,11 @@ private struct StoredDisablement: Decodable {
 
 extension SessionEvent.DisabledSubscription {
     /// Nil in the row of any other event.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let json = try row.details(of: .subscriptionDisabled) else { return nil }
         let stored = try StoredJSON.decode(StoredDisablement.self, json.text)
         guard let reason = Subscription.Disablement.Reason(rawValue: stored.reason) else {
-            throw PostgresError(decoding: "unknown reason of a stored disablement")
+            throw StoreError(decoding: "unknown reason of a stored disablement")
         }
         self.init(
             id: SubscriptionID(stored.subscription_id),
@@ -306,11 +301,11 @@ private struct StoredExpiry: Decodable {
 
 extension SessionEvent.ExpiredEvents {
     /// Nil in the row of any other event.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let json = try row.details(of: .subscriptionEventsExpired) else { return nil }
         let stored = try StoredJSON.decode(StoredExpiry.self, json.text)
         guard stored.first_sequence <= stored.last_sequence else {
-            throw PostgresError(decoding: "an empty range of expired events")
+            throw StoreError(decoding: "an empty range of expired events")
         }
         self.init(
             subscription: SubscriptionID(stored.subscription_id),
@@ -324,12 +319,12 @@ extension SessionEvent.ExpiredEvents {
 
 extension SessionEvent.GenerationSummary {
     /// Nil in the row of an event that does not end a generation.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let json = try row.decodeIfPresent("summary", as: JSONText.self) else { return nil }
         let counts = try StoredJSON.decode(StoredSummary.self, json.text)
-        let failedTasks = try row.failedTasks().map { task throws(PostgresError) in
+        let failedTasks = try row.failedTasks().map { task throws(StoreError) in
             guard let code = TransferFailure.Code(rawValue: task.code) else {
-                throw PostgresError(decoding: "unknown failure code in a stored failure")
+                throw StoreError(decoding: "unknown failure code in a stored failure")
             }
             return SessionEvent.FailedTask(
                 id: TaskID(task.id),

@@ -17,9 +17,9 @@ extension CountStore {
 
     /// Notes how tasks move, in the statement that moves them.
     ///
-    /// Expects `moves` to select `(session_id, from_state, to_state, bytes_received, bytes_sent)`, a row
-    /// for each task; without a `from_state` it is new, without a `to_state` kept no longer. Bytes are those
-    /// of a task that has ended.
+    /// Expects `moves` to select `(session_id, from_state, to_state, bytes_received, bytes_sent)`,
+    /// a row for each task; without a `from_state` it is new, without a `to_state` kept no longer.
+    /// Bytes are those of a task that has ended.
     static func recordMoves(_ moves: Query) -> Query {
         """
         INSERT INTO task_move (
@@ -49,9 +49,7 @@ extension CountStore {
     package func foldMoves() async throws(StoreError) -> Int {
         // What is lost in a power cut is folded again.
         let rows = try await database.run([.unsynced], Self.fold)
-        return try Database.decoding { () throws(PostgresError) in
-            Int(try rows.first?.decode("folded", as: Int64.self) ?? 0)
-        }
+        return Int(try rows.first?.decode("folded", as: Int64.self) ?? 0)
     }
 
     static let addCounts: Query = """
@@ -172,13 +170,13 @@ extension CountStore {
 
 extension TaskCounts {
     /// From the columns of ``CountStore/joinCountsOfSession``.
-    init(_ row: Row) throws(PostgresError) {
+    init(_ row: StoredRow) throws(StoreError) {
         var tasks: [TransferState: Int64] = [:]
         let text = try row.decode("task_counts", as: JSONText.self).text
         let stored = try StoredJSON.decode([String: Int64].self, text)
         for (word, count) in stored {
             guard let state = TransferState(rawValue: word) else {
-                throw PostgresError(decoding: "unknown state in a count of tasks")
+                throw StoreError(decoding: "unknown state in a count of tasks")
             }
             tasks[state] = count
         }

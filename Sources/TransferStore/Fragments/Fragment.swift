@@ -47,8 +47,8 @@ extension Fragment {
 
     /// Whether a session `s` that is found by its key lives.
     ///
-    /// Put so that the partial index of those that live cannot serve: by a plan made for few of them
-    /// all would be read for each.
+    /// Put so that the partial index of those that live cannot serve: by a plan made for few of
+    /// them all would be read for each.
     static let isLivingByKey: Query = "num_nulls(s.invalidated_at) = 1"
 
     /// The same of a subscription `b`.
@@ -77,11 +77,12 @@ extension Fragment {
     ///
     /// When nothing is outstanding any more, it ends the generation with `session.events_finished`:
     /// in the transaction that ended the last task, under the lock of the session's counters, hence
-    /// exactly once. A session that was to be finished ends with it, and one whose tasks begin to need
-    /// their client tells it so, once until it is heard of.
+    /// exactly once. A session that was to be finished ends with it, and one whose tasks begin to
+    /// need their client tells it so, once until it is heard of.
     ///
     /// Expects `happening(session_id, place, kind, ends, task_id, from_state, task_state, attempt,
-    /// bytes_received, bytes_sent, failure)`, without a `from_state` where the task has not moved; offers
+    /// bytes_received, bytes_sent, failure)`, without a `from_state` where the task has not moved;
+    /// offers
     /// `counter`.
     static let recordHappenings: Query = """
         change AS (

@@ -7,14 +7,15 @@ package enum PageSize {}
 extension PageSize {
     /// A page ends with the row whose client string brings the bytes of all of them to so many.
     ///
-    /// Client strings are what makes a row large: without a bound, a page of 200 has 12 MiB of them.
+    /// Client strings are what makes a row large: without a bound, a page of 200 has 12 MiB of
+    /// them.
     package static let pageBytesMax = 2 * 1024 * 1024
-    /// The same of what a reconnection takes, all of which has to be in its answer: JSON may have six
-    /// bytes for one.
+    /// The same of what a reconnection takes, all of which has to be in its answer: JSON may have
+    /// six bytes for one.
     package static let reconnectionBytesMax = 448 * 1024
 
-    /// The rows of a query in the order of `key`, up to the one that brings the bytes of their client
-    /// strings to `bytes`.
+    /// The rows of a query in the order of `key`, up to the one that brings the bytes of their
+    /// client strings to `bytes`.
     static func cut(_ rows: Query, orderedBy key: Query, at bytes: Int) -> Query {
         """
         SELECT w.* FROM (

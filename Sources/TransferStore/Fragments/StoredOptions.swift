@@ -60,7 +60,7 @@ extension StoredJSON {
         )
     }
 
-    static func options(_ text: String) throws(PostgresError) -> TransferOptions {
+    static func options(_ text: String) throws(StoreError) -> TransferOptions {
         let stored = try decode(StoredOptions.self, text)
         var options = TransferOptions()
         options.timeoutForRequest = stored.timeout_for_request_ms.map { .milliseconds($0) }
@@ -87,7 +87,7 @@ extension StoredJSON {
         for (name, hex) in stored.checksums ?? [:] {
             guard let algorithm = ChecksumAlgorithm(rawValue: name),
                 let checksum = Checksum(algorithm, hex: hex)
-            else { throw PostgresError(decoding: "stored options hold no checksum") }
+            else { throw StoreError(decoding: "stored options hold no checksum") }
             options.checksums.append(checksum)
         }
         options.checksums.sort { $0.algorithm < $1.algorithm }
@@ -95,9 +95,9 @@ extension StoredJSON {
     }
 }
 
-extension Row {
+extension StoredRow {
     /// Empty where nothing is stored.
-    func options(_ column: String) throws(PostgresError) -> TransferOptions {
+    func options(_ column: String) throws(StoreError) -> TransferOptions {
         guard let json = try decodeIfPresent(column, as: JSONText.self) else {
             return TransferOptions()
         }

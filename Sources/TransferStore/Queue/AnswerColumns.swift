@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What the origin answered, unless a publication knows it; also a table of their own.
+/// What the origin answered, unless a pending rename knows it; also a table of their own.
 struct AnswerColumns {
     let place: Int64
     let httpStatus: Int16

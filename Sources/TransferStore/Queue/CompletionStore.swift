@@ -19,60 +19,60 @@ extension CompletionStore {
         LIMIT 1 FOR UPDATE
         """
 
-    /// Ends attempts and publications, writes their events and keeps the sessions' counters.
+    /// Ends attempts and pending renames, writes their events and keeps the sessions' counters.
     ///
-    /// - Returns: the tasks that were concluded; the fence of every other was stale.
-    package func conclude(_ conclusions: [Conclusion]) async throws(StoreError) -> Set<TaskID> {
-        try await publish([], concluding: conclusions)
+    /// - Returns: the tasks that were ended; the fence of every other was stale.
+    package func end(_ attemptEnds: [AttemptEnd]) async throws(StoreError) -> Set<TaskID> {
+        try await beginRenames([], ending: attemptEnds)
     }
 
-    static func conclusion(of conclusions: [Conclusion]) throws(StoreError) -> [Query] {
-        let columns = try ConclusionColumns(conclusions)
+    static func attemptEnd(of attemptEnds: [AttemptEnd]) throws(StoreError) -> [Query] {
+        let columns = try AttemptEndColumns(attemptEnds)
         let query: Query = """
             WITH item AS (
                 SELECT * FROM unnest(
-                    \(columns.places), \(columns.tasks), \(columns.fences), \(columns.verdicts),
+                    \(columns.places), \(columns.tasks), \(columns.fences), \(columns.outcomes),
                     \(columns.bytesReceived), \(columns.bytesSent), \(columns.failures),
                     \(columns.delays), \(columns.abandoned)
                 ) AS i (
-                    place, task_id, fence, verdict, bytes_received, bytes_sent, failure, delay_ms,
+                    place, task_id, fence, outcome, bytes_received, bytes_sent, failure, delay_ms,
                     abandoned)
             ),
             -- 1. Each row tells of its own end, matched by fence: a batch may hold a stale end of
             -- the same task.
             from_attempt AS MATERIALIZED (
-                SELECT i.place, i.task_id, i.fence, i.verdict,
+                SELECT i.place, i.task_id, i.fence, i.outcome,
                     -- Of one whose worker died only its row knows.
-                    CASE i.verdict WHEN 'requeued' THEN a.bytes_received ELSE i.bytes_received END
+                    CASE i.outcome WHEN 'requeued' THEN a.bytes_received ELSE i.bytes_received END
                         AS bytes_received,
                     i.bytes_sent, i.failure, i.delay_ms, i.abandoned, a.number, a.started_at,
                     a.began_at, a.resumed_at_offset
                 FROM item i CROSS JOIN LATERAL (\(Self.lockAttempt)) a
-                WHERE i.verdict <> 'completed'
+                WHERE i.outcome <> 'completed'
             ),
             attempt_gone AS (
                 DELETE FROM attempt a
                 WHERE a.task_id = ANY (ARRAY(SELECT e.task_id FROM from_attempt e))
             ),
             from_publication AS MATERIALIZED (
-                SELECT i.place, i.task_id, i.fence, i.verdict, p.bytes_received, i.bytes_sent,
+                SELECT i.place, i.task_id, i.fence, i.outcome, p.bytes_received, i.bytes_sent,
                     i.failure, i.delay_ms, i.abandoned, p.number, p.started_at,
                     p.started_at AS began_at, p.resumed_at_offset, p.http_status, p.content_type,
                     p.etag, p.is_length_verified, p.part_fence, p.suggested_file_name
                 FROM item i CROSS JOIN LATERAL (
-                    SELECT * FROM publication p WHERE p.task_id = i.task_id AND p.fence = i.fence
+                    SELECT * FROM pending_rename p WHERE p.task_id = i.task_id AND p.fence = i.fence
                     LIMIT 1 FOR UPDATE
                 ) p
                 -- Those were never published.
-                WHERE i.verdict NOT IN ('fetched', 'answered')
+                WHERE i.outcome NOT IN ('fetched', 'answered')
             ),
             publication_gone AS (
-                DELETE FROM publication p
+                DELETE FROM pending_rename p
                 WHERE p.task_id = ANY (ARRAY(SELECT e.task_id FROM from_publication e))
             ),
             gone AS (
-                SELECT e.place, e.verdict, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
-                    e.abandoned, t.id AS task_id, t.session_id, t.generation, t.lane,
+                SELECT e.place, e.outcome, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
+                    e.abandoned, t.id AS task_id, t.session_id, t.generation, t.host_key,
                     t.priority_rank, e.fence, e.number AS attempt, e.bytes_received, e.started_at,
                     e.began_at, e.resumed_at_offset, u.response_body,
                     coalesce(e.part_fence, u.part_fence) AS part_fence,
@@ -106,22 +106,22 @@ extension CompletionStore {
                     content_type, etag, is_length_verified, suggested_file_name, failure,
                     bytes_sent, response_body, part_fence)
                 SELECT task_id, session_id, generation,
-                    CASE verdict WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
+                    CASE outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
                     attempt, bytes_received, http_status, content_type, etag,
-                    CASE WHEN verdict <> 'failed' THEN is_length_verified END,
+                    CASE WHEN outcome <> 'failed' THEN is_length_verified END,
                     suggested_file_name, failure, bytes_sent, response_body,
-                    CASE verdict WHEN 'fetched' THEN part_fence END
-                FROM gone WHERE verdict IN ('completed', 'fetched', 'answered', 'failed')
+                    CASE outcome WHEN 'fetched' THEN part_fence END
+                FROM gone WHERE outcome IN ('completed', 'fetched', 'answered', 'failed')
             ),
             delayed_row AS (
                 INSERT INTO delayed (
-                    task_id, due_at, attempt, failure, lane, session_id, priority_rank, began_at,
+                    task_id, due_at, attempt, failure, host_key, session_id, priority_rank, began_at,
                     awaits_host)
                 SELECT task_id, clock_timestamp() + delay_ms * interval '1 ms',
-                    attempt - (verdict IN ('offline', 'short'))::int, failure, lane, session_id,
+                    attempt - (outcome IN ('offline', 'short'))::int, failure, host_key, session_id,
                     priority_rank, began_at,
-                    verdict = 'offline'
-                FROM gone WHERE verdict IN ('retry', 'offline', 'short')
+                    outcome = 'offline'
+                FROM gone WHERE outcome IN ('retry', 'offline', 'short')
             ),
             asked_row AS (
                 INSERT INTO asked (
@@ -134,14 +134,14 @@ extension CompletionStore {
                     \(columns.questions.map(\.place)), \(columns.questions.map(\.origin)),
                     \(columns.questions.map(\.credential))
                 ) AS q (place, origin, credential) USING (place)
-                WHERE g.verdict = 'asks'
+                WHERE g.outcome = 'asks'
             ),
             ready_row AS (
-                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
-                SELECT lane, session_id, priority_rank, task_id,
-                    attempt - (verdict = 'released')::int,
+                INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt, began_at)
+                SELECT host_key, session_id, priority_rank, task_id,
+                    attempt - (outcome = 'released')::int,
                     began_at
-                FROM gone WHERE verdict IN ('released', 'requeued')
+                FROM gone WHERE outcome IN ('released', 'requeued')
             ),
             log_row AS (
                 INSERT INTO attempt_log (
@@ -152,12 +152,12 @@ extension CompletionStore {
                     request_end_us, request_header_bytes, request_body_bytes,
                     response_header_bytes, response_body_bytes, remote_port, local_address,
                     local_port, bytes_sent, connections)
-                SELECT g.task_id, g.fence, g.attempt, CASE g.verdict
+                SELECT g.task_id, g.fence, g.attempt, CASE g.outcome
                         WHEN 'retry' THEN 'retried' WHEN 'offline' THEN 'retried'
                         WHEN 'short' THEN 'retried'
                         WHEN 'asks' THEN 'retried' WHEN 'requeued' THEN 'lost'
                         WHEN 'fetched' THEN 'completed' WHEN 'answered' THEN 'completed'
-                        ELSE g.verdict END,
+                        ELSE g.outcome END,
                     g.started_at, greatest(0, g.bytes_received - coalesce(g.resumed_at_offset, 0)),
                     g.resumed_at_offset, coalesce(m.http_status, g.http_status), g.failure,
                     m.redirects, m.name_lookup_us, m.connect_us, m.tls_us, m.first_byte_us,
@@ -197,7 +197,7 @@ extension CompletionStore {
                     \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
                 ) AS k (place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
                 JOIN gone g USING (place)
-                WHERE g.verdict IN ('retry', 'offline', 'short', 'asks', 'released')
+                WHERE g.outcome IN ('retry', 'offline', 'short', 'asks', 'released')
             ),
             partial_row AS (\(PartStore.replacePartial)),
             partial_gone AS (
@@ -205,7 +205,7 @@ extension CompletionStore {
                 WHERE x.task_id = ANY (ARRAY(SELECT g.task_id FROM gone g))
                     AND (x.task_id IN (
                             SELECT g.task_id FROM gone g
-                            WHERE g.verdict IN ('completed', 'fetched', 'answered', 'failed'))
+                            WHERE g.outcome IN ('completed', 'fetched', 'answered', 'failed'))
                         OR x.part_fence IN (
                             SELECT g.abandoned FROM gone g WHERE g.abandoned IS NOT NULL))
                 RETURNING x.task_id, x.part_fence, x.source_task_id
@@ -236,14 +236,14 @@ extension CompletionStore {
                     ('offline', 1, 'task.waiting', false, 'waiting_for_connectivity'),
                     ('asks', 1, 'task.authentication_required', false,
                         'waiting_for_authentication')
-                ) AS k (verdict, step, kind, ends, task_state) USING (verdict)
+                ) AS k (outcome, step, kind, ends, task_state) USING (outcome)
             ),
             \(Fragment.recordHappenings),
             -- 3. What is given back is no event.
             return_row AS (\(CountStore.recordMoves("""
                 SELECT session_id, 'running'::task_state AS from_state,
                     'queued'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
-                FROM gone WHERE verdict IN ('released', 'requeued')
+                FROM gone WHERE outcome IN ('released', 'requeued')
                 """))),
             \(Fragment.wake)
             SELECT task_id FROM gone

@@ -108,20 +108,18 @@ extension PartStore {
             SELECT task_id FROM told
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            Set(try rows.map { row throws(PostgresError) in try row.task("task_id") })
-        }
+        return Set(try rows.map { row throws(StoreError) in try row.task("task_id") })
     }
 
-    /// Which of these tasks' part files somebody may still go on with, or is about to rename, or are
-    /// results: an end whose answer was lost has happened when its worker asks again.
+    /// Which of these tasks' part files somebody may still go on with, or is about to rename, or
+    /// are results: an end whose answer was lost has happened when its worker asks again.
     package func keptParts(
         _ parts: [(task: TaskID, fence: Fence)]
     ) async throws(StoreError) -> Set<Fence> {
         let fences = parts.map(\.fence.rawValue)
         let rows = try await database.run([
-            // A checkpoint that was stored while its task was just cancelled was not there yet to be
-            // removed with it.
+            // A checkpoint that was stored while its task was just cancelled was not there yet to
+            // be removed with it.
             """
             DELETE FROM partial p USING outcome o
             WHERE p.part_fence = ANY (\(fences)) AND o.task_id = ANY (ARRAY[p.task_id])
@@ -129,13 +127,11 @@ extension PartStore {
             """
             SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))
-            UNION SELECT part_fence FROM publication WHERE part_fence = ANY (\(fences))
+            UNION SELECT part_fence FROM pending_rename WHERE part_fence = ANY (\(fences))
             UNION \(VerificationStore.selectResults(parts.map(\.task)))
             """,
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            Set(try rows[1].map { row throws(PostgresError) in try row.fence("part_fence") })
-        }
+        return Set(try rows[1].map { row throws(StoreError) in try row.fence("part_fence") })
     }
 
     /// Notes how much of a part file, whose attempt was taken away, has been made durable, and
@@ -187,7 +183,8 @@ extension PartStore {
 
     /// Some of the part files that nobody will go on with.
     package func abandonedParts() async throws(StoreError) -> [AbandonedPart] {
-        let rows = try await database.run(
+        try await database.fetch(
+            AbandonedPart.self,
             """
             SELECT b.task_id, b.fence AS part_fence, b.source_task_id, t.tenant_id,
                 t.destination_path, t.destination_overwrite,
@@ -198,9 +195,6 @@ extension PartStore {
             ORDER BY b.fence LIMIT \(Self.abandonedPartsMax)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try AbandonedPart(row) }
-        }
     }
 
     /// Forgets abandoned parts whose files are gone.
@@ -211,9 +205,9 @@ extension PartStore {
     }
 }
 
-extension Row {
+extension StoredRow {
     /// Where a part file lies that came with resume data; nil when it did not.
-    func sourcePath(fence: Fence) throws(PostgresError) -> String? {
+    func sourcePath(fence: Fence) throws(StoreError) -> String? {
         guard let task = try decodeIfPresent("source_task_id", as: UUID.self) else { return nil }
         return ResultLocation.partPath(
             of: TaskID(task),
@@ -223,8 +217,8 @@ extension Row {
     }
 }
 
-extension AbandonedPart {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+extension AbandonedPart: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
         let fence = try row.fence("part_fence")
         self.init(
             tenant: try row.tenant("tenant_id"),

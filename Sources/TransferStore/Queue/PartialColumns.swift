@@ -1,7 +1,7 @@
 import Foundation
 import TransferModel
 
-/// The part that a conclusion leaves; few have one, so these are a table of their own.
+/// The part that an end leaves; few have one, so these are a table of their own.
 struct PartialColumns {
     let place: Int64
     let partFence: Int64

@@ -6,44 +6,45 @@ extension QueueStore {
     /// Flows that one look at the queue finds at most.
     package static let flowsMax = 512
 
-    /// The flows in which tasks wait, in the order of their lanes, behind `after`; `lanes` are in
+    /// The flows in which tasks wait, in the order of their hosts, behind `after`; `hosts` are in
     /// order too.
     ///
     /// Goes through the index from one flow to the next, so that the cost grows with the flows and
     /// not with the tasks in them. Flows of sessions that have ended are among them, and are not to
     /// be claimed from: they are passed by, and so bound a look as all others do.
     package func waitingFlows(
-        in lanes: [ClosedRange<Int64>],
+        in hostKeys: [ClosedRange<Int64>],
         after: Flow? = nil,
         limit: Int = flowsMax
     ) async throws(StoreError) -> [WaitingFlow] {
-        let rest = lanes.filter { $0.upperBound >= after?.lane.key ?? .min }
-        let starts = rest.map { max($0.lowerBound, after?.lane.key ?? .min) }
+        let rest = hostKeys.filter { $0.upperBound >= after?.hostKey.rawValue ?? .min }
+        let starts = rest.map { max($0.lowerBound, after?.hostKey.rawValue ?? .min) }
         let sessions = starts.map { start in
-            after.flatMap { $0.lane.key == start ? $0.session.uuid : nil } ?? .zero
+            after.flatMap { $0.hostKey.rawValue == start ? $0.session.uuid : nil } ?? .zero
         }
-        let rows = try await database.run(
+        return try await database.fetch(
+            WaitingFlow.self,
             """
-            SELECT w.lane, w.session_id, w.priority_rank, w.task_id, s.tenant_id, s.max_connections_per_host,
+            SELECT w.host_key, w.session_id, w.priority_rank, w.task_id, s.tenant_id, s.max_connections_per_host,
                 s.is_discretionary, s.running_tasks_max,
                 coalesce(\(CancellationStore.mayBegin(session: "w.session_id")), false) AS may_begin
             FROM unnest(\(starts), \(sessions), \(rest.map(\.upperBound)))
-                AS g (lane, session_id, last)
+                AS g (host_key, session_id, last)
             CROSS JOIN LATERAL (
-                WITH RECURSIVE walk (lane, session_id, priority_rank, task_id) AS (
-                    (SELECT r.lane, r.session_id, r.priority_rank, r.task_id FROM ready r
-                    WHERE (r.lane, r.session_id) > (g.lane, g.session_id) AND r.lane <= g.last
-                    ORDER BY r.lane, r.session_id, r.priority_rank, r.task_id LIMIT 1)
+                WITH RECURSIVE walk (host_key, session_id, priority_rank, task_id) AS (
+                    (SELECT r.host_key, r.session_id, r.priority_rank, r.task_id FROM ready r
+                    WHERE (r.host_key, r.session_id) > (g.host_key, g.session_id) AND r.host_key <= g.last
+                    ORDER BY r.host_key, r.session_id, r.priority_rank, r.task_id LIMIT 1)
                     UNION ALL
-                    SELECT n.lane, n.session_id, n.priority_rank, n.task_id
+                    SELECT n.host_key, n.session_id, n.priority_rank, n.task_id
                     FROM walk w CROSS JOIN LATERAL (
-                        SELECT r.lane, r.session_id, r.priority_rank, r.task_id FROM ready r
-                        WHERE (r.lane, r.session_id) > (w.lane, w.session_id)
-                            AND r.lane <= g.last
-                        ORDER BY r.lane, r.session_id, r.priority_rank, r.task_id LIMIT 1
+                        SELECT r.host_key, r.session_id, r.priority_rank, r.task_id FROM ready r
+                        WHERE (r.host_key, r.session_id) > (w.host_key, w.session_id)
+                            AND r.host_key <= g.last
+                        ORDER BY r.host_key, r.session_id, r.priority_rank, r.task_id LIMIT 1
                     ) n
                 )
-                SELECT lane, session_id, priority_rank, task_id FROM walk LIMIT \(limit)
+                SELECT host_key, session_id, priority_rank, task_id FROM walk LIMIT \(limit)
             ) w
             CROSS JOIN LATERAL (
                 SELECT x.tenant_id, x.max_connections_per_host, x.is_discretionary,
@@ -54,17 +55,14 @@ extension QueueStore {
             LIMIT \(limit)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try WaitingFlow(row) }
-        }
     }
 }
 
-extension WaitingFlow {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+extension WaitingFlow: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
         self.init(
             flow: Flow(
-                lane: Lane(key: try row.decode("lane")),
+                hostKey: HostKey(rawValue: try row.decode("host_key")),
                 session: try row.session("session_id")
             ),
             tenant: try row.tenant("tenant_id"),
@@ -81,9 +79,9 @@ extension WaitingFlow {
     }
 }
 
-extension Row {
+extension StoredRow {
     /// That of a session.
-    func maxConnectionsPerHost() throws(PostgresError) -> Int? {
+    func maxConnectionsPerHost() throws(StoreError) -> Int? {
         try decodeIfPresent("max_connections_per_host", as: Int16.self).map(Int.init)
     }
 }

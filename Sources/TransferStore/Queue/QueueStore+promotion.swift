@@ -6,12 +6,12 @@ extension QueueStore {
     /// Makes runnable a page of what waits for hosts that have been reached again.
     ///
     /// - Returns: how many there were; more may wait.
-    package func release(lanes: [Lane]) async throws(StoreError) -> Int {
+    package func release(hostKeys: [HostKey]) async throws(StoreError) -> Int {
         try await database.run(
             """
             WITH waiting AS (
                 SELECT ctid AS row FROM delayed
-                WHERE awaits_host AND lane = ANY (\(lanes.map(\.key)))
+                WHERE awaits_host AND host_key = ANY (\(hostKeys.map(\.rawValue)))
                 LIMIT \(Self.promotionMax) FOR UPDATE SKIP LOCKED
             ),
             gone AS (
@@ -98,16 +98,14 @@ extension QueueStore {
             ) earliest
             """,
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows[2].first else { throw PostgresError(decoding: "no clock") }
-            let wait = try row.decodeIfPresent("wait_ms", as: Int64.self)
-            return Promotion(
-                promoted: rows[0].affectedCount,
-                asked: rows[1].count,
-                next: wait.map { max(.milliseconds($0), .zero) },
-                date: try row.decode("date")
-            )
-        }
+        guard let row = rows[2].first else { throw StoreError(decoding: "no clock") }
+        let wait = try row.decodeIfPresent("wait_ms", as: Int64.self)
+        return Promotion(
+            promoted: rows[0].affectedCount,
+            asked: rows[1].count,
+            next: wait.map { max(.milliseconds($0), .zero) },
+            date: try row.decode("date")
+        )
     }
 
     /// Puts what is due of sessions that have ended behind all else until it is cancelled; expects
@@ -125,7 +123,7 @@ extension QueueStore {
 
     /// Of rows `d` of `delayed` that are removed.
     private static let returningPromoted: Query = """
-        RETURNING d.task_id, d.lane, d.session_id, d.priority_rank, d.attempt, d.began_at,
+        RETURNING d.task_id, d.host_key, d.session_id, d.priority_rank, d.attempt, d.began_at,
             \(CountStore.state(ofDelayed: "d")) AS state
         """
 
@@ -136,8 +134,8 @@ extension QueueStore {
                 0 AS bytes_received, 0 AS bytes_sent
             FROM gone
             """)))
-        INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
-        SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM gone
+        INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt, began_at)
+        SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM gone
         """
 
     /// What became of the tasks that were due.

@@ -12,16 +12,16 @@ extension QueueStore {
     /// Gives runnable tasks to a worker, as new attempts with fences of its own: of each flow the
     /// first, and of each tenant no more than may run.
     ///
-    /// Cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows, its key
-    /// is the order in which they are read, and what an old snapshot keeps of those before is not read
-    /// again. Where tenants have a bound, their running tasks
-    /// are counted, all of the fleet; `boundTenants` are those.
+    /// Cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows, its
+    /// key is the order in which they are read, and what an old snapshot keeps of those before is
+    /// not read again. Where tenants have a bound, their running tasks are counted, all of the
+    /// fleet; `boundTenants` are those.
     package func claim(
         _ grants: [FlowGrant],
         boundTenants: [TenantID] = [],
         fences: WorkerIdentity.Reservation
     ) async throws(StoreError) -> [TaskClaim] {
-        let lanes = grants.map(\.flow.lane.key)
+        let hostKeys = grants.map(\.flow.hostKey.rawValue)
         let sessions = grants.map(\.flow.session.uuid)
         let counts = grants.map { Int64($0.count) }
         let ranks = grants.map(\.from.priority.rank)
@@ -32,8 +32,8 @@ extension QueueStore {
             ? """
             share AS (
                 SELECT * FROM unnest(
-                    \(lanes), \(sessions), \(counts), \(ranks), \(tasks)
-                ) AS g (lane, session_id, count, rank, task_id)
+                    \(hostKeys), \(sessions), \(counts), \(ranks), \(tasks)
+                ) AS g (host_key, session_id, count, rank, task_id)
             )
             """
             : """
@@ -50,11 +50,11 @@ extension QueueStore {
                 WHERE n.id = ANY (\(bound))
             ),
             share AS (
-                SELECT g.lane, g.session_id, g.rank, g.task_id, CASE WHEN r.free IS NULL THEN g.count
+                SELECT g.host_key, g.session_id, g.rank, g.task_id, CASE WHEN r.free IS NULL THEN g.count
                     ELSE least(g.count, greatest(0, r.free - sum(g.count) OVER (
                         PARTITION BY r.id ORDER BY g.place) + g.count))::bigint END AS count
-                FROM unnest(\(lanes), \(sessions), \(counts), \(ranks), \(tasks))
-                    WITH ORDINALITY AS g (lane, session_id, count, rank, task_id, place)
+                FROM unnest(\(hostKeys), \(sessions), \(counts), \(ranks), \(tasks))
+                    WITH ORDINALITY AS g (host_key, session_id, count, rank, task_id, place)
                 JOIN session s ON s.id = ANY (ARRAY[g.session_id])
                 LEFT JOIN room r ON r.id = s.tenant_id
             )
@@ -67,7 +67,7 @@ extension QueueStore {
                 SELECT p.row
                 FROM share g CROSS JOIN LATERAL (
                     SELECT r.ctid AS row FROM ready r
-                    WHERE r.lane = g.lane AND r.session_id = g.session_id
+                    WHERE r.host_key = g.host_key AND r.session_id = g.session_id
                         AND (r.priority_rank, r.task_id) >= (g.rank, g.task_id)
                     ORDER BY r.priority_rank, r.task_id
                     LIMIT g.count
@@ -86,14 +86,14 @@ extension QueueStore {
                 -- the queue was when its statistics were taken, which is mostly empty.
                 DELETE FROM ready r USING alive
                 WHERE r.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
-                RETURNING r.task_id, r.session_id, r.lane, r.attempt, r.began_at
+                RETURNING r.task_id, r.session_id, r.host_key, r.attempt, r.began_at
             ),
             begun AS (
                 INSERT INTO attempt (
-                    task_id, fence, worker, number, session_id, lane, began_at, bytes_received,
+                    task_id, fence, worker, number, session_id, host_key, began_at, bytes_received,
                     bytes_expected)
                 SELECT k.task_id, \(fences.first.rawValue) + row_number() OVER () - 1,
-                    \(fences.incarnation), k.attempt + 1, k.session_id, k.lane,
+                    \(fences.incarnation), k.attempt + 1, k.session_id, k.host_key,
                     coalesce(k.began_at, clock_timestamp()), coalesce(x.bytes_durable, 0),
                     x.bytes_total
                 FROM taken k LEFT JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
@@ -107,8 +107,8 @@ extension QueueStore {
             \(Self.selectClaim) FROM begun a \(Self.joinClaim)
             """
         // A claim that is lost leaves its tasks in the queue, and the fences given out with it are
-        // refused later; a claim that counts is flushed with the publication that rests on it, or
-        // before a request that must not be sent twice.
+        // refused later; a claim that counts is flushed with the pending rename that rests on it,
+        // or before a request that must not be sent twice.
         var queries = [Database.TransactionSetting.unsynced.query]
         if !bound.isEmpty {
             // One claim after the other, each with all that the one before has begun.
@@ -119,13 +119,11 @@ extension QueueStore {
             )
         }
         let rows = try await database.run(queries + [claim])[queries.count]
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try TaskClaim(row) }
-        }
+        return try rows.map { row throws(StoreError) in try TaskClaim(row) }
     }
 
-    /// Waits until all that was committed before has reached the disk: also claims, which do not wait
-    /// for that themselves.
+    /// Waits until all that was committed before has reached the disk: also claims, which do not
+    /// wait for that themselves.
     ///
     /// What must not be sent twice is sent after that. Costs a commit that is flushed.
     package func makeClaimsDurable() async throws(StoreError) {
@@ -135,7 +133,7 @@ extension QueueStore {
 
     /// The columns of a claim, of an attempt `a`, its task `t` and its session `s`.
     static let selectClaim: Query = """
-        SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.lane, t.priority_rank,
+        SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.host_key, t.priority_rank,
             s.max_connections_per_host, t.url, t.headers,
             t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, t.options,
@@ -156,12 +154,12 @@ extension QueueStore {
         JOIN tenant n ON n.id = ANY (ARRAY[t.tenant_id])
         LEFT JOIN partial x ON x.task_id = ANY (ARRAY[a.task_id])
         LEFT JOIN task y ON y.id = ANY (ARRAY[x.source_task_id])
-        ORDER BY t.lane, t.priority_rank, t.id
+        ORDER BY t.host_key, t.priority_rank, t.id
         """
 }
 
 extension TaskClaim {
-    init(_ row: Row) throws(PostgresError) {
+    init(_ row: StoredRow) throws(StoreError) {
         let options = try row.options("session_options").overridden(by: row.options("options"))
         let timeoutForRequest = try row.milliseconds("timeout_for_request_ms")
         let timeoutForResource = try row.milliseconds("timeout_for_resource_ms")
@@ -170,7 +168,7 @@ extension TaskClaim {
             fence: try row.fence("fence"),
             tenant: try row.tenant("tenant_id"),
             session: try row.session("session_id"),
-            lane: Lane(key: try row.decode("lane")),
+            hostKey: HostKey(rawValue: try row.decode("host_key")),
             priority: TaskPriority(rank: try row.decode("priority_rank")),
             number: Int(try row.decode("number", as: Int16.self)),
             url: try row.decode("url"),
@@ -193,7 +191,7 @@ extension TaskClaim {
 }
 
 extension TransferRequest {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    fileprivate init(_ row: StoredRow) throws(StoreError) {
         let upload: UploadSource?
         if let path = try row.decodeIfPresent("upload_path", as: String.self) {
             upload = .file(path: path)
@@ -212,7 +210,7 @@ extension TransferRequest {
 
 extension PartialDownload {
     /// Nil when the task has none.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let fence = try row.decodeIfPresent("partial_fence", as: Int64.self) else {
             return nil
         }

@@ -21,7 +21,7 @@ package struct CountDifference: Sendable {
 
 extension CountDifference {
     /// Nil in the row of a page without any.
-    init?(session row: Row) throws(PostgresError) {
+    init?(session row: StoredRow) throws(StoreError) {
         guard let tenant = try row.decodeIfPresent("tenant_id", as: UUID.self) else {
             return nil
         }

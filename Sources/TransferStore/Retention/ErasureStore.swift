@@ -55,13 +55,11 @@ extension ErasureStore {
             LIMIT \(Self.erasureTasksMax)
             """,
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            try rows[1].map { row throws(PostgresError) in try TaskRemains(row) }
-        }
+        return try rows[1].map { row throws(StoreError) in try TaskRemains(row) }
     }
 
-    /// Erases tasks whose files are gone, and the sessions that have no task any more; of one with many
-    /// events only the oldest of these.
+    /// Erases tasks whose files are gone, and the sessions that have no task any more; of one with
+    /// many events only the oldest of these.
     ///
     /// - Returns: whether there is such a session, of which the next call goes on.
     @discardableResult
@@ -176,8 +174,8 @@ extension ErasureStore {
     /// planned as a walk through all of a table.
     private static let emptyOnes: Query = "ARRAY(SELECT e.session_id FROM empty e)"
 
-    /// Tasks whose rows a worker that still has to stop needs, or whoever removes or goes on with a part
-    /// file; all but the kept parts are few.
+    /// Tasks whose rows a worker that still has to stop needs, or whoever removes or goes on with a
+    /// part file; all but the kept parts are few.
     static let needed: Query = """
         needed AS MATERIALIZED (
             SELECT task_id FROM revocation

@@ -10,8 +10,8 @@ package struct PartitionStore: Sendable {
 extension PartitionStore {
     /// Weeks made ahead of the running one; each costs every read of a log two buffers.
     private static let weeksAhead: Int32 = 2
-    /// How long changing the partitions may hold up whoever writes or reads the log; then it is given
-    /// up and tried again later.
+    /// How long changing the partitions may hold up whoever writes or reads the log; then it is
+    /// given up and tried again later.
     private static let partitionLockTimeout = "250ms"
     /// Held by the one instance that changes partitions, or does some kind of retention's work:
     /// "trfr" in ASCII.
@@ -37,15 +37,13 @@ extension PartitionStore {
             ORDER BY x.week
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in
-                LogPartition(
-                    log: log,
-                    name: try row.decode("name"),
-                    begin: try row.decode("begin"),
-                    end: try row.decode("end")
-                )
-            }
+        return try rows.map { row throws(StoreError) in
+            LogPartition(
+                log: log,
+                name: try row.decode("name"),
+                begin: try row.decode("begin"),
+                end: try row.decode("end")
+            )
         }
     }
 
@@ -90,9 +88,7 @@ extension PartitionStore {
             ORDER BY x.name
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try row.decode("name") }
-        }
+        return try rows.map { row throws(StoreError) in try row.decode("name") }
     }
 
     /// Removes a partition with its rows; does nothing when another instance has removed it.
@@ -139,7 +135,8 @@ extension PartitionStore {
     private static let retentionLock: Query = """
         SELECT pg_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema()))
         """
-    /// True in one instance at a time, for each kind of work: no two of them keep each other from it.
+    /// True in one instance at a time, for each kind of work: no two of them keep each other from
+    /// it.
     static func isElected(for work: RetentionWork) -> Query {
         """
         (SELECT pg_try_advisory_xact_lock(

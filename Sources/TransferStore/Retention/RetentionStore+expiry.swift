@@ -28,19 +28,17 @@ extension RetentionStore {
             FROM page p ORDER BY p.id
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            var due: [SessionID] = []
-            var last: SessionID?
-            for row in rows {
-                last = try row.session("id")
-                if try row.decode("is_due") { due.append(try row.session("id")) }
-            }
-            return (due, rows.count == Self.expirySessionsMax ? last : nil)
+        var due: [SessionID] = []
+        var last: SessionID?
+        for row in rows {
+            last = try row.session("id")
+            if try row.decode("is_due") { due.append(try row.session("id")) }
         }
+        return (due, rows.count == Self.expirySessionsMax ? last : nil)
     }
 
-    /// Looks at a batch of a session's tasks for those that are kept no longer: ended long ago, in a
-    /// generation that has ended and that all subscribers were told of.
+    /// Looks at a batch of a session's tasks for those that are kept no longer: ended long ago, in
+    /// a generation that has ended and that all subscribers were told of.
     ///
     /// What waits for its generation or a subscriber waits for `holdMax` at most, which is when its
     /// events are kept no longer either.
@@ -100,17 +98,15 @@ extension RetentionStore {
             ORDER BY c.id
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let first = rows.first else { return ExpiringTasks(remains: [], position: nil) }
-            let isFull =
-                try first.decode("looked_at", as: Int64.self) == Int64(Self.expiryTasksMax)
-            let isEmpty = try first.decodeIfPresent("id", as: UUID.self) == nil
-            return ExpiringTasks(
-                remains: isEmpty
-                    ? [] : try rows.map { row throws(PostgresError) in try TaskRemains(row) },
-                position: isFull ? try first.task("last") : nil
-            )
-        }
+        guard let first = rows.first else { return ExpiringTasks(remains: [], position: nil) }
+        let isFull =
+            try first.decode("looked_at", as: Int64.self) == Int64(Self.expiryTasksMax)
+        let isEmpty = try first.decodeIfPresent("id", as: UUID.self) == nil
+        return ExpiringTasks(
+            remains: isEmpty
+                ? [] : try rows.map { row throws(StoreError) in try TaskRemains(row) },
+            position: isFull ? try first.task("last") : nil
+        )
     }
 
     /// Keeps tasks no longer whose files are gone, but for what events tell of them.
@@ -180,15 +176,13 @@ extension RetentionStore {
             SELECT o.session_id, (SELECT count(*) FROM removed) AS removed FROM owner o
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return Sweep(position: nil, removed: 0) }
-            let removed = Int(try row.decode("removed", as: Int64.self))
-            let session = try row.session("session_id")
-            return Sweep(
-                position: removed == Self.expiryTasksMax ? position ?? SessionID(.zero) : session,
-                removed: removed
-            )
-        }
+        guard let row = rows.first else { return Sweep(position: nil, removed: 0) }
+        let removed = Int(try row.decode("removed", as: Int64.self))
+        let session = try row.session("session_id")
+        return Sweep(
+            position: removed == Self.expiryTasksMax ? position ?? SessionID(.zero) : session,
+            removed: removed
+        )
     }
 
     /// Gives up a batch of resume data that nobody has used for as long as its task was kept.

@@ -9,8 +9,8 @@ extension RetentionStore {
     /// Rows of a deleted subscription removed by one call, of each table.
     static let subscriptionRowsMax = 1000
 
-    /// Looks at a batch of sessions, and removes those that ended before `retention` and of which no
-    /// task or event is kept, with their counters and the cursors of their subscribers.
+    /// Looks at a batch of sessions, and removes those that ended before `retention` and of which
+    /// no task or event is kept, with their counters and the cursors of their subscribers.
     ///
     /// A subscriber that has not got all is told so, as by ``recordExpired(_:lease:)``.
     /// What was logged of their deliveries goes with the events, by
@@ -75,15 +75,13 @@ extension RetentionStore {
             FROM page p ORDER BY p.id DESC LIMIT 1
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try Sweep(rows, limit: Self.sessionRetentionMax) { row throws(PostgresError) in
-                try row.session("id")
-            }
+        return try Sweep(rows, limit: Self.sessionRetentionMax) { row throws(StoreError) in
+            try row.session("id")
         }
     }
 
-    /// Whether nothing tells of a session any more, and nothing is still to be done for it; a look-up
-    /// for each table.
+    /// Whether nothing tells of a session any more, and nothing is still to be done for it; a
+    /// look-up for each table.
     private static func isNothingKept(ofSession session: Query, tenant: Query) -> Query {
         """
         (SELECT t.id FROM task t WHERE t.session_id = \(session) LIMIT 1) IS NULL
@@ -97,8 +95,8 @@ extension RetentionStore {
         """
     }
 
-    /// Removes a part of the subscription that was deleted first, if that was before `retention`: its
-    /// cursors and what was logged of its deliveries, and then itself.
+    /// Removes a part of the subscription that was deleted first, if that was before `retention`:
+    /// its cursors and what was logged of its deliveries, and then itself.
     ///
     /// - Returns: whether there was one; false also when another instance is at it.
     package func pruneSubscriptions(

@@ -45,18 +45,16 @@ extension RetentionStore {
             FROM page p ORDER BY p.task_id DESC, p.through_sequence DESC LIMIT 1
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try Sweep(rows) { row throws(PostgresError) in
-                ClientStringPosition(
-                    task: try row.task("task_id"),
-                    sequence: try row.decode("through_sequence")
-                )
-            }
+        return try Sweep(rows) { row throws(StoreError) in
+            ClientStringPosition(
+                task: try row.task("task_id"),
+                sequence: try row.decode("through_sequence")
+            )
         }
     }
 
-    /// Looks at a batch of logged deliveries older than `retention`, and removes those whose event is
-    /// not kept any more: they can neither be listed nor sent again.
+    /// Looks at a batch of logged deliveries older than `retention`, and removes those whose event
+    /// is not kept any more: they can neither be listed nor sent again.
     ///
     /// What tells that events have expired is kept as long as an event.
     package func pruneDeliveryLog(
@@ -94,10 +92,8 @@ extension RetentionStore {
             FROM page p ORDER BY p.id DESC LIMIT 1
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try Sweep(rows) { row throws(PostgresError) in
-                DeliveryID(try row.decode("id", as: UUID.self))
-            }
+        return try Sweep(rows) { row throws(StoreError) in
+            DeliveryID(try row.decode("id", as: UUID.self))
         }
     }
 }

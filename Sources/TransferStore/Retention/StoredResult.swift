@@ -14,8 +14,8 @@ package struct StoredResult: Sendable {
     package let isKnownGone: Bool
 }
 
-extension StoredResult {
-    init(_ row: Row) throws(PostgresError) {
+extension StoredResult: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
         let part = try row.decodeIfPresent("part_fence", as: Int64.self).map(Fence.init(rawValue:))
         let task = try row.task("task_id")
         self.init(

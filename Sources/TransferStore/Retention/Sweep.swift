@@ -10,10 +10,10 @@ package struct Sweep<Position: Sendable>: Sendable {
 extension Sweep {
     /// From the columns `removed` and `looked_at`, and those of the last row looked at.
     init(
-        _ rows: Rows,
+        _ rows: StoredRows,
         limit: Int = RetentionStore.sweepMax,
-        _ position: (Row) throws(PostgresError) -> Position
-    ) throws(PostgresError) {
+        _ position: (StoredRow) throws(StoreError) -> Position
+    ) throws(StoreError) {
         guard let row = rows.first else {
             self.init(position: nil, removed: 0)
             return

@@ -8,9 +8,7 @@ extension VerificationStore {
         let rows = try await database.run(
             "SELECT id FROM tenant WHERE id = ANY (\(tenants.map(\.uuid)))"
         )
-        return try Database.decoding { () throws(PostgresError) in
-            Set(try rows.map { row throws(PostgresError) in try row.tenant("id") })
-        }
+        return Set(try rows.map { row throws(StoreError) in try row.tenant("id") })
     }
 
     /// Which of these part files any row names: somebody writes them, goes on with them, publishes
@@ -27,7 +25,7 @@ extension VerificationStore {
         let rows = try await database.run(
             """
             SELECT fence FROM attempt WHERE worker = ANY (\(workers)) AND fence = ANY (\(fences))
-            UNION SELECT part_fence FROM publication WHERE part_fence = ANY (\(fences))
+            UNION SELECT part_fence FROM pending_rename WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM partial WHERE part_fence = ANY (\(fences))
             UNION SELECT part_fence FROM resume_data WHERE part_fence = ANY (\(fences))
             UNION SELECT fence FROM revocation WHERE fence = ANY (\(fences))
@@ -35,9 +33,7 @@ extension VerificationStore {
             UNION \(Self.selectResults(tasks))
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            Set(try rows.map { row throws(PostgresError) in try row.fence("fence") })
-        }
+        return Set(try rows.map { row throws(StoreError) in try row.fence("fence") })
     }
 
     /// The part files that are the results of these tasks.
@@ -54,9 +50,7 @@ extension VerificationStore {
         let rows = try await database.run(
             "SELECT id FROM task WHERE id = ANY (\(tasks.map(\.uuid)))"
         )
-        return try Database.decoding { () throws(PostgresError) in
-            Set(try rows.map { row throws(PostgresError) in try row.task("id") })
-        }
+        return Set(try rows.map { row throws(StoreError) in try row.task("id") })
     }
 
     /// Which of these tasks there are that have not ended.
@@ -69,8 +63,6 @@ extension VerificationStore {
                 AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = ANY (ARRAY[t.id]))
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            Set(try rows.map { row throws(PostgresError) in try row.task("id") })
-        }
+        return Set(try rows.map { row throws(StoreError) in try row.task("id") })
     }
 }

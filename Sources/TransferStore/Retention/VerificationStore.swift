@@ -23,9 +23,7 @@ extension VerificationStore {
                     > clock_timestamp() - \(Self.silence.milliseconds) * interval '1 ms') AS is_alive
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.first?.decode("is_alive") ?? false
-        }
+        return try rows.first?.decode("is_alive") ?? false
     }
 
     /// A page of completed downloads, by task.
@@ -33,7 +31,8 @@ extension VerificationStore {
         after position: TaskID?,
         limit: Int
     ) async throws(StoreError) -> [StoredResult] {
-        let rows = try await database.run(
+        try await database.fetch(
+            StoredResult.self,
             """
             SELECT o.task_id, t.tenant_id, t.destination_path, t.destination_overwrite,
                 o.part_fence, o.bytes_received, o.result_gone_at IS NOT NULL AS is_known_gone
@@ -43,9 +42,6 @@ extension VerificationStore {
             ORDER BY o.task_id LIMIT \(limit)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try StoredResult(row) }
-        }
     }
 
     /// Notes whose files are gone, and whose are there again.
@@ -107,16 +103,14 @@ extension VerificationStore {
             ORDER BY d.session_id, d.name
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            var differences: [CountDifference] = []
-            for row in rows {
-                if let difference = try CountDifference(session: row) {
-                    differences.append(difference)
-                }
+        var differences: [CountDifference] = []
+        for row in rows {
+            if let difference = try CountDifference(session: row) {
+                differences.append(difference)
             }
-            let last = try rows.first?.decodeIfPresent("last", as: UUID.self)
-            return CountPage(position: last.map { SessionID($0) }, differences: differences)
         }
+        let last = try rows.first?.decodeIfPresent("last", as: UUID.self)
+        return CountPage(position: last.map { SessionID($0) }, differences: differences)
     }
 
     /// Compares the counters of tenants with those of their sessions, which have been compared
@@ -152,16 +146,14 @@ extension VerificationStore {
             ORDER BY tenant_id, state
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in
-                CountDifference(
-                    subject: .tenant(try row.tenant("tenant_id")),
-                    name: try row.decode("name"),
-                    kept: try row.decode("kept"),
-                    actual: try row.decode("actual"),
-                    isMendable: true
-                )
-            }
+        return try rows.map { row throws(StoreError) in
+            CountDifference(
+                subject: .tenant(try row.tenant("tenant_id")),
+                name: try row.decode("name"),
+                kept: try row.decode("kept"),
+                actual: try row.decode("actual"),
+                isMendable: true
+            )
         }
     }
 
@@ -181,7 +173,7 @@ extension VerificationStore {
                     coalesce(o.bytes_received, 0) AS bytes_received,
                     coalesce(o.bytes_sent, 0) AS bytes_sent
                 FROM page g JOIN task t ON t.session_id = g.id \(TaskStore.joinPlaces)
-                LEFT JOIN ready r ON r.lane = t.lane AND r.session_id = t.session_id
+                LEFT JOIN ready r ON r.host_key = t.host_key AND r.session_id = t.session_id
                     AND r.priority_rank = t.priority_rank AND r.task_id = t.id
             ) t GROUP BY session_id, state
         )

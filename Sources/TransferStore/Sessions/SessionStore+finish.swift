@@ -36,13 +36,12 @@ extension SessionStore {
             SELECT is_ended FROM marked
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return .unknownSession }
-            return try row.decode("is_ended") ? .ended : .finishing
-        }
+        guard let row = rows.first else { return .unknownSession }
+        return try row.decode("is_ended") ? .ended : .finishing
     }
 
-    /// The event of sessions that end without a task; expects `counter(session_id, base, generation)`.
+    /// The event of sessions that end without a task; expects `counter(session_id, base,
+    /// generation)`.
     static let insertInvalidated: Query = """
         INSERT INTO event (session_id, sequence, kind, generation)
         SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation FROM counter c
@@ -51,8 +50,8 @@ extension SessionStore {
     /// Gives the identifiers of ended sessions free, and remembers what is left to do for them,
     /// should this instance die before it is done.
     ///
-    /// Expects `counter(session_id, is_ended)` of which the counters say that already. The session's
-    /// row is locked behind its counters everywhere, so that nobody waits for each other.
+    /// Expects `counter(session_id, is_ended)` of which the counters say that already. The
+    /// session's row is locked behind its counters everywhere, so that nobody waits for each other.
     static let endSessions: Query = """
         ended AS (
             UPDATE session s SET invalidated_at = now()

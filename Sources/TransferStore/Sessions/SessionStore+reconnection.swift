@@ -95,21 +95,19 @@ extension SessionStore {
             WHERE session_id = \(session.uuid) AND is_pending_told
             """,
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            let next = try rows[0].first?.decodeIfPresent("next", as: UUID.self)
-            return Reconnection(
-                lease: lease,
-                expiresAt: try rows[1].first?.decodeIfPresent("expires_at"),
-                items: try rows[1].map { row throws(PostgresError) in
-                    // One task that cannot be read is no reason to withhold the others.
-                    Reconnection.Item(
-                        id: try row.task("id"),
-                        task: try? TransferTask(row, keptFor: database.settings.resultRetention)
-                    )
-                },
-                next: next.map { TaskID($0) }
-            )
-        }
+        let next = try rows[0].first?.decodeIfPresent("next", as: UUID.self)
+        return Reconnection(
+            lease: lease,
+            expiresAt: try rows[1].first?.decodeIfPresent("expires_at"),
+            items: try rows[1].map { row throws(StoreError) in
+                // One task that cannot be read is no reason to withhold the others.
+                Reconnection.Item(
+                    id: try row.task("id"),
+                    task: try? TransferTask(row, keptFor: database.settings.resultRetention)
+                )
+            },
+            next: next.map { TaskID($0) }
+        )
     }
 
     private static func expiry(_ time: LeaseTime) -> Query {
@@ -135,13 +133,11 @@ extension SessionStore {
             RETURNING expires_at
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return nil }
-            return RenewedLease(
-                tasks: rows.count,
-                expiresAt: try row.decodeIfPresent("expires_at")
-            )
-        }
+        guard let row = rows.first else { return nil }
+        return RenewedLease(
+            tasks: rows.count,
+            expiresAt: try row.decodeIfPresent("expires_at")
+        )
     }
 
     /// Gives back what a reconnection has taken.

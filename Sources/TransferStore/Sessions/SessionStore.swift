@@ -102,21 +102,17 @@ extension SessionStore {
             """,
             Self.selectSession(tenant: tenant, client: client, identifier: identifier),
         ])
-        let result: PutSessionResult? = try Database.decoding { () throws(PostgresError) in
-            guard let owner = rows[0].first else { return .unknownClient }
-            let kind = try owner.word("kind", as: Client.Kind.self)
-            guard kind == .app || configuration.sharedContainerIdentifier != nil else {
-                return .sharedContainerRequired
-            }
-            guard let row = rows[4].first else { return nil }
-            let session = try Session(row)
-            return try rows[2].first?.decode("is_created") ?? false
-                ? .created(session) : .updated(session)
+        guard let owner = rows[0].first else { return .unknownClient }
+        let kind = try owner.word("kind", as: Client.Kind.self)
+        guard kind == .app || configuration.sharedContainerIdentifier != nil else {
+            return .sharedContainerRequired
         }
-        guard let result else {
+        guard let row = rows[4].first else {
             throw .quotaExceeded(Quota(.sessions, maximum: Quota.sessionsMax))
         }
-        return result
+        let session = try Session(row)
+        return try rows[2].first?.decode("is_created") ?? false
+            ? .created(session) : .updated(session)
     }
 
     /// Gives a session another configuration, unless it was changed or ended since it was read.
@@ -177,13 +173,10 @@ extension SessionStore {
         client: ClientID = .default,
         identifier: String
     ) async throws(StoreError) -> Session? {
-        let rows = try await database.run(
+        try await database.fetchFirst(
+            Session.self,
             Self.selectSession(tenant: tenant, client: client, identifier: identifier)
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return nil }
-            return try Session(row)
-        }
     }
 
     private static func selectSession(
@@ -219,7 +212,8 @@ extension SessionStore {
         limit: Int
     ) async throws(StoreError) -> [Session] {
         let ofClient: Query = client.map { "s.client = \($0.name)" } ?? "true"
-        let rows = try await database.run(
+        return try await database.fetch(
+            Session.self,
             """
             \(Self.selectSession)
             WHERE s.tenant_id = \(tenant.uuid) AND s.invalidated_at IS NULL AND \(ofClient)
@@ -229,9 +223,6 @@ extension SessionStore {
             LIMIT \(limit)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try Session(row) }
-        }
     }
 
     /// Ends a session.
@@ -266,16 +257,13 @@ extension SessionStore {
             """
         )
         guard let row = rows.first else { return false }
-        let session = try Database.decoding { () throws(PostgresError) in
-            try row.session("session_id")
-        }
-        await CancellationStore(database).beginCancellation(of: session)
+        await CancellationStore(database).beginCancellation(of: try row.session("session_id"))
         return true
     }
 }
 
-extension Session {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+extension Session: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
         self.init(
             id: try row.session("id"),
             tenant: try row.tenant("tenant_id"),

@@ -10,7 +10,7 @@ package struct TaskRemains: Sendable {
 }
 
 extension TaskRemains {
-    init(_ row: Row) throws(PostgresError) {
+    init(_ row: StoredRow) throws(StoreError) {
         task = try row.task("id")
         tenant = try row.tenant("tenant_id")
         var paths: [String] = []

@@ -26,19 +26,17 @@ extension IdempotencyStore {
             WHERE tenant_id = \(tenant.uuid) AND key = \(key)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return .none }
-            guard try row.decode("request_sha256", as: [UInt8].self) == requestSHA256 else {
-                return .mismatch
-            }
-            return .replay(
-                IdempotencyRecord.Response(
-                    status: Int(try row.decode("status", as: Int16.self)),
-                    location: try row.decodeIfPresent("location"),
-                    body: try row.decode("body")
-                )
-            )
+        guard let row = rows.first else { return .none }
+        guard try row.decode("request_sha256", as: [UInt8].self) == requestSHA256 else {
+            return .mismatch
         }
+        return .replay(
+            IdempotencyRecord.Response(
+                status: Int(try row.decode("status", as: Int16.self)),
+                location: try row.decodeIfPresent("location"),
+                body: try row.decode("body")
+            )
+        )
     }
 
     /// Stores the answer together with the work it tells of.
@@ -61,11 +59,12 @@ extension IdempotencyStore {
 
     /// Stores the answers to the requests of `lots` whose tasks are stored.
     ///
-    /// Expects `counter(lot)`. In one order everywhere, so that two groups never wait for one another.
-    static func keepAnswers(_ lots: [SubmissionLot]) -> Query {
-        let kept = lots.enumerated().flatMap { index, lot in
-            lot.requests.compactMap { request in
-                request.idempotency.map { (Int64(index + 1), lot.session.tenant.uuid, $0) }
+    /// Expects `counter(lot)`. In one order everywhere, so that two groups never wait for one
+    /// another.
+    static func keepAnswers(_ batches: [SessionBatch]) -> Query {
+        let kept = batches.enumerated().flatMap { index, batch in
+            batch.requests.compactMap { request in
+                request.idempotency.map { (Int64(index + 1), batch.session.tenant.uuid, $0) }
             }
         }
         guard !kept.isEmpty else { return "answer AS (SELECT 1)" }
@@ -78,8 +77,8 @@ extension IdempotencyStore {
                     \(kept.map(\.0)), \(kept.map(\.1)), \(kept.map(\.2.key)),
                     \(kept.map(\.2.requestSHA256)), \(kept.map { Int16($0.2.response.status) }),
                     \(kept.map(\.2.response.location)), \(kept.map(\.2.response.body))
-                ) AS k (lot, tenant_id, key, request_sha256, status, location, body)
-                JOIN counter c USING (lot)
+                ) AS k (batch, tenant_id, key, request_sha256, status, location, body)
+                JOIN counter c USING (batch)
                 ORDER BY k.tenant_id, k.key
             )
             """
@@ -91,7 +90,7 @@ extension IdempotencyStore {
     func runOnce(
         _ query: Query,
         keeping record: IdempotencyRecord?
-    ) async throws(StoreError) -> Rows? {
+    ) async throws(StoreError) -> StoredRows? {
         try await runOnce([query], keeping: record)?[0]
     }
 
@@ -99,7 +98,7 @@ extension IdempotencyStore {
     func runOnce(
         _ queries: [Query],
         keeping record: IdempotencyRecord?
-    ) async throws(StoreError) -> [Rows]? {
+    ) async throws(StoreError) -> [StoredRows]? {
         do throws(StoreError) {
             return try await database.run(queries)
         } catch .defect(let error) where error.constraint == "idempotency_key_pkey" {

@@ -4,14 +4,14 @@ import TransferModel
 /// The submissions turned on their side: an array per column, for `unnest`.
 struct SubmissionColumns {
     /// To which lot each belongs, from 1; those of a lot stand together.
-    let lots: [Int64]
+    let batches: [Int64]
     /// The place of each within its lot, from 1.
     let places: [Int64]
     /// Of each lot, how many it has and whether data tasks are among them.
     let counts: [Int64]
     let haveData: [Bool]
     let ids: [UUID]
-    let lanes: [Int64]
+    let hostKeys: [Int64]
     let ranks: [Int16]
     let urls: [String]
     let headers: [String]
@@ -28,15 +28,16 @@ struct SubmissionColumns {
     let uploadData: [[UInt8]?]
     let resumeData: [(id: UUID, task: UUID)]
 
-    init(_ submissionLots: [SubmissionLot]) throws(StoreError) {
-        let byLot = submissionLots.map(\.submissions)
-        lots = byLot.enumerated().flatMap { index, lot in lot.map { _ in Int64(index + 1) } }
-        places = byLot.flatMap { lot in lot.indices.map { Int64($0 + 1) } }
-        counts = byLot.map { Int64($0.count) }
-        haveData = byLot.map { lot in lot.contains { $0.request.kind == .data } }
-        let submissions = byLot.flatMap(\.self)
+    init(_ submissionBatches: [SessionBatch]) throws(StoreError) {
+        let byBatch = submissionBatches.map(\.submissions)
+        batches = byBatch.enumerated().flatMap { index, batch in batch.map { _ in Int64(index + 1) }
+        }
+        places = byBatch.flatMap { batch in batch.indices.map { Int64($0 + 1) } }
+        counts = byBatch.map { Int64($0.count) }
+        haveData = byBatch.map { batch in batch.contains { $0.request.kind == .data } }
+        let submissions = byBatch.flatMap(\.self)
         ids = submissions.map(\.id.uuid)
-        lanes = submissions.map(\.lane.key)
+        hostKeys = submissions.map(\.hostKey.rawValue)
         ranks = submissions.map(\.priority.rank)
         urls = submissions.map(\.url)
         headers = try submissions.map { submission throws(StoreError) in

@@ -1,7 +1,7 @@
 import Postgres
 import Synchronization
 
-/// Lets concurrent submissions share a transaction, as ``SubmissionGathering`` decides.
+/// Lets concurrent submissions share a transaction, as ``SubmissionBatcher`` decides.
 final class SubmissionGatherer: Sendable {
     typealias Outcome = Result<SubmitResult, StoreError>
 
@@ -25,14 +25,14 @@ final class SubmissionGatherer: Sendable {
     }
 
     private struct State: ~Copyable {
-        var machine: SubmissionGathering<SessionKey>
+        var machine: SubmissionBatcher<SessionKey>
         var members: [Int: Member] = [:]
         var requestCount = 0
         /// When the machine is told the time.
         var timerInstant: ContinuousClock.Instant?
         var timer: Task<Void, Never>?
 
-        mutating func effect(of action: SubmissionGathering<SessionKey>.Action) -> Effect? {
+        mutating func effect(of action: SubmissionBatcher<SessionKey>.Action) -> Effect? {
             switch action {
             case .send(let ids):
                 .send(ids.compactMap { members.removeValue(forKey: $0) })
@@ -47,7 +47,7 @@ final class SubmissionGatherer: Sendable {
 
     init(bounds: SubmissionGroupBounds = SubmissionGroupBounds()) {
         self.bounds = bounds
-        state = Mutex(State(machine: SubmissionGathering(bounds: bounds)))
+        state = Mutex(State(machine: SubmissionBatcher(bounds: bounds)))
     }
 
     /// Whether `request` is small enough to gain by a commit that it shares.
@@ -103,7 +103,7 @@ final class SubmissionGatherer: Sendable {
     /// Tells the machine what `event` says, then does what it wants outside of the lock.
     private func perform(
         on store: SubmissionStore,
-        _ event: (inout State, ContinuousClock.Instant) -> [SubmissionGathering<SessionKey>.Action]
+        _ event: (inout State, ContinuousClock.Instant) -> [SubmissionBatcher<SessionKey>.Action]
     ) {
         let effects = state.withLock { state in
             let actions = event(&state, .now)
@@ -143,7 +143,7 @@ final class SubmissionGatherer: Sendable {
     }
 }
 
-extension SubmissionGathering.Refusal {
+extension SubmissionBatcher.Refusal {
     fileprivate var error: StoreError {
         switch self {
         case .exhausted:

@@ -9,49 +9,49 @@ extension SubmissionStore {
         _ group: [SubmissionGatherer.Member],
         in gatherer: SubmissionGatherer
     ) async {
-        let lots = MemberLot.of(group)
+        let batches = MemberBatch.of(group)
         let generations: [Int: Int64]
         do throws(StoreError) {
-            generations = try await submit(lots.map(\.lot), whenLocked: .skip)
+            generations = try await submit(batches.map(\.batch), whenLocked: .skip)
         } catch  where error.concernsOnlyItsRequests {
             generations = [:]
         } catch {
             for member in group { member.answer(.failure(error)) }
-            return gatherer.groupEnded(freeing: Set(lots.map(\.session)), on: self)
+            return gatherer.groupEnded(freeing: Set(batches.map(\.session)), on: self)
         }
-        for (index, lot) in lots.enumerated() {
+        for (index, batch) in batches.enumerated() {
             guard let generation = generations[index] else { continue }
-            lot.answer(.success(.accepted(generation: generation)))
+            batch.answer(.success(.accepted(generation: generation)))
         }
-        let left = lots.indices.filter { generations[$0] == nil }.map { lots[$0] }
-        let stored = Set(lots.map(\.session)).subtracting(left.map(\.session))
+        let left = batches.indices.filter { generations[$0] == nil }.map { batches[$0] }
+        let stored = Set(batches.map(\.session)).subtracting(left.map(\.session))
         gatherer.groupEnded(freeing: stored, on: self)
         await withTaskGroup(of: Void.self) { tasks in
-            for lot in left {
+            for batch in left {
                 tasks.addTask {
-                    await submit(left: lot)
-                    gatherer.sessionEnded(lot.session, on: self)
+                    await submit(left: batch)
+                    gatherer.sessionEnded(batch.session, on: self)
                 }
             }
         }
     }
 
     /// Stores the requests to one session together, and if that fails each alone.
-    private func submit(left lot: MemberLot) async {
-        if lot.members.count > 1 {
+    private func submit(left batch: MemberBatch) async {
+        if batch.members.count > 1 {
             do throws(StoreError) {
-                let generations = try await submit([lot.lot], whenLocked: .wait)
+                let generations = try await submit([batch.batch], whenLocked: .wait)
                 if let generation = generations[0] {
-                    return lot.answer(.success(.accepted(generation: generation)))
+                    return batch.answer(.success(.accepted(generation: generation)))
                 }
             } catch  where error.concernsOnlyItsRequests {
                 // The others of the session need not fail with the one at fault.
             } catch {
-                return lot.answer(.failure(error))
+                return batch.answer(.failure(error))
             }
         }
         await withTaskGroup(of: Void.self) { tasks in
-            for member in lot.members {
+            for member in batch.members {
                 tasks.addTask {
                     do throws(StoreError) {
                         member.answer(.success(try await submitAlone(member.request)))
@@ -65,31 +65,31 @@ extension SubmissionStore {
 }
 
 /// The members of a group that submit to one session, in the order of the group.
-private struct MemberLot: Sendable {
+private struct MemberBatch: Sendable {
     let session: SessionKey
     var members: [SubmissionGatherer.Member]
 
-    var lot: SubmissionLot {
-        SubmissionLot(session: session, requests: members.map(\.request))
+    var batch: SessionBatch {
+        SessionBatch(session: session, requests: members.map(\.request))
     }
 
     func answer(_ outcome: SubmissionGatherer.Outcome) {
         for member in members { member.answer(outcome) }
     }
 
-    static func of(_ group: [SubmissionGatherer.Member]) -> [MemberLot] {
-        var lots: [MemberLot] = []
+    static func of(_ group: [SubmissionGatherer.Member]) -> [MemberBatch] {
+        var batches: [MemberBatch] = []
         var places: [SessionKey: Int] = [:]
         for member in group {
             let session = member.request.session
             if let place = places[session] {
-                lots[place].members.append(member)
+                batches[place].members.append(member)
             } else {
-                places[session] = lots.count
-                lots.append(MemberLot(session: session, members: [member]))
+                places[session] = batches.count
+                batches.append(MemberBatch(session: session, members: [member]))
             }
         }
-        return lots
+        return batches
     }
 }
 

@@ -21,18 +21,18 @@ extension SubmissionStore {
     /// Its row locks on the sessions' counters open new generations where sessions were drained,
     /// number the events and shut out an invalidation.
     func submission(
-        of lots: [SubmissionLot],
+        of batches: [SessionBatch],
         whenLocked: LockedSession
     ) throws(StoreError) -> Query {
-        let columns = try SubmissionColumns(lots)
+        let columns = try SubmissionColumns(batches)
         return """
-            WITH lot AS MATERIALIZED (
-                SELECT q.lot, q.count, s.id AS session_id, s.tenant_id, s.options,
+            WITH batch AS MATERIALIZED (
+                SELECT q.batch, q.count, s.id AS session_id, s.tenant_id, s.options,
                     s.kind = 'ephemeral' OR NOT q.has_data AS is_fit
                 FROM unnest(
-                    \(lots.map(\.session.tenant.uuid)), \(lots.map(\.session.client.name)),
-                    \(lots.map(\.session.identifier)), \(columns.counts), \(columns.haveData)
-                ) WITH ORDINALITY AS q (tenant_id, client, identifier, count, has_data, lot)
+                    \(batches.map(\.session.tenant.uuid)), \(batches.map(\.session.client.name)),
+                    \(batches.map(\.session.identifier)), \(columns.counts), \(columns.haveData)
+                ) WITH ORDINALITY AS q (tenant_id, client, identifier, count, has_data, batch)
                 CROSS JOIN LATERAL (
                     SELECT id, tenant_id, options, kind FROM session
                     WHERE tenant_id = q.tenant_id AND client = q.client
@@ -41,11 +41,11 @@ extension SubmissionStore {
                 ) s
             ),
             \(database.submissionBounds(count: Int64(columns.ids.count))),
-            \(Self.token(columns, lots)),
+            \(Self.token(columns, batches)),
             -- Locked in one order everywhere, as those who write events do.
             locked AS MATERIALIZED (
-                SELECT l.lot, l.count, l.tenant_id, p.session_id
-                FROM (SELECT * FROM lot ORDER BY session_id) l
+                SELECT l.batch, l.count, l.tenant_id, p.session_id
+                FROM (SELECT * FROM batch ORDER BY session_id) l
                 CROSS JOIN LATERAL (
                     SELECT p.session_id FROM session_progress p
                     WHERE p.session_id = l.session_id AND NOT p.is_invalidated
@@ -59,7 +59,7 @@ extension SubmissionStore {
             -- Arrays, as the rows to update are then looked up whatever the planner believes.
             chosen AS MATERIALIZED (
                 SELECT array_agg(session_id) AS sessions, array_agg(tenant_id) AS tenants,
-                    array_agg(count) AS counts, array_agg(lot) AS lots
+                    array_agg(count) AS counts, array_agg(batch) AS batches
                 FROM locked
             ),
             counter AS (
@@ -73,7 +73,7 @@ extension SubmissionStore {
                 WHERE p.session_id = ANY ((SELECT sessions FROM chosen)::uuid[])
                 RETURNING p.session_id, p.generation,
                     p.last_sequence - \(Self.ofChosen("counts")) AS base,
-                    \(Self.ofChosen("lots")) AS lot, \(Self.ofChosen("tenants")) AS tenant_id,
+                    \(Self.ofChosen("batches")) AS batch, \(Self.ofChosen("tenants")) AS tenant_id,
                     clock_timestamp() AS occurred_at
             ),
             item AS (
@@ -82,46 +82,46 @@ extension SubmissionStore {
                     WHEN i.earliest_begin_at > now() THEN 'scheduled'::task_state
                     ELSE 'queued'::task_state END AS state
                 FROM unnest(
-                    \(columns.lots), \(columns.places),
-                    \(columns.ids), \(columns.lanes), \(columns.ranks), \(columns.urls),
+                    \(columns.batches), \(columns.places),
+                    \(columns.ids), \(columns.hostKeys), \(columns.ranks), \(columns.urls),
                     \(columns.headers), \(columns.clientStrings), \(columns.earliestBeginAt),
                     \(columns.autostart), \(columns.paths), \(columns.overwrites),
                     \(columns.options), \(columns.kinds), \(columns.methods),
                     \(columns.uploadPaths), \(columns.areStaged), \(columns.uploadData)
                 ) AS i (
-                    lot, place, id, lane, priority_rank, url, headers, client_string,
+                    batch, place, id, host_key, priority_rank, url, headers, client_string,
                     earliest_begin_at, autostart, destination_path, destination_overwrite, options,
                     kind, method, upload_path, upload_is_staged, upload_data)
             ),
             task_row AS (
                 INSERT INTO task (
-                    id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
+                    id, session_id, tenant_id, generation, host_key, priority_rank, url, headers,
                     client_string, earliest_begin_at, destination_path, destination_overwrite,
                     options, kind, method, upload_path, upload_is_staged, upload_data,
                     created_at)
-                SELECT i.id, c.session_id, c.tenant_id, c.generation, i.lane, i.priority_rank,
+                SELECT i.id, c.session_id, c.tenant_id, c.generation, i.host_key, i.priority_rank,
                     i.url, i.headers::jsonb, i.client_string, i.earliest_begin_at,
                     i.destination_path, i.destination_overwrite, i.options::jsonb, i.kind, i.method,
                     i.upload_path, i.upload_is_staged, i.upload_data, now()
-                FROM item i JOIN counter c USING (lot)
+                FROM item i JOIN counter c USING (batch)
             ),
             held_row AS (
                 INSERT INTO held (task_id, awaits_body, autostart)
                 SELECT i.id, i.upload_is_staged, i.autostart
-                FROM item i JOIN counter c USING (lot) WHERE i.state = 'suspended'
+                FROM item i JOIN counter c USING (batch) WHERE i.state = 'suspended'
             ),
             delayed_row AS (
                 INSERT INTO delayed (
-                    task_id, due_at, attempt, lane, session_id, priority_rank, asks_to_begin)
-                SELECT i.id, i.earliest_begin_at, 0, i.lane, c.session_id, i.priority_rank,
+                    task_id, due_at, attempt, host_key, session_id, priority_rank, asks_to_begin)
+                SELECT i.id, i.earliest_begin_at, 0, i.host_key, c.session_id, i.priority_rank,
                     \(Fragment.asksToBegin(task: "i.options::jsonb", session: "s.options"))
-                FROM item i JOIN counter c USING (lot) JOIN lot s USING (lot)
+                FROM item i JOIN counter c USING (batch) JOIN batch s USING (batch)
                 WHERE i.state = 'scheduled'
             ),
             ready_row AS (
-                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
-                SELECT i.lane, c.session_id, i.priority_rank, i.id, 0
-                FROM item i JOIN counter c USING (lot) WHERE i.state = 'queued'
+                INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
+                SELECT i.host_key, c.session_id, i.priority_rank, i.id, 0
+                FROM item i JOIN counter c USING (batch) WHERE i.state = 'queued'
             ),
             event_row AS (
                 INSERT INTO event (
@@ -129,20 +129,20 @@ extension SubmissionStore {
                     attempt, bytes_received)
                 SELECT c.session_id, c.base + i.place, 'task.created', c.generation,
                     c.occurred_at, i.id, i.state, 0, 0
-                FROM item i JOIN counter c USING (lot)
+                FROM item i JOIN counter c USING (batch)
             ),
             move_row AS (\(CountStore.recordMoves("""
                 SELECT c.session_id, NULL::task_state AS from_state, i.state AS to_state,
                     0 AS bytes_received, 0 AS bytes_sent
-                FROM item i JOIN counter c USING (lot)
+                FROM item i JOIN counter c USING (batch)
                 """))),
             \(Self.partial(columns)),
             \(Fragment.wake),
-            \(IdempotencyStore.keepAnswers(lots))
-            SELECT l.lot, c.generation, l.is_fit, (SELECT is_full FROM queue) AS is_full,
+            \(IdempotencyStore.keepAnswers(batches))
+            SELECT l.batch, c.generation, l.is_fit, (SELECT is_full FROM queue) AS is_full,
                 (SELECT q.maximum FROM quota q
                 WHERE q.tenant_id = l.tenant_id AND q.is_exceeded) AS quota_max
-            FROM lot l LEFT JOIN counter c USING (lot)
+            FROM batch l LEFT JOIN counter c USING (batch)
             """
     }
 
@@ -155,14 +155,14 @@ extension SubmissionStore {
     }
 
     /// Offers `token(is_there)`: whether all resume data is that the tasks go on with.
-    private static func token(_ columns: SubmissionColumns, _ lots: [SubmissionLot]) -> Query {
+    private static func token(_ columns: SubmissionColumns, _ batches: [SessionBatch]) -> Query {
         guard !columns.resumeData.isEmpty else { return "token AS (SELECT true AS is_there)" }
         return """
             -- Locked, so that of two submissions with the same resume data one finds nothing.
             taken AS MATERIALIZED (
                 SELECT id FROM resume_data
                 WHERE id = ANY (\(columns.resumeData.map(\.id)))
-                    AND tenant_id = ANY (\(lots.map(\.session.tenant.uuid)))
+                    AND tenant_id = ANY (\(batches.map(\.session.tenant.uuid)))
                 FOR UPDATE
             ),
             token AS MATERIALIZED (

@@ -16,8 +16,8 @@ extension SubmissionStore {
 
     /// Stores `submissions` in the tenant's session, in order, all or none.
     ///
-    /// Small ones that come together share a transaction; each is answered after its commit, and as if
-    /// it had been alone (docs/decisions/0018).
+    /// Small ones that come together share a transaction; each is answered after its commit, and as
+    /// if it had been alone (docs/decisions/0018).
     package func submit(
         _ submissions: [TaskSubmission],
         tenant: TenantID,
@@ -41,9 +41,9 @@ extension SubmissionStore {
     /// Stores one request, waiting for whoever holds its session; tells why when it is refused.
     func submitAlone(_ request: SubmissionRequest) async throws(StoreError) -> SubmitResult {
         let tenant = request.session.tenant
-        let lot = SubmissionLot(session: request.session, requests: [request])
+        let batch = SessionBatch(session: request.session, requests: [request])
         let rows = try await IdempotencyStore(database).runOnce(
-            submission(of: [lot], whenLocked: .wait),
+            submission(of: [batch], whenLocked: .wait),
             keeping: request.idempotency
         )
         guard let rows else {
@@ -53,16 +53,11 @@ extension SubmissionStore {
             ).map { .replay($0) }
                 ?? .idempotencyMismatch
         }
-        let (generation, isFit, quotaMax, isFull) = try Database.decoding {
-            () throws(PostgresError) in
-            let row = rows.first
-            return (
-                try row?.decodeIfPresent("generation", as: Int64.self),
-                try row?.decodeIfPresent("is_fit", as: Bool.self),
-                try row?.decodeIfPresent("quota_max", as: Int64.self),
-                try row?.decodeIfPresent("is_full", as: Bool.self) ?? false
-            )
-        }
+        let row = rows.first
+        let generation = try row?.decodeIfPresent("generation", as: Int64.self)
+        let isFit = try row?.decodeIfPresent("is_fit", as: Bool.self)
+        let quotaMax = try row?.decodeIfPresent("quota_max", as: Int64.self)
+        let isFull = try row?.decodeIfPresent("is_full", as: Bool.self) ?? false
         if let generation { return .accepted(generation: generation) }
         if isFit ?? false, let quotaMax {
             throw .quotaExceeded(Quota(.outstandingTasks, maximum: quotaMax))
@@ -83,18 +78,16 @@ extension SubmissionStore {
     ///
     /// - Returns: the generation of each lot that was stored, by its index.
     func submit(
-        _ lots: [SubmissionLot],
+        _ batches: [SessionBatch],
         whenLocked: LockedSession
     ) async throws(StoreError) -> [Int: Int64] {
-        let rows = try await database.run(submission(of: lots, whenLocked: whenLocked))
-        return try Database.decoding { () throws(PostgresError) in
-            var generations: [Int: Int64] = [:]
-            for row in rows {
-                let lot = try row.decode("lot", as: Int64.self)
-                generations[Int(lot) - 1] = try row.decodeIfPresent("generation")
-            }
-            return generations
+        let rows = try await database.run(submission(of: batches, whenLocked: whenLocked))
+        var generations: [Int: Int64] = [:]
+        for row in rows {
+            let batch = try row.decode("batch", as: Int64.self)
+            generations[Int(batch) - 1] = try row.decodeIfPresent("generation")
         }
+        return generations
     }
 
     /// Why a session may have refused tasks; asked only then.
@@ -111,10 +104,8 @@ extension SubmissionStore {
                 AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return .absent }
-            if try row.decode("is_force_quit") { return .forceQuit }
-            return try row.decode("is_finishing") ? .finishing : .open
-        }
+        guard let row = rows.first else { return .absent }
+        if try row.decode("is_force_quit") { return .forceQuit }
+        return try row.decode("is_finishing") ? .finishing : .open
     }
 }

@@ -12,7 +12,8 @@ package struct CancellationStore: Sendable {
 /// How sessions of any size end: what is outstanding of one is cancelled page by page, by whichever
 /// instance, while nothing of it is claimed any more.
 extension CancellationStore {
-    /// Tasks looked at by one transaction, which holds the session's counters while it cancels them.
+    /// Tasks looked at by one transaction, which holds the session's counters while it cancels
+    /// them.
     package static let cancellationPageMax = 1000
     /// Sessions found by one look for those that have something to cancel.
     static let cancellationSessionsMax = 100
@@ -68,9 +69,7 @@ extension CancellationStore {
             ORDER BY session_id LIMIT \(Self.cancellationSessionsMax)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try row.session("session_id") }
-        }
+        return try rows.map { row throws(StoreError) in try row.session("session_id") }
     }
 
     /// Cancels the first page of a session, which for most is all of it.
@@ -89,8 +88,9 @@ extension CancellationStore {
 
     /// Cancels a page of what is outstanding of a session, and remembers how far it is.
     ///
-    /// One instance at a time does so; another one waits for it, or has nothing to do unless `waits`.
-    /// Whoever is stopped between two pages leaves nothing undone that the next page does not find.
+    /// One instance at a time does so; another one waits for it, or has nothing to do unless
+    /// `waits`. Whoever is stopped between two pages leaves nothing undone that the next page does
+    /// not find.
     func cancelPage(
         of session: SessionID,
         waits: Bool = false
@@ -129,10 +129,8 @@ extension CancellationStore {
             """,
             DecisionStore.forgetCredentials(ofEndedSession: session),
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows[3].first else { return .none }
-            return try row.word("rest")
-        }
+        guard let row = rows[3].first else { return .none }
+        return try row.word("rest")
     }
 
     /// Ends the outstanding tasks of the page behind the place where the session's cancellation is.
@@ -155,7 +153,7 @@ extension CancellationStore {
             ),
             page AS MATERIALIZED (
                 SELECT t.* FROM chosen c CROSS JOIN LATERAL (
-                    SELECT t.id, t.tenant_id, t.session_id, t.generation, t.lane, t.priority_rank
+                    SELECT t.id, t.tenant_id, t.session_id, t.generation, t.host_key, t.priority_rank
                     FROM task t
                     WHERE t.session_id = c.session_id AND t.id > c.cancelled_through
                     ORDER BY t.id LIMIT \(cancellationPageMax)
@@ -195,7 +193,7 @@ extension CancellationStore {
     /// Those are few, and walked through by their key.
     static let isAnyLeft: Query = """
         (p.outstanding > (
-            SELECT count(*) FROM publication b
+            SELECT count(*) FROM pending_rename b
             WHERE b.task_id > \(UUID.zero) AND b.session_id = p.session_id))
         """
 

@@ -72,7 +72,7 @@ extension ControlStore {
         let limit = change.bytesPerSecondMax ?? nil
         return """
             WITH old AS (
-                SELECT id, session_id, lane, priority_rank, client_string AS was FROM task t
+                SELECT id, session_id, host_key, priority_rank, client_string AS was FROM task t
                 WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
                     AND NOT EXISTS (SELECT 1 FROM outcome o WHERE o.task_id = t.id)
             ),
@@ -91,7 +91,7 @@ extension ControlStore {
                             'bytes_per_second_max', \(limit)::bigint) ELSE '{}' END), '{}')
                 FROM old JOIN session s ON s.id = ANY (ARRAY[old.session_id])
                 WHERE t.id = ANY (ARRAY[old.id])
-                RETURNING t.id, t.lane, t.session_id, old.priority_rank AS old_rank,
+                RETURNING t.id, t.host_key, t.session_id, old.priority_rank AS old_rank,
                     t.priority_rank AS rank,
                     \(hasBegin) AND coalesce(t.earliest_begin_at > now(), false) AS waits,
                     \(hasBegin) AND NOT coalesce(t.earliest_begin_at > now(), false) AS begins,
@@ -110,14 +110,14 @@ extension ControlStore {
             -- has begun keeps to its retries.
             from_ready AS (
                 DELETE FROM ready r USING new n
-                WHERE r.lane = ANY (ARRAY[n.lane]) AND r.session_id = ANY (ARRAY[n.session_id])
+                WHERE r.host_key = ANY (ARRAY[n.host_key]) AND r.session_id = ANY (ARRAY[n.session_id])
                     AND r.priority_rank = ANY (ARRAY[n.old_rank]) AND r.task_id = ANY (ARRAY[n.id])
-                RETURNING r.task_id, r.attempt, r.began_at, n.lane, n.session_id, n.rank,
+                RETURNING r.task_id, r.attempt, r.began_at, n.host_key, n.session_id, n.rank,
                     n.waits AND r.attempt = 0 AS waits, n.earliest_begin_at, n.asks_to_begin
             ),
             from_delayed AS (
                 DELETE FROM delayed d USING new n WHERE d.task_id = ANY (ARRAY[n.id])
-                RETURNING d.task_id, d.attempt, d.began_at, d.failure, d.awaits_host, n.lane,
+                RETURNING d.task_id, d.attempt, d.began_at, d.failure, d.awaits_host, n.host_key,
                     n.session_id, n.rank, d.asks_to_begin,
                     NOT (n.begins AND d.failure IS NULL) AS waits, \(CountStore.state(ofDelayed: "d")) AS state,
                     CASE WHEN n.waits AND d.failure IS NULL
@@ -128,7 +128,7 @@ extension ControlStore {
                 DELETE FROM asked q USING new n
                 WHERE q.task_id = ANY (ARRAY[n.id]) AND q.question = 'authentication'
                     AND \(hasCredential)
-                RETURNING q.task_id, q.attempt, q.began_at, q.session_id, q.origin, n.lane, n.rank
+                RETURNING q.task_id, q.attempt, q.began_at, q.session_id, q.origin, n.host_key, n.rank
             ),
             forgotten AS (
                 DELETE FROM session_credential s USING from_challenged q
@@ -138,31 +138,31 @@ extension ControlStore {
             from_asked AS (
                 DELETE FROM asked q USING new n
                 WHERE q.task_id = ANY (ARRAY[n.id]) AND q.question = 'begin' AND n.waits
-                RETURNING q.task_id, q.attempt, n.lane, n.session_id, n.rank, n.earliest_begin_at
+                RETURNING q.task_id, q.attempt, n.host_key, n.session_id, n.rank, n.earliest_begin_at
             ),
             ready_row AS (
-                INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
-                SELECT lane, session_id, rank, task_id, attempt, began_at
+                INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt, began_at)
+                SELECT host_key, session_id, rank, task_id, attempt, began_at
                 FROM from_ready WHERE NOT waits
                 UNION ALL
-                SELECT lane, session_id, rank, task_id, attempt, began_at
+                SELECT host_key, session_id, rank, task_id, attempt, began_at
                 FROM from_delayed WHERE NOT waits
                 UNION ALL
-                SELECT lane, session_id, rank, task_id, attempt, began_at FROM from_challenged
+                SELECT host_key, session_id, rank, task_id, attempt, began_at FROM from_challenged
             ),
             delayed_row AS (
                 INSERT INTO delayed (
-                    task_id, due_at, attempt, failure, lane, session_id, priority_rank, began_at,
+                    task_id, due_at, attempt, failure, host_key, session_id, priority_rank, began_at,
                     awaits_host, asks_to_begin)
-                SELECT task_id, earliest_begin_at, attempt, NULL, lane, session_id, rank, began_at,
+                SELECT task_id, earliest_begin_at, attempt, NULL, host_key, session_id, rank, began_at,
                     false, asks_to_begin
                 FROM from_ready WHERE waits
                 UNION ALL
-                SELECT task_id, due_at, attempt, failure, lane, session_id, rank, began_at,
+                SELECT task_id, due_at, attempt, failure, host_key, session_id, rank, began_at,
                     awaits_host, asks_to_begin
                 FROM from_delayed WHERE waits
                 UNION ALL
-                SELECT task_id, earliest_begin_at, attempt, NULL, lane, session_id, rank, NULL, false,
+                SELECT task_id, earliest_begin_at, attempt, NULL, host_key, session_id, rank, NULL, false,
                     true
                 FROM from_asked
             ),

@@ -28,7 +28,7 @@ extension ControlStore {
         try await change(tenant: tenant, id: id, where: { !$0.state.isTerminal }) {
             """
             WITH target AS (
-                SELECT id, tenant_id, session_id, generation, lane, priority_rank FROM task
+                SELECT id, tenant_id, session_id, generation, host_key, priority_rank FROM task
                 WHERE id = \(id.uuid) AND tenant_id = \(tenant.uuid)
             ),
             \(Self.cancelTargets(producing: resumeData))
@@ -45,8 +45,8 @@ extension ControlStore {
     /// Takes a task out of the queue or off its worker until it is resumed; what there is of its
     /// bytes is kept.
     ///
-    /// Linearizable against completion as ``cancelTask(tenant:id:producing:)`` is. A request that is
-    /// running and must not be sent twice goes on: resumed, the task would send it again.
+    /// Linearizable against completion as ``cancelTask(tenant:id:producing:)`` is. A request that
+    /// is running and must not be sent twice goes on: resumed, the task would send it again.
     package func suspendTask(
         tenant: TenantID,
         id: TaskID
@@ -58,7 +58,7 @@ extension ControlStore {
         ) {
             """
             WITH target AS (
-                SELECT t.id, t.session_id, t.lane, t.priority_rank,
+                SELECT t.id, t.session_id, t.host_key, t.priority_rank,
                     \(Fragment.isIdempotent) AS is_idempotent
                 FROM task t JOIN session s ON s.id = t.session_id
                 WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
@@ -69,7 +69,7 @@ extension ControlStore {
             ),
             from_ready AS (
                 DELETE FROM ready x USING target t
-                WHERE x.lane = ANY (ARRAY[t.lane]) AND x.session_id = ANY (ARRAY[t.session_id])
+                WHERE x.host_key = ANY (ARRAY[t.host_key]) AND x.session_id = ANY (ARRAY[t.session_id])
                     AND x.priority_rank = ANY (ARRAY[t.priority_rank])
                     AND x.task_id = ANY (ARRAY[t.id])
                 RETURNING x.task_id, x.attempt
@@ -129,9 +129,7 @@ extension ControlStore {
             WHERE t.id = ANY (\(tasks.map(\.uuid))) AND \(Fragment.isIdempotent)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            Set(try rows.map { row throws(PostgresError) in try row.task("id") })
-        }
+        return Set(try rows.map { row throws(StoreError) in try row.task("id") })
     }
 
     /// Starts a suspended task, or schedules it for its `earliest_begin_at`.
@@ -174,7 +172,7 @@ extension ControlStore {
     private static func resume(_ id: TaskID, _ tenant: TenantID, if condition: Query) -> Query {
         """
         WITH target AS (
-            SELECT t.id, t.session_id, t.lane, t.priority_rank, t.earliest_begin_at, CASE
+            SELECT t.id, t.session_id, t.host_key, t.priority_rank, t.earliest_begin_at, CASE
                 WHEN t.earliest_begin_at > now() THEN 'scheduled'::task_state
                 ELSE 'queued'::task_state END AS state,
                 \(Fragment.asksToBegin(task: "t.options", session: "s.options")) AS asks_to_begin
@@ -187,13 +185,13 @@ extension ControlStore {
         ),
         delayed_row AS (
             INSERT INTO delayed (
-                task_id, due_at, attempt, lane, session_id, priority_rank, asks_to_begin)
-            SELECT id, earliest_begin_at, attempt, lane, session_id, priority_rank, asks_to_begin
+                task_id, due_at, attempt, host_key, session_id, priority_rank, asks_to_begin)
+            SELECT id, earliest_begin_at, attempt, host_key, session_id, priority_rank, asks_to_begin
             FROM gone WHERE state = 'scheduled'
         ),
         ready_row AS (
-            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
-            SELECT lane, session_id, priority_rank, id, attempt FROM gone WHERE state = 'queued'
+            INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
+            SELECT host_key, session_id, priority_rank, id, attempt FROM gone WHERE state = 'queued'
         ),
         happening AS (
             SELECT session_id, 1 AS place, 'task.resumed' AS kind, false AS ends,
@@ -228,7 +226,7 @@ extension ControlStore {
     }
 
     private func isBeingPublished(_ id: TaskID) async throws(StoreError) -> Bool {
-        let rows = try await database.run("SELECT 1 FROM publication WHERE task_id = \(id.uuid)")
+        let rows = try await database.run("SELECT 1 FROM pending_rename WHERE task_id = \(id.uuid)")
         return !rows.isEmpty
     }
 
@@ -258,12 +256,12 @@ extension ControlStore {
         """
     }
 
-    /// Ends the tasks of `target` wherever their hot row is, with `cause`, a stored failure, as the reason
-    /// unless their client wanted it.
+    /// Ends the tasks of `target` wherever their hot row is, with `cause`, a stored failure, as the
+    /// reason unless their client wanted it.
     ///
-    /// Their parts are abandoned, or kept for another task under the name `resumeData`. Hot rows are
-    /// looked up one by one: a join would be planned by how full the queue was when its statistics
-    /// were taken, and might read all of it for each page of a large session.
+    /// Their parts are abandoned, or kept for another task under the name `resumeData`. Hot rows
+    /// are looked up one by one: a join would be planned by how full the queue was when its
+    /// statistics were taken, and might read all of it for each page of a large session.
     static func cancelTargets(
         producing resumeData: ResumeDataID?,
         because cause: Query = "NULL"
@@ -281,7 +279,7 @@ extension ControlStore {
             DELETE FROM ready x WHERE x.ctid = ANY (ARRAY(
                 SELECT r.row FROM target t CROSS JOIN LATERAL (
                     SELECT y.ctid AS row FROM ready y
-                    WHERE y.lane = t.lane AND y.session_id = t.session_id
+                    WHERE y.host_key = t.host_key AND y.session_id = t.session_id
                         AND y.priority_rank = t.priority_rank AND y.task_id = t.id
                     LIMIT 1) r))
             RETURNING x.task_id, x.attempt

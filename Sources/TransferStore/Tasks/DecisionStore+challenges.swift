@@ -56,7 +56,7 @@ extension DecisionStore {
                 DELETE FROM asked q USING target x, task t
                 WHERE q.session_id = ANY (ARRAY[x.session_id])
                     AND q.origin = ANY (ARRAY[x.origin]) AND t.id = ANY (ARRAY[q.task_id])
-                RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
+                RETURNING q.task_id, q.session_id, t.host_key, t.priority_rank, q.attempt, q.began_at,
                     \(CountStore.state(ofAsked: "q")) AS state
             ),
             \(Self.queueAnswered)
@@ -107,7 +107,7 @@ extension DecisionStore {
                         SELECT 1 FROM credential c
                         WHERE c.tenant_id = t.tenant_id AND c.name = q.credential COLLATE "C"
                             AND c.updated_at > q.attempted_at FOR SHARE))
-            RETURNING q.task_id, q.session_id, t.lane, t.priority_rank, q.attempt, q.began_at,
+            RETURNING q.task_id, q.session_id, t.host_key, t.priority_rank, q.attempt, q.began_at,
                 \(CountStore.state(ofAsked: "q")) AS state
         ),
         \(queueAnswered)

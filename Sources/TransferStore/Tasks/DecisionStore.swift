@@ -32,9 +32,9 @@ extension DecisionStore {
             begun AS (
                 UPDATE task t SET url = coalesce(\(request?.url), t.url),
                     headers = coalesce(\(headers)::jsonb, t.headers),
-                    lane = coalesce(\(request?.lane.key), t.lane)
+                    host_key = coalesce(\(request?.hostKey.rawValue), t.host_key)
                 FROM gone g WHERE t.id = ANY (ARRAY[g.task_id])
-                RETURNING t.id AS task_id, t.session_id, t.lane, t.priority_rank, g.attempt,
+                RETURNING t.id AS task_id, t.session_id, t.host_key, t.priority_rank, g.attempt,
                     NULL::timestamptz AS began_at, 'waiting_to_begin'::task_state AS state
             ),
             \(Self.queueAnswered)
@@ -61,7 +61,7 @@ extension DecisionStore {
 
     /// The task after an answer that has moved `rows`.
     func result(
-        _ rows: Rows,
+        _ rows: StoredRows,
         _ tenant: TenantID,
         _ id: TaskID
     ) async throws(StoreError) -> AnswerResult {
@@ -71,12 +71,12 @@ extension DecisionStore {
         return rows.isEmpty ? .notAsked(task) : .answered(task)
     }
 
-    /// Puts the tasks of `begun` (task_id, session_id, lane, priority_rank, attempt, began_at, state)
-    /// into the queue.
+    /// Puts the tasks of `begun` (task_id, session_id, host_key, priority_rank, attempt, began_at,
+    /// state) into the queue.
     static let queueAnswered: Query = """
         ready_row AS (
-            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt, began_at)
-            SELECT lane, session_id, priority_rank, task_id, attempt, began_at FROM begun
+            INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt, began_at)
+            SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM begun
         ),
         happening AS (
             SELECT session_id, row_number() OVER (ORDER BY task_id) AS place,

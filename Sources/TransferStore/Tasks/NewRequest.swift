@@ -3,12 +3,12 @@ package import TransferModel
 /// The request that a client wants in place of the one that it had submitted.
 package struct NewRequest: Sendable {
     package let url: String
-    package let lane: Lane
+    package let hostKey: HostKey
     package let headers: [HTTPHeader]
 
-    package init(url: String, lane: Lane, headers: [HTTPHeader]) {
+    package init(url: String, hostKey: HostKey, headers: [HTTPHeader]) {
         self.url = url
-        self.lane = lane
+        self.hostKey = hostKey
         self.headers = headers
     }
 }

@@ -11,10 +11,10 @@ package struct TaskPage: Sendable {
 
     /// From one row more than `limit` when there is another page, or one without a task.
     init(
-        _ rows: Rows,
+        _ rows: StoredRows,
         limit: Int,
         keptFor retention: Duration
-    ) throws(PostgresError) {
+    ) throws(StoreError) {
         var tasks: [TransferTask] = []
         for row in rows.prefix(limit) {
             guard try row.decodeIfPresent("id", as: UUID.self) != nil else { break }

@@ -27,7 +27,7 @@ extension TaskStore {
             FROM task t
             LEFT JOIN outcome o ON o.task_id = t.id
             LEFT JOIN attempt a ON a.task_id = t.id
-            LEFT JOIN publication p ON p.task_id = t.id
+            LEFT JOIN pending_rename p ON p.task_id = t.id
             WHERE t.id = \(task.uuid) AND t.tenant_id = \(tenant.uuid) AND \(ErasureStore.isNotErased)
             """,
             """
@@ -43,20 +43,18 @@ extension TaskStore {
             ) newest ORDER BY started_at, fence
             """,
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows[0].first else { return nil }
-            return TaskMetrics(
-                createdAt: try row.decode("created_at"),
-                beganAt: try row.decodeIfPresent("first_at"),
-                finishedAt: try row.decodeIfPresent("finished_at"),
-                attempts: try rows[1].map { row throws(PostgresError) in try AttemptRecord(row) }
-            )
-        }
+        guard let row = rows[0].first else { return nil }
+        return TaskMetrics(
+            createdAt: try row.decode("created_at"),
+            beganAt: try row.decodeIfPresent("first_at"),
+            finishedAt: try row.decodeIfPresent("finished_at"),
+            attempts: try rows[1].map { row throws(StoreError) in try AttemptRecord(row) }
+        )
     }
 }
 
 extension AttemptRecord {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    fileprivate init(_ row: StoredRow) throws(StoreError) {
         let httpStatus = try row.decodeIfPresent("http_status", as: Int16.self).map(Int.init)
         self.init(
             number: Int(try row.decode("number", as: Int16.self)),
@@ -75,7 +73,7 @@ extension AttemptRecord {
 
 extension AttemptMetrics {
     /// Nil in the row of an attempt that was not measured.
-    fileprivate init?(_ row: Row, httpStatus: Int?) throws(PostgresError) {
+    fileprivate init?(_ row: StoredRow, httpStatus: Int?) throws(StoreError) {
         guard let redirects = try row.decodeIfPresent("redirects", as: Int16.self) else {
             return nil
         }
@@ -104,13 +102,13 @@ extension AttemptMetrics {
     }
 }
 
-extension Row {
+extension StoredRow {
     /// Zero for what was not reached.
-    fileprivate func microseconds(_ column: String) throws(PostgresError) -> Duration {
+    fileprivate func microseconds(_ column: String) throws(StoreError) -> Duration {
         .microseconds(try decodeIfPresent(column, as: Int64.self) ?? 0)
     }
 
-    fileprivate func port(_ column: String) throws(PostgresError) -> Int? {
+    fileprivate func port(_ column: String) throws(StoreError) -> Int? {
         try decodeIfPresent(column, as: Int32.self).map(Int.init)
     }
 }

@@ -30,10 +30,8 @@ extension TaskStore {
             WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid) AND \(ErasureStore.isNotErased)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return nil }
-            return try TransferTask(row, keptFor: database.settings.resultRetention)
-        }
+        guard let row = rows.first else { return nil }
+        return try TransferTask(row, keptFor: database.settings.resultRetention)
     }
 
     /// What the origin answered to a completed upload or data task; nil when that was nothing.
@@ -47,9 +45,7 @@ extension TaskStore {
             WHERE t.id = \(task.uuid) AND t.tenant_id = \(tenant.uuid) AND \(ErasureStore.isNotErased)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.first?.decodeIfPresent("response_body")
-        }
+        return try rows.first?.decodeIfPresent("response_body")
     }
 
     /// A page of a session's tasks in order of submission, all or only those in `state`; nil when
@@ -93,9 +89,7 @@ extension TaskStore {
             ORDER BY r.id
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try TaskPage(rows, limit: limit, keptFor: database.settings.resultRetention)
-        }
+        return try TaskPage(rows, limit: limit, keptFor: database.settings.resultRetention)
     }
 
     /// Tasks looked at for those in one state.
@@ -161,7 +155,7 @@ extension TaskStore {
                 page AS MATERIALIZED (
                     SELECT task_id FROM (
                         SELECT task_id, session_id FROM attempt
-                        UNION ALL SELECT task_id, session_id FROM publication
+                        UNION ALL SELECT task_id, session_id FROM pending_rename
                     ) running
                     WHERE session_id = \(key) AND task_id > \(after)
                     ORDER BY task_id LIMIT \(limit)
@@ -207,9 +201,9 @@ extension TaskStore {
                 limit: limit,
                 """
                 SELECT 1
-                FROM (SELECT t.lane, t.priority_rank FROM task t WHERE t.id = l.id LIMIT 1) t
+                FROM (SELECT t.host_key, t.priority_rank FROM task t WHERE t.id = l.id LIMIT 1) t
                 CROSS JOIN LATERAL (
-                    SELECT 1 FROM ready r WHERE r.lane = t.lane AND r.session_id = \(key)
+                    SELECT 1 FROM ready r WHERE r.host_key = t.host_key AND r.session_id = \(key)
                         AND r.priority_rank = t.priority_rank AND r.task_id = l.id LIMIT 1
                 ) r
                 """
@@ -244,11 +238,9 @@ extension TaskStore {
             WHERE t.id = ANY (\(tasks.map(\.uuid)))
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            var states: [TaskID: TransferState] = [:]
-            for row in rows { states[try row.task("id")] = try row.word("state") }
-            return states
-        }
+        var states: [TaskID: TransferState] = [:]
+        for row in rows { states[try row.task("id")] = try row.word("state") }
+        return states
     }
 
     /// The state of a task `t` with what ``joinPlaces`` has found of it.
@@ -268,7 +260,7 @@ extension TaskStore {
 
     static let joinPlaces: Query = """
         LEFT JOIN outcome o ON o.task_id = ANY (ARRAY[t.id])
-        LEFT JOIN publication p ON p.task_id = ANY (ARRAY[t.id])
+        LEFT JOIN pending_rename p ON p.task_id = ANY (ARRAY[t.id])
         LEFT JOIN attempt a ON a.task_id = ANY (ARRAY[t.id])
         LEFT JOIN delayed d ON d.task_id = ANY (ARRAY[t.id])
         LEFT JOIN held h ON h.task_id = ANY (ARRAY[t.id])
@@ -302,7 +294,7 @@ extension TaskStore {
         FROM task t
         JOIN session s ON s.id = ANY (ARRAY[t.session_id])
         \(joinPlaces)
-        LEFT JOIN ready r ON r.lane = ANY (ARRAY[t.lane])
+        LEFT JOIN ready r ON r.host_key = ANY (ARRAY[t.host_key])
             AND r.session_id = ANY (ARRAY[t.session_id])
             AND r.priority_rank = ANY (ARRAY[t.priority_rank])
             AND r.task_id = ANY (ARRAY[t.id])
@@ -321,7 +313,7 @@ extension UUID {
 
 extension TransferTask {
     /// `retention` is that of a session which does not say.
-    init(_ row: Row, keptFor retention: Duration) throws(PostgresError) {
+    init(_ row: StoredRow, keptFor retention: Duration) throws(StoreError) {
         let finishedAt = try row.decodeIfPresent("finished_at", as: Date.self)
         let retentionMS =
             try row.decodeIfPresent("result_retention_ms", as: Int64.self) ?? retention.milliseconds
@@ -366,7 +358,7 @@ extension TransferTask {
 
 extension TransferResult {
     /// Nil in the row of a task that is not completed.
-    fileprivate init?(outcome row: Row, bytesReceived: Int64) throws(PostgresError) {
+    fileprivate init?(outcome row: StoredRow, bytesReceived: Int64) throws(StoreError) {
         guard let isLengthVerified = try row.decodeIfPresent("is_length_verified", as: Bool.self)
         else { return nil }
         self.init(

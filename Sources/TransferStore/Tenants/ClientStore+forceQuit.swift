@@ -5,7 +5,8 @@ package import TransferModel
 extension ClientStore {
     /// Sessions whose first page is cancelled before a force-quit is answered.
     private static let forceQuitSessionsMax = 20
-    /// Rounds through what is still to be cancelled that a launch makes before it asks for patience.
+    /// Rounds through what is still to be cancelled that a launch makes before it asks for
+    /// patience.
     private static let launchRoundsMax = 20
     /// Tries of a launch whose client changes meanwhile.
     private static let launchTriesMax = 20
@@ -59,8 +60,8 @@ extension ClientStore {
 
     /// Notes that a client is there again.
     ///
-    /// After a force-quit its sessions take tasks, and what waited to be told of them is due. One that
-    /// was not running is told which of its tasks wait for it.
+    /// After a force-quit its sessions take tasks, and what waited to be told of them is due. One
+    /// that was not running is told which of its tasks wait for it.
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
     /// - Throws: ``StoreError/unavailable(_:)`` also while much of the force-quit is still to be
@@ -140,7 +141,8 @@ extension ClientStore {
                 AND c.lifecycle = 'active')
         """
 
-    /// Locks the counters of a client's sessions in the order that everybody keeps; offers `locked`.
+    /// Locks the counters of a client's sessions in the order that everybody keeps; offers
+    /// `locked`.
     private static func lockSessions(
         of client: ClientID,
         _ tenant: TenantID,
@@ -156,7 +158,8 @@ extension ClientStore {
         """
     }
 
-    /// Cancels what is outstanding of a client that was force-quit, but for what is being published.
+    /// Cancels what is outstanding of a client that was force-quit, but for what is being
+    /// published.
     private func finishForceQuit(
         of client: ClientID,
         _ tenant: TenantID
@@ -192,8 +195,6 @@ extension ClientStore {
             ORDER BY s.id LIMIT \(limit)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try row.session("id") }
-        }
+        return try rows.map { row throws(StoreError) in try row.session("id") }
     }
 }

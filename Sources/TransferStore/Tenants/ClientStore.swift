@@ -33,9 +33,7 @@ extension ClientStore {
         guard let row = rows[1].first else {
             throw .quotaExceeded(Quota(.clients, maximum: Quota.clientsMax))
         }
-        return try Database.decoding { () throws(PostgresError) in
-            (client: try Client(row), isCreated: rows[0].affectedCount == 1)
-        }
+        return (client: try Client(row), isCreated: rows[0].affectedCount == 1)
     }
 
     /// The tenant's client `id`.
@@ -56,16 +54,14 @@ extension ClientStore {
         after: ClientID?,
         limit: Int
     ) async throws(StoreError) -> [Client] {
-        let rows = try await database.run(
+        try await database.fetch(
+            Client.self,
             """
             SELECT \(Self.clientColumns) FROM client c
             WHERE c.tenant_id = \(tenant.uuid) AND c.identifier > \(after?.name ?? "")
             ORDER BY c.identifier LIMIT \(limit)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try Client(row) }
-        }
     }
 
     /// Notes that a client has gone into the background; one that was force-quit stays so.
@@ -86,11 +82,9 @@ extension ClientStore {
         return try first(rows[1])
     }
 
-    func first(_ rows: Rows) throws(StoreError) -> Client? {
-        try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return nil }
-            return try Client(row)
-        }
+    func first(_ rows: StoredRows) throws(StoreError) -> Client? {
+        guard let row = rows.first else { return nil }
+        return try Client(row)
     }
 
     /// The columns of a client `c`.
@@ -99,8 +93,8 @@ extension ClientStore {
         """
 }
 
-extension Client {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+extension Client: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
         self.init(
             id: try row.client("identifier"),
             kind: try row.word("kind"),

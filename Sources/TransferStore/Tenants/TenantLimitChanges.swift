@@ -1,5 +1,5 @@
-/// What an operator changes about the limits of a tenant: nil leaves a limit as it is, and `.some(nil)`
-/// takes it away.
+/// What an operator changes about the limits of a tenant: nil leaves a limit as it is, and
+/// `.some(nil)` takes it away.
 package struct TenantLimitChanges: Sendable {
     /// What all of its tasks together may have in a second.
     package var totalBytesPerSecondMax: Int64??

@@ -11,14 +11,12 @@ extension TenantStore {
             FROM api_key WHERE id = \(id)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { return nil }
-            return StoredAPIKey(
-                tenant: try row.tenant("tenant_id"),
-                secretSHA256: try row.decode("secret_sha256"),
-                isRevoked: try row.decode("is_revoked")
-            )
-        }
+        guard let row = rows.first else { return nil }
+        return StoredAPIKey(
+            tenant: try row.tenant("tenant_id"),
+            secretSHA256: try row.decode("secret_sha256"),
+            isRevoked: try row.decode("is_revoked")
+        )
     }
 
     /// Stores a new key, and its tenant with the client `default` when there is none of that name.
@@ -47,9 +45,7 @@ extension TenantStore {
             RETURNING tenant_id
             """,
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows[1].first else { throw PostgresError(decoding: "no tenant") }
-            return try row.tenant("tenant_id")
-        }
+        guard let row = rows[1].first else { throw StoreError(decoding: "no tenant") }
+        return try row.tenant("tenant_id")
     }
 }

@@ -9,10 +9,8 @@ extension TenantStore {
         let rows = try await database.run(
             "SELECT certificate_authorities FROM tenant WHERE id = \(tenant.uuid)"
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.first?.decodeIfPresent("certificate_authorities")
-                .map(CertificateAuthorities.init(stored:))
-        }
+        return try rows.first?.decodeIfPresent("certificate_authorities")
+            .map(CertificateAuthorities.init(stored:))
     }
 
     /// Changes what all tasks of the tenant trust, from their next attempt on.

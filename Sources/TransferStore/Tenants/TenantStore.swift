@@ -20,18 +20,16 @@ extension TenantStore {
             FROM tenant n \(CountStore.joinCounts(ofTenant: "n.id")) WHERE n.id = \(id.uuid)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { throw PostgresError(decoding: "no tenant") }
-            return Tenant(
-                name: try row.decode("name"),
-                outstandingTasksMax: try row.decodeIfPresent("outstanding_tasks_max"),
-                runningTasksMax: try row.decodeIfPresent("running_tasks_max", as: Int32.self)
-                    .map(Int.init),
-                totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
-                taskCounts: try TaskCounts(row),
-                createdAt: try row.decode("created_at")
-            )
-        }
+        guard let row = rows.first else { throw StoreError(decoding: "no tenant") }
+        return Tenant(
+            name: try row.decode("name"),
+            outstandingTasksMax: try row.decodeIfPresent("outstanding_tasks_max"),
+            runningTasksMax: try row.decodeIfPresent("running_tasks_max", as: Int32.self)
+                .map(Int.init),
+            totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
+            taskCounts: try TaskCounts(row),
+            createdAt: try row.decode("created_at")
+        )
     }
 
     /// Changes limits of a tenant, all at once.

@@ -1,5 +1,5 @@
-/// How long the next `session.events_finished` of a subscription waits after the last one, so that a
-/// client which is woken often is not woken ever more often.
+/// How long the next `session.events_finished` of a subscription waits after the last one, so that
+/// a client which is woken often is not woken ever more often.
 ///
 /// After "Downloading Files in the Background" (Apple): the system delays the tasks of an app that
 /// it had to relaunch, the longer the more often it had to.

@@ -3,5 +3,5 @@ package import TransferModel
 /// What the database says that a worker is at work on.
 package struct Holdings: Sendable {
     package let attempts: [(task: TaskID, fence: Fence)]
-    package let publications: [Publication]
+    package let pendingRenames: [PendingRename]
 }

@@ -21,12 +21,12 @@ extension HostStore {
     package func record(_ changes: [HostChange]) async throws(StoreError) {
         guard !changes.isEmpty else { return }
         // Of each host the last one says how it is now.
-        var newest: [Lane: HostChange] = [:]
-        for change in changes { newest[change.lane] = change }
+        var newest: [HostKey: HostChange] = [:]
+        for change in changes { newest[change.hostKey] = change }
         let hosts = Array(newest.values)
         let concerned = Set(
             changes.flatMap { change in
-                change.tenants.map { HostTenant(tenant: $0.uuid, lane: change.lane.key) }
+                change.tenants.map { HostTenant(tenant: $0.uuid, hostKey: change.hostKey.rawValue) }
             }
         )
         let decisions = changes.map(\.decision)
@@ -34,42 +34,42 @@ extension HostStore {
         _ = try await database.run([
             Database.TransactionSetting.unsynced.query,
             """
-            INSERT INTO host AS h (lane, name, connections, is_closed, changed_at)
-            SELECT lane, name, connections, is_closed, clock_timestamp()
+            INSERT INTO host AS h (host_key, name, connections, is_closed, changed_at)
+            SELECT host_key, name, connections, is_closed, clock_timestamp()
             FROM unnest(
-                \(hosts.map(\.lane.key)), \(hosts.map(\.name)),
+                \(hosts.map(\.hostKey.rawValue)), \(hosts.map(\.name)),
                 \(hosts.map { $0.connections.map { Int16(clamping: max(1, $0)) } }),
                 \(hosts.map(\.isClosed))
-            ) AS n (lane, name, connections, is_closed)
-            ORDER BY lane
-            ON CONFLICT (lane) DO UPDATE SET name = excluded.name,
+            ) AS n (host_key, name, connections, is_closed)
+            ORDER BY host_key
+            ON CONFLICT (host_key) DO UPDATE SET name = excluded.name,
                 connections = excluded.connections, is_closed = excluded.is_closed,
                 changed_at = excluded.changed_at
             """,
             """
             INSERT INTO host_decision (
-                lane, decided_at, connections_before, connections_after, reason)
-            SELECT lane, decided_at, before, after, reason
+                host_key, decided_at, connections_before, connections_after, reason)
+            SELECT host_key, decided_at, before, after, reason
             FROM unnest(
-                \(changes.map(\.lane.key)), \(decisions.map(\.decidedAt)),
+                \(changes.map(\.hostKey.rawValue)), \(decisions.map(\.decidedAt)),
                 \(decisions.map { Int16(clamping: $0.before) }),
                 \(decisions.map { Int16(clamping: $0.after) }), \(decisions.map(\.reason))
-            ) WITH ORDINALITY AS n (lane, decided_at, before, after, reason, place)
+            ) WITH ORDINALITY AS n (host_key, decided_at, before, after, reason, place)
             ORDER BY place
             """,
             """
-            INSERT INTO host_tenant (tenant_id, lane)
-            SELECT tenant_id, lane
-            FROM unnest(\(concerned.map(\.tenant)), \(concerned.map(\.lane)))
-                AS n (tenant_id, lane)
-            ORDER BY tenant_id, lane
+            INSERT INTO host_tenant (tenant_id, host_key)
+            SELECT tenant_id, host_key
+            FROM unnest(\(concerned.map(\.tenant)), \(concerned.map(\.hostKey)))
+                AS n (tenant_id, host_key)
+            ORDER BY tenant_id, host_key
             ON CONFLICT DO NOTHING
             """,
             """
             DELETE FROM host_decision d
-            USING unnest(\(hosts.map(\.lane.key))) AS n (lane)
-            WHERE d.lane = ANY (ARRAY[n.lane]) AND d.id <= (
-                SELECT o.id FROM host_decision o WHERE o.lane = n.lane
+            USING unnest(\(hosts.map(\.hostKey.rawValue))) AS n (host_key)
+            WHERE d.host_key = ANY (ARRAY[n.host_key]) AND d.id <= (
+                SELECT o.id FROM host_decision o WHERE o.host_key = n.host_key
                 ORDER BY o.id DESC OFFSET \(Self.hostDecisionsMax) LIMIT 1)
             """,
         ])
@@ -80,20 +80,20 @@ extension HostStore {
     ///
     /// - Returns: false when there are too many hosts with a bound already.
     package func limitHost(
-        _ lane: Lane,
+        _ hostKey: HostKey,
         name: String,
         maxConnections: Int?
     ) async throws(StoreError) -> Bool {
         let limit = maxConnections.map { Int16(clamping: $0) }
         let rows = try await database.run(
             """
-            INSERT INTO host (lane, name, connections_max)
-            SELECT \(lane.key), \(name), \(limit)
+            INSERT INTO host (host_key, name, connections_max)
+            SELECT \(hostKey.rawValue), \(name), \(limit)
             WHERE \(Database.hasRoom(
-                in: "SELECT 1 FROM host WHERE connections_max IS NOT NULL AND lane <> \(lane.key)",
+                in: "SELECT 1 FROM host WHERE connections_max IS NOT NULL AND host_key <> \(hostKey.rawValue)",
                 maximum: Int64(Self.boundHostsMax)
             ))
-            ON CONFLICT (lane) DO UPDATE
+            ON CONFLICT (host_key) DO UPDATE
                 SET connections_max = excluded.connections_max, changed_at = clock_timestamp()
             """
         )
@@ -110,44 +110,41 @@ extension HostStore {
         let rows = try await database.run(
             """
             SELECT h.name, h.connections_max, h.connections, h.is_closed, h.changed_at
-            FROM host_tenant x JOIN host h ON h.lane = ANY (ARRAY[x.lane])
+            FROM host_tenant x JOIN host h ON h.host_key = ANY (ARRAY[x.host_key])
             WHERE x.tenant_id = \(tenant.uuid) AND h.name COLLATE "C" > \(name ?? "")
             ORDER BY h.name COLLATE "C" LIMIT \(limit)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.map { row throws(PostgresError) in try RemoteHost(row, decisions: []) }
-        }
+        return try rows.map { row throws(StoreError) in try RemoteHost(row, decisions: []) }
     }
 
     /// One of ``hosts(tenant:after:limit:)``, with what was decided of it.
-    package func host(_ lane: Lane, tenant: TenantID) async throws(StoreError) -> RemoteHost? {
+    package func host(_ hostKey: HostKey, tenant: TenantID) async throws(StoreError) -> RemoteHost?
+    {
         let rows = try await database.run([
             """
             SELECT h.name, h.connections_max, h.connections, h.is_closed, h.changed_at
-            FROM host h JOIN host_tenant x ON x.lane = h.lane
-            WHERE h.lane = \(lane.key) AND x.tenant_id = \(tenant.uuid)
+            FROM host h JOIN host_tenant x ON x.host_key = h.host_key
+            WHERE h.host_key = \(hostKey.rawValue) AND x.tenant_id = \(tenant.uuid)
             """,
             """
             SELECT decided_at, connections_before, connections_after, reason
-            FROM host_decision WHERE lane = \(lane.key)
+            FROM host_decision WHERE host_key = \(hostKey.rawValue)
             ORDER BY id DESC LIMIT \(Self.hostDecisionsMax)
             """,
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows[0].first else { return nil }
-            return try RemoteHost(
-                row,
-                decisions: rows[1].map { row throws(PostgresError) in
-                    RemoteHost.Decision(
-                        decidedAt: try row.decode("decided_at"),
-                        before: Int(try row.decode("connections_before", as: Int16.self)),
-                        after: Int(try row.decode("connections_after", as: Int16.self)),
-                        reason: try row.decode("reason")
-                    )
-                }
-            )
-        }
+        guard let row = rows[0].first else { return nil }
+        return try RemoteHost(
+            row,
+            decisions: rows[1].map { row throws(StoreError) in
+                RemoteHost.Decision(
+                    decidedAt: try row.decode("decided_at"),
+                    before: Int(try row.decode("connections_before", as: Int16.self)),
+                    after: Int(try row.decode("connections_after", as: Int16.self)),
+                    reason: try row.decode("reason")
+                )
+            }
+        )
     }
 
     /// Forgets hosts of which nothing was decided for a month and no operator has said anything,
@@ -158,16 +155,16 @@ extension HostStore {
         let rows = try await database.run(
             """
             WITH gone AS (
-                DELETE FROM host WHERE lane IN (
-                    SELECT lane FROM host
+                DELETE FROM host WHERE host_key IN (
+                    SELECT host_key FROM host
                     WHERE connections_max IS NULL AND changed_at < clock_timestamp()
                         - \(Self.hostAgeMax.milliseconds) * interval '1 ms'
                     LIMIT \(limit) FOR UPDATE SKIP LOCKED)
-                RETURNING lane
+                RETURNING host_key
             ),
-            decisions AS (DELETE FROM host_decision WHERE lane IN (SELECT lane FROM gone)),
-            tenants AS (DELETE FROM host_tenant WHERE lane IN (SELECT lane FROM gone))
-            SELECT lane FROM gone
+            decisions AS (DELETE FROM host_decision WHERE host_key IN (SELECT host_key FROM gone)),
+            tenants AS (DELETE FROM host_tenant WHERE host_key IN (SELECT host_key FROM gone))
+            SELECT host_key FROM gone
             """
         )
         return rows.count
@@ -176,11 +173,11 @@ extension HostStore {
 
 private struct HostTenant: Hashable {
     let tenant: UUID
-    let lane: Int64
+    let hostKey: Int64
 }
 
 extension RemoteHost {
-    fileprivate init(_ row: Row, decisions: [Decision]) throws(PostgresError) {
+    fileprivate init(_ row: StoredRow, decisions: [Decision]) throws(StoreError) {
         self.init(
             name: try row.decode("name"),
             maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)

@@ -7,5 +7,5 @@ package struct ShardLease: Sendable {
     /// How many it may have at most, so that all workers have as many.
     package let share: Int
     /// What is stored of hosts in them.
-    package let hosts: [Lane: HostState]
+    package let hosts: [HostKey: HostState]
 }

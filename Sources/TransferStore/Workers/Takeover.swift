@@ -8,6 +8,6 @@ package struct Takeover: Sendable {
     package let attempts: [TaskClaim]
     /// How many workers in a row have died with each of their tasks.
     package let deaths: [TaskID: DeathStreak]
-    /// Their publications, now this worker's, to be finished.
-    package let publications: [Publication]
+    /// Their pending renames, now this worker's, to be finished.
+    package let pendingRenames: [PendingRename]
 }

@@ -9,7 +9,7 @@ extension WorkerStore {
     /// shared; counting those who share reads the running attempts of the fleet.
     package func controls(
         incarnation: Int32,
-        _ question: RateQuestion = RateQuestion()
+        _ question: RateQuery = RateQuery()
     ) async throws(StoreError) -> Controls {
         let isSharing = !question.owners.isEmpty
         let rows = try await database.run(
@@ -17,26 +17,24 @@ extension WorkerStore {
                 + (question.version.map { [Self.limits(of: incarnation, since: $0)] } ?? [])
                 + (isSharing ? [Self.sharers(incarnation, question)] : [])
         )
-        return try Database.decoding { () throws(PostgresError) in
-            var controls = Controls()
-            for row in rows[0] { controls.revocations.append(try row.fence("fence")) }
-            if question.version != nil {
-                for row in rows[1] {
-                    controls.limits[try row.fence("fence")] = try RateLimits(row)
-                }
+        var controls = Controls()
+        for row in rows[0] { controls.revocations.append(try row.fence("fence")) }
+        if question.version != nil {
+            for row in rows[1] {
+                controls.limits[try row.fence("fence")] = try RateLimits(row)
             }
-            for row in isSharing ? Array(rows[rows.count - 1]) : [] {
-                let sharers = Controls.Sharers(
-                    own: try row.decode("own"),
-                    all: try row.decode("total")
-                )
-                let owner: RateOwner =
-                    try row.decode("is_tenant")
-                    ? .tenant(try row.tenant("id")) : .session(try row.session("id"))
-                controls.sharers[owner] = sharers
-            }
-            return controls
         }
+        for row in isSharing ? Array(rows[rows.count - 1]) : [] {
+            let sharers = Controls.Sharers(
+                own: try row.decode("own"),
+                all: try row.decode("total")
+            )
+            let owner: RateOwner =
+                try row.decode("is_tenant")
+                ? .tenant(try row.tenant("id")) : .session(try row.session("id"))
+            controls.sharers[owner] = sharers
+        }
+        return controls
     }
 
     /// Tells all workers that a limit has changed; the last statement of a transaction that
@@ -63,7 +61,7 @@ extension WorkerStore {
         """
     }
 
-    private static func sharers(_ incarnation: Int32, _ question: RateQuestion) -> Query {
+    private static func sharers(_ incarnation: Int32, _ question: RateQuery) -> Query {
         var sessions: [UUID] = []
         var tenants: [UUID] = []
         for owner in question.owners {
@@ -90,7 +88,7 @@ extension WorkerStore {
 }
 
 extension RateLimits {
-    init(_ row: Row) throws(PostgresError) {
+    init(_ row: StoredRow) throws(StoreError) {
         self.init(
             task: try row.decodeIfPresent("task_rate_max"),
             session: try row.decodeIfPresent("session_rate_max"),

@@ -32,7 +32,7 @@ extension WorkerStore {
             )
             -- A new owner has yet to find out whether a host can be reached.
             UPDATE host h SET is_closed = false FROM taken t
-            WHERE h.is_closed AND t.number = \(Self.shardNumber(of: "h.lane"))
+            WHERE h.is_closed AND t.number = \(Self.shardNumber(of: "h.host_key"))
             """,
             """
             SELECT s.number, (
@@ -43,72 +43,68 @@ extension WorkerStore {
             WHERE w.incarnation = \(incarnation)
             """,
             """
-            SELECT h.lane, h.connections_max, h.connections
-            FROM host h JOIN shard s ON s.number = \(Self.shardNumber(of: "h.lane"))
+            SELECT h.host_key, h.connections_max, h.connections
+            FROM host h JOIN shard s ON s.number = \(Self.shardNumber(of: "h.host_key"))
             WHERE s.worker = \(incarnation)
                 AND (h.connections_max IS NOT NULL OR h.connections IS NOT NULL)
             -- No bound of an operator's is ever among those left out.
             ORDER BY h.connections_max IS NULL, h.changed_at DESC LIMIT \(Self.troubledHostsMax)
             """,
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            var hosts: [Lane: HostState] = [:]
-            for row in rows[3] {
-                hosts[Lane(key: try row.decode("lane"))] = HostState(
-                    maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
-                        .map(Int.init),
-                    connections: try row.decodeIfPresent("connections", as: Int16.self)
-                        .map(Int.init)
-                )
-            }
-            return ShardLease(
-                shards: Set(
-                    try rows[2].map { row throws(PostgresError) in
-                        Shard(number: Int(try row.decode("number", as: Int16.self)))
-                    }
-                ),
-                share: try rows[2].first.map { row throws(PostgresError) in
-                    Int(try row.decode("share", as: Int64.self))
-                } ?? Shard.count,
-                hosts: hosts
+        var hosts: [HostKey: HostState] = [:]
+        for row in rows[3] {
+            hosts[HostKey(rawValue: try row.decode("host_key"))] = HostState(
+                maxConnections: try row.decodeIfPresent("connections_max", as: Int16.self)
+                    .map(Int.init),
+                connections: try row.decodeIfPresent("connections", as: Int16.self)
+                    .map(Int.init)
             )
         }
+        return ShardLease(
+            shards: Set(
+                try rows[2].map { row throws(StoreError) in
+                    Shard(number: Int(try row.decode("number", as: Int16.self)))
+                }
+            ),
+            share: try rows[2].first.map { row throws(StoreError) in
+                Int(try row.decode("share", as: Int64.self))
+            } ?? Shard.count,
+            hosts: hosts
+        )
     }
 
-    /// How many connections other workers have to the lanes of a worker's shards, from when these
+    /// How many connections other workers have to the hosts of a worker's shards, from when these
     /// were theirs.
     ///
-    /// They only become fewer: nobody else claims there. So it is asked of shards that are new until
-    /// there are none, and not for ever: under an old snapshot it reads each attempt that others have
-    /// had since.
+    /// They only become fewer: nobody else claims there. So it is asked of shards that are new
+    /// until there are none, and not for ever: under an old snapshot it reads each attempt that
+    /// others have had since.
     package func foreignAttempts(
         inShardsOf incarnation: Int32
     ) async throws(StoreError) -> [Flow: Int] {
         let rows = try await database.run(
             """
             WITH running AS MATERIALIZED (
-                SELECT a.lane, a.session_id, count(*) AS running
+                SELECT a.host_key, a.session_id, count(*) AS running
                 FROM (
-                    SELECT lane, session_id FROM attempt WHERE worker < \(incarnation)
-                    UNION ALL SELECT lane, session_id FROM attempt WHERE worker > \(incarnation)
+                    SELECT host_key, session_id FROM attempt WHERE worker < \(incarnation)
+                    UNION ALL SELECT host_key, session_id FROM attempt WHERE worker > \(incarnation)
                 ) a
-                GROUP BY a.lane, a.session_id
+                GROUP BY a.host_key, a.session_id
             )
-            SELECT r.* FROM running r JOIN shard s ON s.number = \(Self.shardNumber(of: "r.lane"))
+            SELECT r.* FROM running r JOIN shard s ON s.number = \(Self.shardNumber(of: "r.host_key"))
             WHERE s.worker = \(incarnation)
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            var foreign: [Flow: Int] = [:]
-            for row in rows {
-                let flow = Flow(
-                    lane: Lane(key: try row.decode("lane")),
-                    session: try row.session("session_id")
-                )
-                foreign[flow] = Int(try row.decode("running", as: Int64.self))
-            }
-            return foreign
+        var foreign: [Flow: Int] = [:]
+        for row in rows {
+            let flow = Flow(
+                hostKey: HostKey(rawValue: try row.decode("host_key")),
+                session: try row.session("session_id")
+            )
+            foreign[flow] = Int(try row.decode("running", as: Int64.self))
         }
+        return foreign
     }
 
     /// Gives shards away, after the last claim from them.
@@ -124,8 +120,8 @@ extension WorkerStore {
         )
     }
 
-    /// How many workers share the shards: a worker itself and all that have given a sign of life since
-    /// they were registered.
+    /// How many workers share the shards: a worker itself and all that have given a sign of life
+    /// since they were registered.
     ///
     /// Whoever never heard of its registration takes no share.
     private static func countSharers(with incarnation: Int32) -> Query {
@@ -138,8 +134,8 @@ extension WorkerStore {
     /// Hosts told of at most.
     private static let troubledHostsMax = 10_000
 
-    private static func shardNumber(of lane: Query) -> Query {
-        "(\(lane) >> \(Shard.laneBits)) + \(Shard.count / 2)"
+    private static func shardNumber(of hostKey: Query) -> Query {
+        "(\(hostKey) >> \(Shard.hostKeyBits)) + \(Shard.count / 2)"
     }
 
     /// Any number that nothing else locks by.

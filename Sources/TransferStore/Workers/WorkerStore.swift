@@ -35,16 +35,14 @@ extension WorkerStore {
             RETURNING incarnation
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { throw PostgresError(decoding: "no incarnation") }
-            return try row.decode("incarnation")
-        }
+        guard let row = rows.first else { throw StoreError(decoding: "no incarnation") }
+        return try row.decode("incarnation")
     }
 
     /// Tells the others that the worker lives.
     ///
-    /// After a gap of half a `lease`, or a jump of the database's clock, it counts as alive only from
-    /// now on: nobody was heard meanwhile, so that the silence of others proves nothing.
+    /// After a gap of half a `lease`, or a jump of the database's clock, it counts as alive only
+    /// from now on: nobody was heard meanwhile, so that the silence of others proves nothing.
     ///
     /// - Returns: false when it was declared dead: its attempts belong to others now.
     package func heartbeat(incarnation: Int32, lease: Duration) async throws(StoreError) -> Bool {
@@ -68,9 +66,9 @@ extension WorkerStore {
 
     /// The workers `v` that `incarnation` may declare dead.
     ///
-    /// It must have been heard without a gap for a lease: then the database was there for all of them,
-    /// and whoever lives was heard too. A sign of life that is ahead of the clock was given before the
-    /// clock was set back, which is as long ago.
+    /// It must have been heard without a gap for a lease: then the database was there for all of
+    /// them, and whoever lives was heard too. A sign of life that is ahead of the clock was given
+    /// before the clock was set back, which is as long ago.
     private static func silentWorkers(for lease: Duration, heardBy incarnation: Int32) -> Query {
         """
         SELECT v.incarnation FROM worker v JOIN worker me ON me.incarnation = \(incarnation)
@@ -100,13 +98,11 @@ extension WorkerStore {
                     WHERE number > \(Int32(clamping: database.settings.schemaVersion))) AS schema_floor
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            guard let row = rows.first else { throw PostgresError(decoding: "no vitals") }
-            return Vitals(
-                workers: Int(try row.decode("workers", as: Int64.self)),
-                schemaFloor: try row.decodeIfPresent("schema_floor", as: Int32.self).map { Int($0) }
-            )
-        }
+        guard let row = rows.first else { throw StoreError(decoding: "no vitals") }
+        return Vitals(
+            workers: Int(try row.decode("workers", as: Int64.self)),
+            schemaFloor: try row.decodeIfPresent("schema_floor", as: Int32.self).map { Int($0) }
+        )
     }
 
     /// Removes a registration whose attempts and deliveries were all given back.
@@ -114,18 +110,18 @@ extension WorkerStore {
         _ = try await database.run("DELETE FROM worker WHERE incarnation = \(incarnation)")
     }
 
-    /// Takes the work of all workers that have been silent for `lease`, while the caller was not, and
-    /// of those whose registration is gone.
+    /// Takes the work of all workers that have been silent for `lease`, while the caller was not,
+    /// and of those whose registration is gone.
     ///
-    /// The attempts get new fences, so that a worker that was only asleep can conclude nothing;
-    /// publications keep the name of their part file. Part files that nobody will go on with are
-    /// left to ``abandonedParts()``. Time is the database's alone.
+    /// The attempts get new fences, so that a worker that was only asleep can end nothing; pending
+    /// renames keep the name of their part file. Part files that nobody will go on with are left to
+    /// ``abandonedParts()``. Time is the database's alone.
     package func takeOver(
         silentFor lease: Duration,
         identity: WorkerIdentity
     ) async throws(StoreError) -> Takeover {
         guard try await isAnyOrphaned(silentFor: lease, beside: identity.incarnation) else {
-            return Takeover(workers: 0, attempts: [], deaths: [:], publications: [])
+            return Takeover(workers: 0, attempts: [], deaths: [:], pendingRenames: [])
         }
         let fences = identity.reserve(2 * Self.takeoverMax)
         let me = fences.incarnation
@@ -163,18 +159,18 @@ extension WorkerStore {
             """
             WITH orphan AS (
                 SELECT task_id, row_number() OVER (ORDER BY task_id) - 1 AS number
-                FROM publication WHERE \(isRegistered) AND NOT EXISTS (
-                    SELECT 1 FROM worker w WHERE w.incarnation = publication.worker)
+                FROM pending_rename WHERE \(isRegistered) AND NOT EXISTS (
+                    SELECT 1 FROM worker w WHERE w.incarnation = pending_rename.worker)
                 ORDER BY task_id LIMIT \(Self.takeoverMax)
             ),
             p AS (
-                UPDATE publication x
+                UPDATE pending_rename x
                 SET worker = \(me), fence = \(first + Int64(Self.takeoverMax)) + o.number
                 FROM orphan o WHERE x.task_id = ANY (ARRAY[o.task_id]) AND NOT EXISTS (
                     SELECT 1 FROM worker w WHERE w.incarnation = x.worker)
                 RETURNING x.*
             )
-            \(Self.selectPublication) FROM p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
+            \(Self.selectPendingRename) FROM p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
             """,
             """
             UPDATE delivery SET due_at = now(), worker = NULL, fence = NULL
@@ -187,20 +183,18 @@ extension WorkerStore {
                     """
             ),
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            Takeover(
-                workers: rows[0].affectedCount,
-                attempts: try rows[1].map { row throws(PostgresError) in try TaskClaim(row) },
-                deaths: Dictionary(
-                    uniqueKeysWithValues: try rows[1].map { row throws(PostgresError) in
-                        (try row.task("task_id"), try DeathStreak(row))
-                    }
-                ),
-                publications: try rows[2].map { row throws(PostgresError) in
-                    try Publication(row)
+        return Takeover(
+            workers: rows[0].affectedCount,
+            attempts: try rows[1].map { row throws(StoreError) in try TaskClaim(row) },
+            deaths: Dictionary(
+                uniqueKeysWithValues: try rows[1].map { row throws(StoreError) in
+                    (try row.task("task_id"), try DeathStreak(row))
                 }
-            )
-        }
+            ),
+            pendingRenames: try rows[2].map { row throws(StoreError) in
+                try PendingRename(row)
+            }
+        )
     }
 
     /// How the attempts before an attempt `a` ended, the newest first.
@@ -217,8 +211,8 @@ extension WorkerStore {
 
     /// Whether a worker is dead, or something is of one that was.
     ///
-    /// Rows that are of no worker lie in the gaps between those that there are, so that nothing of a
-    /// living one is read, and of what it has had nothing that an old snapshot keeps.
+    /// Rows that are of no worker lie in the gaps between those that there are, so that nothing of
+    /// a living one is read, and of what it has had nothing that an old snapshot keeps.
     private func isAnyOrphaned(
         silentFor lease: Duration,
         beside incarnation: Int32
@@ -240,13 +234,11 @@ extension WorkerStore {
                 UNION ALL SELECT coalesce(max(incarnation), -1), \(Int32.max) FROM worker
             )
             SELECT EXISTS (\(Self.silentWorkers(for: lease, heardBy: incarnation)))
-                OR \(isAny(of: "attempt")) OR \(isAny(of: "publication"))
+                OR \(isAny(of: "attempt")) OR \(isAny(of: "pending_rename"))
                 OR \(isAny(of: "delivery")) OR \(isAny(of: "revocation")) AS is_orphaned
             """
         )
-        return try Database.decoding { () throws(PostgresError) in
-            try rows.first?.decode("is_orphaned") ?? false
-        }
+        return try rows.first?.decode("is_orphaned") ?? false
     }
 
     /// What the worker has to look after, whether it knows or not.
@@ -254,33 +246,31 @@ extension WorkerStore {
         let rows = try await database.run([
             "SELECT task_id, fence FROM attempt WHERE worker = \(incarnation)",
             """
-            \(Self.selectPublication)
-            FROM publication p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
+            \(Self.selectPendingRename)
+            FROM pending_rename p JOIN task t ON t.id = ANY (ARRAY[p.task_id])
             WHERE p.worker = \(incarnation)
             """,
         ])
-        return try Database.decoding { () throws(PostgresError) in
-            Holdings(
-                attempts: try rows[0].map { row throws(PostgresError) in
-                    (task: try row.task("task_id"), fence: try row.fence("fence"))
-                },
-                publications: try rows[1].map { row throws(PostgresError) in
-                    try Publication(row)
-                }
-            )
-        }
+        return Holdings(
+            attempts: try rows[0].map { row throws(StoreError) in
+                (task: try row.task("task_id"), fence: try row.fence("fence"))
+            },
+            pendingRenames: try rows[1].map { row throws(StoreError) in
+                try PendingRename(row)
+            }
+        )
     }
 
-    /// The columns of a publication `p` and its task `t`.
-    private static let selectPublication: Query = """
+    /// The columns of a pending rename `p` and its task `t`.
+    private static let selectPendingRename: Query = """
         SELECT p.task_id, p.fence, p.part_fence, p.number, p.session_id, p.http_status,
             p.bytes_received, p.content_type, p.etag, p.is_length_verified,
             p.suggested_file_name, p.inode, p.inode_born_at_ns, t.tenant_id,
             t.destination_path, t.destination_overwrite
         """
 
-    /// Forgets revocations whose attempts have ended; whoever has ended them may be killed before the
-    /// part files are gone.
+    /// Forgets revocations whose attempts have ended; whoever has ended them may be killed before
+    /// the part files are gone.
     package func removeRevocations(_ fences: [Fence]) async throws(StoreError) {
         _ = try await database.run(
             Self.removal(ofRevocations: "fence = ANY(\(fences.map(\.rawValue)))")
@@ -306,7 +296,7 @@ extension WorkerStore {
 }
 
 extension DeathStreak {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+    fileprivate init(_ row: StoredRow) throws(StoreError) {
         let predecessors = zip(
             try row.decode("are_lost", as: [Bool].self),
             try row.decode("bytes_reached", as: [Int64].self)
@@ -318,8 +308,8 @@ extension DeathStreak {
     }
 }
 
-extension Publication {
-    fileprivate init(_ row: Row) throws(PostgresError) {
+extension PendingRename {
+    fileprivate init(_ row: StoredRow) throws(StoreError) {
         self.init(
             task: try row.task("task_id"),
             fence: try row.fence("fence"),
@@ -342,8 +332,8 @@ extension Publication {
 }
 
 extension FileIdentity {
-    /// Nil of a publication of versions before.
-    fileprivate init?(_ row: Row) throws(PostgresError) {
+    /// Nil of a pending rename of versions before.
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let inode = try row.decodeIfPresent("inode", as: Int64.self) else { return nil }
         self.init(inode: inode, bornAtNanoseconds: try row.decode("inode_born_at_ns"))
     }

@@ -6,15 +6,13 @@ import TransferStore
 import TransferWire
 
 extension WebhookDispatcher {
-    private static let recordPauseMin: Duration = .milliseconds(50)
-    private static let recordPauseMax: Duration = .seconds(2)
     /// The status by which a receiver says that it wants nothing more (RFC 9110 §15.5.11).
     private static let goneStatus = 410
     /// The status by which a receiver says that it is not done with `session.events_finished` yet.
     private static let acceptedStatus = 202
 
     /// Delivers a pair's events until none is left, one fails, or the dispatcher stops.
-    func deliver(_ held: HeldClaim) async {
+    func deliver(_ held: DeliveryCursor) async {
         var held = held
         while !isDraining {
             let signals = signalCount.load(ordering: .relaxed)
@@ -32,14 +30,14 @@ extension WebhookDispatcher {
     }
 
     /// - Returns: false when the claim has ended.
-    private func deliver(_ run: EventRun, _ held: inout HeldClaim) async -> Bool {
-        for parcel in run.parcels {
+    private func deliver(_ run: MessageBatcher, _ held: inout DeliveryCursor) async -> Bool {
+        for outgoing in run.messages {
             await keepPace(of: held.claim)
             guard !isDraining, isTrusted(held) else {
                 if await settle(&held) { await release(held) }
                 return false
             }
-            guard await deliver(parcel, &held) else { return false }
+            guard await deliver(outgoing, &held) else { return false }
         }
         // Events that the subscription does not ask for count as delivered.
         held.passed(run.position)
@@ -47,32 +45,32 @@ extension WebhookDispatcher {
     }
 
     /// - Returns: false when the claim has ended.
-    private func deliver(_ parcel: Parcel, _ held: inout HeldClaim) async -> Bool {
+    private func deliver(_ outgoing: OutgoingMessage, _ held: inout DeliveryCursor) async -> Bool {
         if held.isUnacknowledged(after: schedule.waits.count) {
-            await fail(held, parcel, .notAcknowledged, .notSent)
+            await fail(held, outgoing, .notAcknowledged, .notSent)
             return false
         }
-        if held.claim.throttlesWakeUps, parcel.last.kind == .sessionEventsFinished {
-            guard await settle(&held), await admit(parcel.last, held) else { return false }
+        if held.claim.throttlesWakeUps, outgoing.last.kind == .sessionEventsFinished {
+            guard await settle(&held), await admit(outgoing.last, held) else { return false }
         }
-        guard let sent = await attempt(parcel, held) else {
+        guard let sent = await attempt(outgoing, held) else {
             if await settle(&held) { await release(held) }
             return false
         }
         switch sent.outcome {
-        case .delivered(Self.acceptedStatus) where parcel.last.summary != nil:
-            if await settle(&held) { await awaitAck(held, parcel.last, sent) }
+        case .delivered(Self.acceptedStatus) where outgoing.last.summary != nil:
+            if await settle(&held) { await awaitAck(held, outgoing.last, sent) }
             return false
         case .delivered:
             let isDue = held.took(
-                parcel.last.sequence,
+                outgoing.last.sequence,
                 sent,
                 at: .now,
                 recordInterval: bounds.recordInterval
             )
             return isDue ? await settle(&held) : true
         case .failed(let failure):
-            if await settle(&held) { await fail(held, parcel, failure, sent) }
+            if await settle(&held) { await fail(held, outgoing, failure, sent) }
             return false
         case .abandoned:
             if await settle(&held) { await release(held) }
@@ -83,12 +81,13 @@ extension WebhookDispatcher {
     /// - Returns: nil when the store is away and cannot supply the message's content. That does not
     ///   count as a try: with the receiver's schedule, whose second wait is minutes, a moment
     ///   without a database would hold up the end of a generation.
-    private func attempt(_ parcel: Parcel, _ held: HeldClaim) async -> SentMessage? {
+    private func attempt(_ outgoing: OutgoingMessage, _ held: DeliveryCursor) async -> SentMessage?
+    {
         let claim = held.claim
         let message: WebhookMessage?
         do throws(StoreError) {
-            message = try await self.message(
-                parcel,
+            message = try await composer.message(
+                outgoing,
                 of: claim.subscription,
                 to: claim.endpoint
             )
@@ -107,34 +106,10 @@ extension WebhookDispatcher {
         return sent
     }
 
-    /// Returns a message as one subscription gets it, the same bytes each time.
-    ///
-    /// - Returns: nil when it cannot be encoded.
-    /// - Throws: when the store cannot supply its content.
-    func message(
-        _ parcel: Parcel,
-        of subscription: SubscriptionID,
-        to endpoint: Endpoint
-    ) async throws(StoreError) -> WebhookMessage? {
-        guard parcel.batch == nil else { return WebhookMessage(parcel, linkBase: linkBase) }
-        let event = parcel.last
-        guard event.summary != nil else { return WebhookMessage(event, linkBase: linkBase) }
-        let closing = EventMessage.Closing(
-            deadLetters: try await stores.wakeUps.deadLetterCount(
-                of: subscription,
-                session: event.session,
-                generation: event.generation,
-                before: event.sequence
-            ),
-            ackToken: AckToken(event, key: endpoint.ackKey).serialized
-        )
-        return WebhookMessage(event, linkBase: linkBase, closing: closing)
-    }
-
     /// Returns whether nobody else can deliver this pair yet.
     ///
     /// A worker that others take for dead loses its pairs long before their own lease is over.
-    private func isTrusted(_ held: HeldClaim) -> Bool {
+    private func isTrusted(_ held: DeliveryCursor) -> Bool {
         let now = ContinuousClock.now
         return held.isTrusted(at: now) && worker.isTrusted(held.claim.fence, at: now)
     }
@@ -149,10 +124,6 @@ extension WebhookDispatcher {
         // The wait ends early when the dispatcher is cancelled, which the caller notices.
         try? await Task.sleep(for: wait)
     }
-
-    var isDraining: Bool {
-        Task.isCancelled || state.withLock { $0.slots.isDraining }
-    }
 }
 
 // MARK: - What the store is told
@@ -161,7 +132,7 @@ extension WebhookDispatcher {
     /// Records the deliveries that are not recorded yet.
     ///
     /// - Returns: false when the claim has ended.
-    func settle(_ held: inout HeldClaim) async -> Bool {
+    func settle(_ held: inout DeliveryCursor) async -> Bool {
         guard held.cursor > held.recordedCursor else { return true }
         let expiresAt = ContinuousClock.now + bounds.lease - bounds.leaseMargin
         let claim = held.claim
@@ -169,7 +140,7 @@ extension WebhookDispatcher {
         let attempt = held.unrecorded?.attempt()
         // A message that is taken at its first try is not logged.
         let logged = held.tries > 0 ? attempt : nil
-        let isRecorded = await record(until: held.expiresAt, whenStale: false) {
+        let isRecorded = await recorder.record(until: held.expiresAt, whenStale: false) {
             [stores, bounds, health] () throws(StoreError) in
             try await stores.deliveries.recordDelivered(
                 claim,
@@ -185,8 +156,11 @@ extension WebhookDispatcher {
     }
 
     /// - Returns: false when the wake-up has to wait; then the claim has ended.
-    private func admit(_ event: SessionEvent, _ held: HeldClaim) async -> Bool {
-        let admission = await record(until: held.expiresAt, whenStale: WakeUpAdmission.undecided) {
+    private func admit(_ event: SessionEvent, _ held: DeliveryCursor) async -> Bool {
+        let admission = await recorder.record(
+            until: held.expiresAt,
+            whenStale: WakeUpAdmission.undecided
+        ) {
             [stores] () throws(StoreError) in
             try await stores.wakeUps.admitWakeUp(held.claim, event)
         }
@@ -194,9 +168,10 @@ extension WebhookDispatcher {
         return admission == .admitted
     }
 
-    private func awaitAck(_ held: HeldClaim, _ event: SessionEvent, _ sent: SentMessage) async {
+    private func awaitAck(_ held: DeliveryCursor, _ event: SessionEvent, _ sent: SentMessage) async
+    {
         let claim = held.claim
-        _ = await record(until: held.expiresAt, whenStale: false) {
+        _ = await recorder.record(until: held.expiresAt, whenStale: false) {
             [stores, health] () throws(StoreError) in
             try await stores.wakeUps.recordAwaitingAck(
                 claim,
@@ -209,8 +184,8 @@ extension WebhookDispatcher {
     }
 
     private func fail(
-        _ held: HeldClaim,
-        _ parcel: Parcel,
+        _ held: DeliveryCursor,
+        _ outgoing: OutgoingMessage,
         _ failure: DeliveryFailure,
         _ sent: SentMessage
     ) async {
@@ -234,7 +209,7 @@ extension WebhookDispatcher {
         )
         var line: Logger.Metadata = [
             "subscription": "\(claim.subscription)",
-            "event": "\((parcel.batch?.id ?? parcel.last.id).text)",
+            "event": "\((outgoing.batch?.id ?? outgoing.last.id).text)",
             "status": "\(failure.status.map(String.init) ?? "none")",
             "reason": "\(failure.reason)", "attempt": "\(number)",
         ]
@@ -243,12 +218,12 @@ extension WebhookDispatcher {
             wait == nil ? "webhook given up" : "webhook not delivered",
             metadata: line
         )
-        let result = await record(until: held.expiresAt, whenStale: SetbackResult.stale) {
+        let result = await recorder.record(until: held.expiresAt, whenStale: SetbackResult.stale) {
             [stores, health] () throws(StoreError) in
             try await stores.deliveries.recordDeliveryFailed(
                 claim,
-                sequence: parcel.last.sequence,
-                batch: parcel.batch,
+                sequence: outgoing.last.sequence,
+                batch: outgoing.batch,
                 setback,
                 health: health
             )
@@ -272,44 +247,10 @@ extension WebhookDispatcher {
     ///
     /// Nobody else could end that lease: a store that was away for a moment must not hold the pair
     /// up for a minute.
-    func release(_ held: HeldClaim) async {
-        _ = await record(until: held.expiresAt, whenStale: false) {
+    func release(_ held: DeliveryCursor) async {
+        _ = await recorder.record(until: held.expiresAt, whenStale: false) {
             [stores] () throws(StoreError) in
             try await stores.deliveries.releaseDelivery(held.claim)
-        }
-    }
-
-    /// Writes a record, and retries while the database is away and the lease lasts.
-    ///
-    /// A lost record costs the receiver a second copy of the message.
-    ///
-    /// - Returns: what the store answered, or `stale` when it was not written.
-    func record<Value: Sendable>(
-        until deadline: ContinuousClock.Instant,
-        whenStale stale: Value,
-        _ verb: @escaping @Sendable () async throws(StoreError) -> Value
-    ) async -> Value {
-        var pause = Self.recordPauseMin
-        while true {
-            // Unstructured, because a shutdown cancels this task but cannot undo what is recorded.
-            let result = await Task { () async -> Result<Value, StoreError> in
-                do throws(StoreError) {
-                    return .success(try await verb())
-                } catch {
-                    return .failure(error)
-                }
-            }.value
-            switch result {
-            case .success(let value):
-                return value
-            case .failure(let error):
-                watch.failed(error)
-                guard case .unavailable = error, !isDraining, .now + pause < deadline else {
-                    return stale
-                }
-                try? await Task.sleep(for: pause)
-                pause = min(pause * 2, Self.recordPauseMax)
-            }
         }
     }
 }

@@ -16,7 +16,7 @@ import TransferStore
 package final class WebhookDispatcher: Service {
     /// The state that many threads share.
     struct State {
-        var slots: DeliverySlots<HeldClaim>
+        var slots: DeliverySlots<DeliveryCursor>
         /// Whether the last claim got as many as it asked for, so that more are probably due.
         var hasMore = false
         /// The number of claims that have failed since the last successful one.
@@ -40,16 +40,18 @@ package final class WebhookDispatcher: Service {
     let schedule: DeliverySchedule
     let health: DeliveryHealth
     let bounds: DeliveryBounds
-    let linkBase: String?
     let logger: Logger
-    let watch: StoreWatch
+    let watch: OutageLog
+    let stopping = StopFlag()
+    let composer: MessageComposer
+    let recorder: DeliveryRecorder
+    private let replayer: WebhookReplayer
     let state: Mutex<State>
     /// The number of calls of ``signal()``, to see whether one came while a pair was being
     /// delivered.
     let signalCount = Atomic<UInt64>(0)
     /// The wake-ups, at most one at a time: a wake-up says "look", not "how much".
     private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    let replayWakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     /// A stream that finishes when the last pair has ended after ``drain()`` began.
     private let idle = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
@@ -84,7 +86,6 @@ package final class WebhookDispatcher: Service {
         self.schedule = schedule
         self.health = health
         self.bounds = bounds
-        self.linkBase = linkBase
         self.logger = logger
         sender = WebhookSender(
             curl: curl,
@@ -93,7 +94,19 @@ package final class WebhookDispatcher: Service {
             bounds: bounds,
             now: now
         )
-        watch = StoreWatch(logger: logger)
+        watch = OutageLog(logger: logger)
+        composer = MessageComposer(wakeUps: stores.wakeUps, linkBase: linkBase)
+        recorder = DeliveryRecorder(watch: watch, stopping: stopping)
+        replayer = WebhookReplayer(
+            stores: stores,
+            worker: worker,
+            sender: sender,
+            composer: composer,
+            recorder: recorder,
+            bounds: bounds,
+            watch: watch,
+            stopping: stopping
+        )
         state = Mutex(State(slots: DeliverySlots(bounds: bounds)))
     }
 
@@ -112,7 +125,7 @@ package final class WebhookDispatcher: Service {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.poll() }
-                group.addTask { await self.replayDue() }
+                group.addTask { await self.replayer.run() }
                 wake()
                 for await _ in wakeups.stream { await claimDue(&group) }
                 await drain()
@@ -120,13 +133,15 @@ package final class WebhookDispatcher: Service {
             }
         } onGracefulShutdown: {
             self.wakeups.continuation.finish()
-            self.replayWakeups.continuation.finish()
+            self.replayer.stop()
         }
     }
 
+    var isDraining: Bool { Task.isCancelled || stopping.isSet }
+
     func wake() {
         wakeups.continuation.yield()
-        replayWakeups.continuation.yield()
+        replayer.wake()
     }
 
     /// Wakes the dispatcher for work without a signal: waits that ended, and events of other
@@ -139,6 +154,7 @@ package final class WebhookDispatcher: Service {
     }
 
     private func drain() async {
+        stopping.set()
         let (waiting, isIdle) = state.withLock { state in
             let waiting = state.slots.drain()
             return (waiting, state.slots.runningCount == 0)
@@ -156,11 +172,11 @@ package final class WebhookDispatcher: Service {
 
     /// Releases pairs that were claimed but not started, so that others need not await their
     /// leases.
-    private func giveBack(_ waiting: [HeldClaim]) async {
+    private func giveBack(_ waiting: [DeliveryCursor]) async {
         await withDiscardingTaskGroup { group in
-            for lane in 0..<min(Self.releasesMax, waiting.count) {
+            for first in 0..<min(Self.releasesMax, waiting.count) {
                 group.addTask {
-                    for index in stride(from: lane, to: waiting.count, by: Self.releasesMax) {
+                    for index in stride(from: first, to: waiting.count, by: Self.releasesMax) {
                         // Without a store their leases free them, and a shutdown does not wait.
                         guard !self.watch.isStoreAway else { return }
                         await self.release(waiting[index])
@@ -173,7 +189,7 @@ package final class WebhookDispatcher: Service {
     /// Gives back the slot of a pair.
     ///
     /// - Returns: a pair to deliver in its place.
-    func end(_ held: HeldClaim) -> HeldClaim? {
+    func end(_ held: DeliveryCursor) -> DeliveryCursor? {
         let (next, isIdle, mustWake) = state.withLock { state in
             state.slots.ended(held.claim.subscription)
             let next = state.slots.next(at: .now)

@@ -23,15 +23,15 @@ struct WebhookMessage: Sendable {
         self.body = body
     }
 
-    /// Creates the message of a batch; nil for a parcel that is not one, and without JSON as above.
-    init?(_ parcel: Parcel, linkBase: String?) {
-        guard let batch = parcel.batch else { return nil }
+    /// Creates the message of a batch; nil for a message that is not one, and without JSON as above.
+    init?(_ outgoing: OutgoingMessage, linkBase: String?) {
+        guard let batch = outgoing.batch else { return nil }
         let message = BatchMessage(
             id: batch.id.text,
             type: MessageBatch.type,
-            timestamp: Timestamp(parcel.last.occurredAt),
+            timestamp: Timestamp(outgoing.last.occurredAt),
             data: BatchMessage.Content(
-                events: parcel.events.map { EventMessage($0, linkBase: linkBase) }
+                events: outgoing.events.map { EventMessage($0, linkBase: linkBase) }
             )
         )
         guard let body = try? WireEncoder.encode(message) else { return nil }

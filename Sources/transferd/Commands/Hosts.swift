@@ -32,7 +32,7 @@ struct Hosts: AsyncParsableCommand {
         @OptionGroup var database: DatabaseOptions
 
         func validate() throws {
-            guard Lane(hostAndPort: host) != nil else {
+            guard HostKey(hostAndPort: host) != nil else {
                 throw ValidationError("The host must be with its port, as files.example:443.")
             }
             guard (1...1000).contains(connections ?? 1) else {
@@ -42,7 +42,7 @@ struct Hosts: AsyncParsableCommand {
 
         func run() async throws {
             let logger = Command.logger()
-            guard let lane = Lane(hostAndPort: host) else { return }
+            guard let hostKey = HostKey(hostAndPort: host) else { return }
             try await Command.withDatabase(database, logger: logger) { database in
                 try await database.migrate(logger: logger)
                 let pool = ConnectionPool(
@@ -51,7 +51,7 @@ struct Hosts: AsyncParsableCommand {
                     loop: database.loop
                 )
                 let isSet = try await HostStore(Database(pool: pool)).limitHost(
-                    lane,
+                    hostKey,
                     name: host.lowercased(),
                     maxConnections: connections
                 )

@@ -1,5 +1,5 @@
 import EmbeddedPostgres
-import EventLoop
+import PollLoop
 import Foundation
 import Logging
 import Postgres
@@ -11,12 +11,12 @@ struct DatabaseServer: Sendable {
     /// The private cluster, if it is one.
     private let cluster: EmbeddedCluster?
     private(set) var configuration: ConnectionConfiguration
-    let loop: EventLoop
+    let loop: PollLoop
 
     /// Opens the database, starting the private cluster if no other database is named.
     static func open(_ location: DatabaseLocation, logger: Logger) async throws -> DatabaseServer {
         if let url = location.url {
-            let loop = try EventLoop(name: "libpq")
+            let loop = try PollLoop(name: "libpq")
             return DatabaseServer(location: location, cluster: nil, url: url, loop: loop)
         }
         // Others may pass through, as the account of the private cluster must; the files that
@@ -29,7 +29,7 @@ struct DatabaseServer: Sendable {
             in: location.dataDirectory,
             logger: logger
         )
-        let loop = try EventLoop(name: "libpq")
+        let loop = try PollLoop(name: "libpq")
         return DatabaseServer(location: location, cluster: cluster, url: cluster.url, loop: loop)
     }
 
@@ -37,7 +37,7 @@ struct DatabaseServer: Sendable {
         location: DatabaseLocation,
         cluster: EmbeddedCluster?,
         url: String,
-        loop: EventLoop
+        loop: PollLoop
     ) {
         self.location = location
         self.cluster = cluster

@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Postgres
 import TransferStore
 
@@ -20,7 +20,7 @@ struct Lifeline: Sendable {
         pool = ConnectionPool(
             configuration: configuration,
             connectionsMax: Self.connectionsMax,
-            loop: try EventLoop(name: "lifeline")
+            loop: try PollLoop(name: "lifeline")
         )
         database = Database(pool: pool, settings: settings)
     }

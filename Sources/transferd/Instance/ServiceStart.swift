@@ -143,7 +143,7 @@ final class ServiceStart: Sendable {
         _ secrets: SecretBox?,
         _ instance: Instance
     ) throws -> TransferAPI {
-        let watch = NewsWatch(stores: stores, logger: logger)
+        let watch = LongPollHub(stores: stores, logger: logger)
         signals.add { if $0.contains(.events) { watch.signal() } }
         return TransferAPI(
             stores: stores,

@@ -44,7 +44,7 @@ import TransferTestSupport
     private static func claim(
         _ fence: Int64,
         of task: TaskID = task,
-        lane: Int64 = 7,
+        hostKey: Int64 = 7,
         hasPartial: Bool = true,
         progressInterval: Duration? = nil,
         session: SessionID = session,
@@ -64,7 +64,7 @@ import TransferTestSupport
             fence: Fence(rawValue: fence),
             tenant: TenantID(UUID()),
             session: session,
-            lane: Lane(key: lane),
+            hostKey: HostKey(rawValue: hostKey),
             number: 1,
             url: "http://a.test/",
             headers: [],
@@ -78,8 +78,8 @@ import TransferTestSupport
     }
 
     /// Returns attempts of one task each.
-    private static func attempts(at lanes: [Int64]) -> [Running] {
-        lanes.enumerated().map { Running(claim(Int64($0), of: TaskID(UUID()), lane: $1)) }
+    private static func attempts(at hostKeys: [Int64]) -> [Running] {
+        hostKeys.enumerated().map { Running(claim(Int64($0), of: TaskID(UUID()), hostKey: $1)) }
     }
 
     private static func waits(_ claim: TaskClaim, in active: ActiveAttempts) -> Bool {
@@ -191,7 +191,7 @@ import TransferTestSupport
         #expect(task.hasBegun)
         #expect(!active.takeConnection(for: download.claim.fence))
         // Nobody can spare more than one.
-        let other = Running(Self.claim(3, of: TaskID(UUID()), lane: 8))
+        let other = Running(Self.claim(3, of: TaskID(UUID()), hostKey: 8))
         #expect(active.insert(other))
         #expect(other.hasBegun)
         _ = active.remove(task.claim)
@@ -203,11 +203,13 @@ import TransferTestSupport
         let active = ActiveAttempts(connectionsMax: 3) {
             ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
         }
-        let attempts = (1...5).map { Running(Self.claim(Int64($0), of: TaskID(UUID()), lane: 7)) }
+        let attempts = (1...5).map {
+            Running(Self.claim(Int64($0), of: TaskID(UUID()), hostKey: 7))
+        }
         for attempt in attempts { #expect(active.insert(attempt)) }
         #expect(attempts.map(\.hasBegun) == [true, true, false, false, false])
         // An attempt that waits for its own host holds up nobody elsewhere.
-        let other = Running(Self.claim(6, of: TaskID(UUID()), lane: 8))
+        let other = Running(Self.claim(6, of: TaskID(UUID()), hostKey: 8))
         #expect(active.insert(other))
         #expect(other.hasBegun)
         _ = active.remove(attempts[0].claim)
@@ -258,9 +260,11 @@ import TransferTestSupport
 
     @Test func whatHasNotBegunIsGivenBackBeforeAHostChangesHands() {
         let active = Self.active(8, perHost: 1)
-        let attempts = (1...2).map { Running(Self.claim(Int64($0), of: TaskID(UUID()), lane: 7)) }
+        let attempts = (1...2).map {
+            Running(Self.claim(Int64($0), of: TaskID(UUID()), hostKey: 7))
+        }
         for attempt in attempts { #expect(active.insert(attempt)) }
-        let shard = Lane(key: 7).shard
+        let shard = HostKey(rawValue: 7).shard
         #expect(!active.withdraw(from: [shard]))
         active.beginWaiting(in: Set(Shard.all).subtracting([shard]))
         #expect(attempts.map(\.isAbandoned) == [false, true])
@@ -269,12 +273,12 @@ import TransferTestSupport
 
     /// An attempt that had waited for something else finds its host with another worker.
     @Test func whatComesAfterAHostHasChangedHandsIsGivenBack() {
-        let shard = Lane(key: 7).shard
+        let shard = HostKey(rawValue: 7).shard
         let active = ActiveAttempts(connectionsMax: 8) {
-            ConnectionSlots.Place(flow: $0.flow, perHost: $0.lane.shard == shard ? 0 : 4)
+            ConnectionSlots.Place(flow: $0.flow, perHost: $0.hostKey.shard == shard ? 0 : 4)
         }
         #expect(active.withdraw(from: [shard]))
-        let late = Running(Self.claim(1, of: TaskID(UUID()), lane: 7))
+        let late = Running(Self.claim(1, of: TaskID(UUID()), hostKey: 7))
         #expect(active.insert(late))
         #expect(!late.hasBegun)
         // Its host is here, and all its connections are taken: it waits.
@@ -289,7 +293,9 @@ import TransferTestSupport
 
     @Test func whatIsAbandonedBeforeItHasBegunEndsWithoutAConnection() {
         let active = Self.active(8, perHost: 1)
-        let attempts = (1...3).map { Running(Self.claim(Int64($0), of: TaskID(UUID()), lane: 7)) }
+        let attempts = (1...3).map {
+            Running(Self.claim(Int64($0), of: TaskID(UUID()), hostKey: 7))
+        }
         for attempt in attempts { #expect(active.insert(attempt)) }
         active.abandon([attempts[1]])
         #expect(attempts.map(\.hasBegun) == [true, true, false])
@@ -305,9 +311,9 @@ import TransferTestSupport
         let active = ActiveAttempts(connectionsMax: 8) {
             ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
         }
-        let (here, there) = (Lane(key: 7), Lane(key: -7))
-        let download = Running(Self.claim(1, lane: here.key))
-        let other = Running(Self.claim(2, of: TaskID(UUID()), lane: there.key))
+        let (here, there) = (HostKey(rawValue: 7), HostKey(rawValue: -7))
+        let download = Running(Self.claim(1, hostKey: here.rawValue))
+        let other = Running(Self.claim(2, of: TaskID(UUID()), hostKey: there.rawValue))
         for attempt in [download, other] {
             #expect(active.insert(attempt))
             #expect(active.takeConnection(for: attempt.claim.fence))
@@ -364,9 +370,9 @@ import TransferTestSupport
             switch Int.random(in: 0..<5, using: &generator) {
             case 0:
                 // As claims do: some come before there is a connection for them.
-                let lane = Int64.random(in: 0..<4, using: &generator)
+                let hostKey = Int64.random(in: 0..<4, using: &generator)
                 guard active.count < 2 * total else { continue }
-                let new = Running(Self.claim(Int64(step), of: TaskID(UUID()), lane: lane))
+                let new = Running(Self.claim(Int64(step), of: TaskID(UUID()), hostKey: hostKey))
                 running.append(new)
                 #expect(active.insert(new))
             case 1:
@@ -387,11 +393,11 @@ import TransferTestSupport
                 attempts.reduce(0) { $0 + 1 + extras[$1.claim.fence, default: 0] }
             }
             #expect(count(open) <= total)
-            for lane in Set(open.map(\.claim.lane)) {
-                #expect(count(open.filter { $0.claim.lane == lane }) <= perHost)
+            for hostKey in Set(open.map(\.claim.hostKey)) {
+                #expect(count(open.filter { $0.claim.hostKey == hostKey }) <= perHost)
             }
             for attempt in running where !attempt.hasBegun {
-                let here = count(open.filter { $0.claim.lane == attempt.claim.lane })
+                let here = count(open.filter { $0.claim.hostKey == attempt.claim.hostKey })
                 #expect(here == perHost || count(open) == total)
             }
         }

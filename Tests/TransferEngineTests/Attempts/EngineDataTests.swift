@@ -281,7 +281,8 @@ import TransferTestSupport
 
     /// The tables that may hold data of a task or session.
     private static let tables = [
-        "session", "session_progress", "task", "held", "delayed", "ready", "attempt", "publication",
+        "session", "session_progress", "task", "held", "delayed", "ready", "attempt",
+        "pending_rename",
         "outcome", "attempt_log", "partial", "resume_data", "abandoned_part", "revocation",
         "cancellation", "erasure", "event", "delivery",
     ]

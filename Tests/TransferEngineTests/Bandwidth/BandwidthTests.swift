@@ -28,7 +28,7 @@ import TransferStore
                 fence: Fence(rawValue: fence),
                 tenant: tenant,
                 session: session,
-                lane: Lane(key: 1),
+                hostKey: HostKey(rawValue: 1),
                 number: 1,
                 url: "http://a.test/",
                 headers: [],
@@ -46,22 +46,22 @@ import TransferStore
     }
 
     private static func bandwidth(_ asked: Asked) -> Bandwidth {
-        Bandwidth(onQuestion: { asked.count.withLock { $0 += 1 } })
+        Bandwidth(onQuery: { asked.count.withLock { $0 += 1 } })
     }
 
     @Test func withoutLimitsNothingIsAskedButWhetherThatHolds() {
         let asked = Asked()
         let bandwidth = Self.bandwidth(asked)
-        #expect(bandwidth.question.version == nil)
+        #expect(bandwidth.query.version == nil)
         bandwidth.add(Self.running(1, RateLimits(version: 5)))
         bandwidth.add(Self.running(2, RateLimits(task: 1024, version: 6)))
-        #expect(bandwidth.question.version == 5)
-        #expect(bandwidth.question.owners.isEmpty)
+        #expect(bandwidth.query.version == 5)
+        #expect(bandwidth.query.owners.isEmpty)
         #expect(asked.value == 0)
         bandwidth.remove(Fence(rawValue: 1))
-        #expect(bandwidth.question.version == 6)
+        #expect(bandwidth.query.version == 6)
         bandwidth.remove(Fence(rawValue: 2))
-        #expect(bandwidth.question.version == nil)
+        #expect(bandwidth.query.version == nil)
     }
 
     @Test func whoSharesIsCountedAtOnceAndThenWithTheOthers() {
@@ -69,7 +69,7 @@ import TransferStore
         let bandwidth = Self.bandwidth(asked)
         bandwidth.add(Self.running(1, RateLimits(session: 2048, tenant: 4096)))
         #expect(asked.value == 1)
-        let question = bandwidth.question
+        let question = bandwidth.query
         #expect(Set(question.owners) == [.session(Self.session), .tenant(Self.tenant)])
         var controls = Controls()
         for owner in question.owners {
@@ -81,7 +81,7 @@ import TransferStore
         bandwidth.remove(Fence(rawValue: 1))
         bandwidth.remove(Fence(rawValue: 2))
         bandwidth.apply(controls, to: question)
-        #expect(bandwidth.question.owners.isEmpty)
+        #expect(bandwidth.query.owners.isEmpty)
     }
 
     @Test func aLimitThatIsNewIsCountedAtOnce() {
@@ -90,13 +90,13 @@ import TransferStore
         bandwidth.add(Self.running(1, RateLimits(version: 5)))
         var controls = Controls()
         controls.limits[Fence(rawValue: 1)] = RateLimits(session: 2048, version: 7)
-        bandwidth.apply(controls, to: bandwidth.question)
+        bandwidth.apply(controls, to: bandwidth.query)
         #expect(asked.value == 1)
-        #expect(bandwidth.question.version == 7)
-        #expect(bandwidth.question.owners == [.session(Self.session)])
+        #expect(bandwidth.query.version == 7)
+        #expect(bandwidth.query.owners == [.session(Self.session)])
         // An attempt that was claimed before the change and starts after it is told again.
         bandwidth.add(Self.running(2, RateLimits(version: 5)))
-        #expect(bandwidth.question.version == 5)
+        #expect(bandwidth.query.version == 5)
     }
 
     @Test func demandFollowsUse() {

@@ -86,7 +86,7 @@ import TransferTestSupport
         let other = TaskSubmission(
             id: TaskID(.version7()),
             url: fixture.origin.url("/file"),
-            lane: Lane(key: 1)
+            hostKey: HostKey(rawValue: 1)
         )
         _ = try await fixture.stores.submissions.submit(
             [other],
@@ -223,7 +223,7 @@ import TransferTestSupport
             let other = TaskSubmission(
                 id: TaskID(.version7()),
                 url: fixture.origin.url("/clock"),
-                lane: Lane(key: 1)
+                hostKey: HostKey(rawValue: 1)
             )
             _ = try await fixture.stores.submissions.submit(
                 [other],

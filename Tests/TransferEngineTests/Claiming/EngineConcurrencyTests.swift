@@ -65,7 +65,7 @@ import TransferTestSupport
         for index in 0..<180 {
             ids.append(
                 try await fixture.submit(fixture.origin.url("/slow")) {
-                    $0.lane = Lane(key: Int64(index % 90))
+                    $0.hostKey = HostKey(rawValue: Int64(index % 90))
                 }
             )
         }
@@ -154,7 +154,8 @@ import TransferTestSupport
             try fixture.place(Array("whole".utf8), at: part)
         }
         #expect(
-            try await fixture.stores.completions.publish([Self.publication(of: claims[0])]).count
+            try await fixture.stores.completions.beginRenames([Self.pendingRename(of: claims[0])])
+                .count
                 == 1
         )
         try await fixture.withEngine {
@@ -187,7 +188,8 @@ import TransferTestSupport
                 at: ResultLocation.partPath(of: whole.task, destination: nil, fence: whole.fence)
             )
             #expect(
-                try await fixture.stores.completions.publish([Self.publication(of: whole)]).count
+                try await fixture.stores.completions.beginRenames([Self.pendingRename(of: whole)])
+                    .count
                     == 1
             )
             claims.withLock { $0 = taken }
@@ -229,9 +231,9 @@ import TransferTestSupport
         #expect(fixture.origin.log.now.requests.map(\.method) == ["PUT"])
     }
 
-    /// Returns the publication of a file of five bytes, complete and durable.
-    private static func publication(of claim: TaskClaim) -> Publication {
-        Publication(
+    /// Returns the pending rename of a file of five bytes, complete and durable.
+    private static func pendingRename(of claim: TaskClaim) -> PendingRename {
+        PendingRename(
             task: claim.task,
             fence: claim.fence,
             partFence: claim.fence,
@@ -260,8 +262,8 @@ import TransferTestSupport
             let claims = try await fixture.stores.queue.claimAny(1, by: victim)
             #expect(claims.map(\.number) == [round])
             guard round < 5 else { break }
-            _ = try await fixture.stores.completions.conclude(
-                claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) }
+            _ = try await fixture.stores.completions.end(
+                claims.map { AttemptEnd(task: $0.task, fence: $0.fence, outcome: .requeued) }
             )
             try await fixture.stores.workers.retireWorker(incarnation: victim.incarnation)
         }
@@ -301,7 +303,7 @@ import TransferTestSupport
     /// Returns the result for a task whose fifth attempt's worker dies, and whose first four
     /// attempts end according to `end`.
     private func afterADeath(
-        _ end: (TaskClaim, EngineFixture) async throws -> Conclusion.Verdict?
+        _ end: (TaskClaim, EngineFixture) async throws -> AttemptOutcome?
     ) async throws -> TransferTask {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
@@ -312,9 +314,9 @@ import TransferTestSupport
             )
             let claim = try #require(try await fixture.stores.queue.claimAny(1, by: victim).first)
             #expect(claim.number == round)
-            guard let verdict = try await end(claim, fixture), round < 5 else { break }
-            _ = try await fixture.stores.completions.conclude([
-                Conclusion(task: id, fence: claim.fence, verdict: verdict)
+            guard let outcome = try await end(claim, fixture), round < 5 else { break }
+            _ = try await fixture.stores.completions.end([
+                AttemptEnd(task: id, fence: claim.fence, outcome: outcome)
             ])
             _ = try await fixture.stores.queue.promoteDue()
             try await fixture.stores.workers.retireWorker(incarnation: victim.incarnation)
@@ -350,8 +352,8 @@ import TransferTestSupport
                 identity: rescuer
             ).attempts
             gate.open()
-            _ = try await fixture.stores.completions.conclude(
-                attempts.map { Conclusion(task: $0.task, fence: $0.fence, verdict: .requeued) }
+            _ = try await fixture.stores.completions.end(
+                attempts.map { AttemptEnd(task: $0.task, fence: $0.fence, outcome: .requeued) }
             )
             let task = try await fixture.ended(id)
             #expect(task.state == .completed)

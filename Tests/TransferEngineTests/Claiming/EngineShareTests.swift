@@ -21,7 +21,7 @@ import TransferTestSupport
         for number in 0..<count {
             ids.append(
                 try await fixture.submit(fixture.origin.url("/drip")) {
-                    $0.lane = Lane(key: Int64(number % hosts))
+                    $0.hostKey = HostKey(rawValue: Int64(number % hosts))
                     $0.options.timeoutForRequest = .seconds(600)
                 }
             )
@@ -40,7 +40,7 @@ import TransferTestSupport
         } _: { _ in
             await fixture.origin.log.arrived(16, at: "/drip")
             let quiet = try await fixture.submit(fixture.origin.url("/file"), of: other) {
-                $0.lane = Lane(key: 77)
+                $0.hostKey = HostKey(rawValue: 77)
             }
             try await eventually("the other one's file is there") {
                 let task = try await fixture.stores.tasks.task(tenant: other, id: quiet)
@@ -63,7 +63,7 @@ import TransferTestSupport
             await fixture.origin.log.arrived(6, at: "/drip")
             for _ in 0..<3 {
                 let quiet = try await fixture.submit(fixture.origin.url("/file"), of: other) {
-                    $0.lane = Lane(key: 0)
+                    $0.hostKey = HostKey(rawValue: 0)
                 }
                 try await eventually("the other one's file is there") {
                     let task = try await fixture.stores.tasks.task(tenant: other, id: quiet)

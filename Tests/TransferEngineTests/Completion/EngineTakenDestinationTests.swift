@@ -1,4 +1,4 @@
-import EventLoop
+import PollLoop
 import Foundation
 import Logging
 import Postgres
@@ -91,17 +91,17 @@ import TransferTestSupport
     ) async throws {
         let claim = rival.claim
         let container = try Container(directory: fixture.directory)
-        let publication = try OrphanedPublication.publication(
+        let pendingRename = try OrphanedRename.pendingRename(
             of: claim,
             rival.body,
             in: container
         )
         guard rival.end != .claimed else { return }
-        #expect(try await fixture.stores.completions.publish([publication]) == [claim.task])
+        #expect(try await fixture.stores.completions.beginRenames([pendingRename]) == [claim.task])
         guard rival.end == .renamed else { return }
         // Its database is away, and so it is stopped before anybody learns of the end.
-        let publisher = Publisher(
-            loop: try EventLoop(name: "publisher"),
+        let completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
             stores: EngineStores(
                 Database(
                     pool: ConnectionPool(
@@ -113,10 +113,10 @@ import TransferTestSupport
             ),
             container: container,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            onConcluded: { _ in }
+            onEnded: { _ in }
         )
-        publisher.submit(.publication(publication))
-        let running = Task { await publisher.run() }
+        completer.submit(.pendingRename(pendingRename))
+        let running = Task { await completer.run() }
         running.cancel()
         await running.value
     }

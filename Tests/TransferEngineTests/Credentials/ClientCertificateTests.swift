@@ -1,5 +1,5 @@
 import Curl
-import EventLoop
+import PollLoop
 import Foundation
 import Synchronization
 import Testing
@@ -47,7 +47,7 @@ import TransferTestSupport
             fence: Fence(rawValue: 1),
             tenant: TenantID(UUID()),
             session: SessionID(UUID()),
-            lane: Lane(key: 1),
+            hostKey: HostKey(rawValue: 1),
             number: 1,
             url: url,
             request: TransferRequest(kind: kind),

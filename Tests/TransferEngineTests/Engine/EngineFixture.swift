@@ -1,5 +1,5 @@
 import Curl
-import EventLoop
+import PollLoop
 import Foundation
 import Logging
 import Postgres
@@ -26,7 +26,7 @@ final class EngineFixture: Sendable {
     /// The directory of all containers.
     let directory: String
     /// Signalled whenever an engine has ended tasks.
-    private let concluded = WakeSignal()
+    private let ended = WakeSignal()
 
     /// Migrates the test's schema and makes a tenant with a session.
     ///
@@ -107,7 +107,7 @@ final class EngineFixture: Sendable {
             secrets: secrets,
             configuration: configuration,
             logger: Self.logger,
-            onEvents: { [concluded] in concluded.signal() }
+            onEvents: { [ended] in ended.signal() }
         )
         let keeper = LeaseKeeper(
             workers: stores.workers,
@@ -148,7 +148,7 @@ final class EngineFixture: Sendable {
         var submission = TaskSubmission(
             id: TaskID(.version7()),
             url: url,
-            lane: Lane(host: parsed.host, port: Int(parsed.port))
+            hostKey: HostKey(host: parsed.host, port: Int(parsed.port))
         )
         change(&submission)
         let result = try await stores.submissions.submit(
@@ -190,7 +190,7 @@ final class EngineFixture: Sendable {
             let task = try await task(id)
             if task.state.isTerminal { return task }
             try Task.checkCancellation()
-            await concluded.wait()
+            await ended.wait()
         }
     }
 

@@ -38,7 +38,7 @@ import TransferTestSupport
             for _ in 0..<4 {
                 held.append(
                     try await fixture.submit(fixture.origin.url("/held")) {
-                        $0.lane = Lane(key: shard.lanes.lowerBound)
+                        $0.hostKey = HostKey(rawValue: shard.hostKeys.lowerBound)
                         // Held for as long as a busy machine needs for the rest.
                         $0.options.timeoutForRequest = .seconds(600)
                     }
@@ -54,7 +54,7 @@ import TransferTestSupport
                 // The second one has all idle hosts, and so has claimed once this has ended.
                 for shard in idle {
                     let id = try await fixture.submit(fixture.origin.url("/free")) {
-                        $0.lane = Lane(key: shard.lanes.lowerBound)
+                        $0.hostKey = HostKey(rawValue: shard.hostKeys.lowerBound)
                     }
                     try await fixture.expectCompletion([id])
                 }
@@ -78,7 +78,7 @@ import TransferTestSupport
             for _ in 0..<24 {
                 ids.append(
                     try await fixture.submit(fixture.origin.url("/small")) {
-                        $0.lane = Lane(key: shard.lanes.lowerBound)
+                        $0.hostKey = HostKey(rawValue: shard.hostKeys.lowerBound)
                     }
                 )
             }
@@ -116,7 +116,7 @@ import TransferTestSupport
                 for shard in Shard.all {
                     ids.append(
                         try await fixture.submit(fixture.origin.url("/file")) {
-                            $0.lane = Lane(key: shard.lanes.upperBound)
+                            $0.hostKey = HostKey(rawValue: shard.hostKeys.upperBound)
                         }
                     )
                 }

@@ -24,7 +24,7 @@ import TransferTestSupport
                 var submission = TaskSubmission(
                     id: TaskID(.version7()),
                     url: "http://127.0.0.1:\(port)/file",
-                    lane: Lane(host: "127.0.0.1", port: Int(port))
+                    hostKey: HostKey(host: "127.0.0.1", port: Int(port))
                 )
                 change(&submission, index)
                 return submission

@@ -1,5 +1,5 @@
 import Curl
-import EventLoop
+import PollLoop
 import FaultProxy
 import Foundation
 import Logging
@@ -52,26 +52,26 @@ import TransferTestSupport
         #expect(fixture.files().count == 1)
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
         let proxy = try await proxy()
-        let publisher = Publisher(
-            loop: try EventLoop(name: "publisher"),
+        let completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
             stores: EngineStores(Database(pool: TestDatabase.current.pool(through: proxy.port))),
             container: container,
             logger: Self.logger,
             // Between the end and the question.
-            onConcluded: { _ in proxy.cutAnswers(1) }
+            onEnded: { _ in proxy.cutAnswers(1) }
         )
-        let running = Task { await publisher.run() }
-        publisher.submit(
-            .conclusion(
-                Conclusion(
+        let running = Task { await completer.run() }
+        completer.submit(
+            .attemptEnd(
+                AttemptEnd(
                     task: id,
                     fence: claim.fence,
-                    verdict: .failed(TransferFailure(.poison, "The worker died."))
+                    outcome: .failed(TransferFailure(.poison, "The worker died."))
                 ),
                 part: part
             )
         )
-        try await eventually("the end was looked after") { publisher.backlog == 0 }
+        try await eventually("the end was looked after") { completer.backlog == 0 }
         #expect(proxy.answersToCut == 0)
         #expect(fixture.files().isEmpty)
         running.cancel()

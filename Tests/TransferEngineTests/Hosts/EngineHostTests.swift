@@ -12,8 +12,8 @@ import TransferTestSupport
     private static let body = OriginBody.text("well again")
 
     private func known(_ fixture: EngineFixture, _ port: UInt16) async throws -> RemoteHost? {
-        let lane = Lane(host: "127.0.0.1", port: Int(port))
-        return try await fixture.stores.hosts.host(lane, tenant: fixture.tenant)
+        let hostKey = HostKey(host: "127.0.0.1", port: Int(port))
+        return try await fixture.stores.hosts.host(hostKey, tenant: fixture.tenant)
     }
 
     @Test func aHostThatHasTooMuchToDoIsGivenLess() async throws {
@@ -73,11 +73,11 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let gate = OriginGate()
         fixture.origin.when("/file", .gated(Self.body, after: 1, gate))
-        let lane = Lane(host: "127.0.0.1", port: Int(fixture.origin.port))
+        let hostKey = HostKey(host: "127.0.0.1", port: Int(fixture.origin.port))
         @Sendable func allow(_ connections: Int?) async throws {
             let name = "127.0.0.1:\(fixture.origin.port)"
             let isSet = try await fixture.stores.hosts.limitHost(
-                lane,
+                hostKey,
                 name: name,
                 maxConnections: connections
             )

@@ -7,8 +7,8 @@ import TransferModel
     private typealias Instant = ContinuousClock.Instant
 
     private static let start = ContinuousClock.now
-    private static let lane = Lane(key: 1)
-    private static let other = Lane(key: 2)
+    private static let hostKey = HostKey(rawValue: 1)
+    private static let other = HostKey(rawValue: 2)
 
     private static var settings: HostConnectivity.Settings {
         var settings = HostConnectivity.Settings()
@@ -27,10 +27,12 @@ import TransferModel
     private struct Trace: ~Copyable {
         var machine = HostConnectivity(settings: settings)
 
-        func isClosed(_ lane: Lane) -> Bool { machine.isClosed(lane) }
+        func isClosed(_ hostKey: HostKey) -> Bool { machine.isClosed(hostKey) }
 
-        mutating func admit(_ seconds: Double, _ lane: Lane = lane) -> HostConnectivity.Admission {
-            machine.admit(lane, at: at(seconds))
+        mutating func admit(_ seconds: Double, _ hostKey: HostKey = hostKey)
+            -> HostConnectivity.Admission
+        {
+            machine.admit(hostKey, at: at(seconds))
         }
 
         mutating func probe(_ seconds: Double) throws -> HostConnectivity.Probe {
@@ -41,11 +43,11 @@ import TransferModel
         mutating func observe(
             _ observation: HostConnectivity.Observation,
             _ seconds: Double,
-            lane: Lane = lane,
+            hostKey: HostKey = hostKey,
             probe: HostConnectivity.Probe? = nil,
             chance: Double = 1
         ) -> HostConnectivity.Effect {
-            machine.observe(observation, of: lane, probe: probe, at: at(seconds), chance: chance)
+            machine.observe(observation, of: hostKey, probe: probe, at: at(seconds), chance: chance)
         }
 
         /// Closes the host: the third failure is after 10 s, so that the first probe is due at 14.
@@ -65,7 +67,7 @@ import TransferModel
         #expect(trace.admit(9.9) == .open)
         #expect(trace.observe(.unreachable, 10) == .wait(until: Self.at(14)))
         #expect(trace.admit(10) == .wait(until: Self.at(14)))
-        let closed = (trace.isClosed(Self.lane), trace.isClosed(Self.other))
+        let closed = (trace.isClosed(Self.hostKey), trace.isClosed(Self.other))
         #expect(closed == (true, false))
     }
 
@@ -100,7 +102,7 @@ import TransferModel
         #expect(trace.admit(13.9) == .wait(until: Self.at(14)))
         _ = try trace.probe(14)
         #expect(trace.admit(14) == .wait(until: Self.at(74)))
-        let isClosed = trace.isClosed(Self.lane)
+        let isClosed = trace.isClosed(Self.hostKey)
         #expect(isClosed)
         #expect(trace.admit(14, Self.other) == .open)
     }
@@ -193,29 +195,29 @@ import TransferModel
         var trace = Trace()
         trace.close()
         for key in 100..<1100 {
-            let lane = Lane(key: Int64(key))
-            #expect(trace.observe(.unreachable, 11 + Double(key), lane: lane) == .none)
+            let hostKey = HostKey(rawValue: Int64(key))
+            #expect(trace.observe(.unreachable, 11 + Double(key), hostKey: hostKey) == .none)
             #expect(trace.machine.count <= 8)
         }
         // The closed one outlives any number of doubtful ones.
-        let isClosed = trace.isClosed(Self.lane)
+        let isClosed = trace.isClosed(Self.hostKey)
         #expect(isClosed)
         // The newest are still counted.
-        let newest = Lane(key: 1099)
-        #expect(trace.observe(.unreachable, 1200, lane: newest) == .none)
-        #expect(trace.observe(.unreachable, 1210, lane: newest) == .wait(until: Self.at(1214)))
+        let newest = HostKey(rawValue: 1099)
+        #expect(trace.observe(.unreachable, 1200, hostKey: newest) == .none)
+        #expect(trace.observe(.unreachable, 1210, hostKey: newest) == .wait(until: Self.at(1214)))
     }
 
     @Test func closedHostsAreForgottenFromTheOldest() {
         var trace = Trace()
         for key in 0..<20 {
-            let lane = Lane(key: Int64(key))
+            let hostKey = HostKey(rawValue: Int64(key))
             for seconds in [0.0, 5, 10] {
-                _ = trace.observe(.unreachable, Double(key) * 100 + seconds, lane: lane)
+                _ = trace.observe(.unreachable, Double(key) * 100 + seconds, hostKey: hostKey)
             }
             #expect(trace.machine.count <= 8)
         }
-        #expect(trace.admit(1911, Lane(key: 19)) == .wait(until: Self.at(1914)))
-        #expect(trace.admit(1911, Lane(key: 0)) == .open)
+        #expect(trace.admit(1911, HostKey(rawValue: 19)) == .wait(until: Self.at(1914)))
+        #expect(trace.admit(1911, HostKey(rawValue: 0)) == .open)
     }
 }

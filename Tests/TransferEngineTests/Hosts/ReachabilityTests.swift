@@ -33,7 +33,7 @@ import TransferModel
             fence: Fence(rawValue: fence),
             tenant: TenantID(UUID()),
             session: SessionID(UUID()),
-            lane: Lane(key: 1),
+            hostKey: HostKey(rawValue: 1),
             number: 1,
             url: "http://a.test/",
             headers: [],
@@ -47,11 +47,11 @@ import TransferModel
         let reachability = reachability()
         let first = claim(1)
         for _ in 0..<2 { reachability.note(first, failure: Self.failure, AttemptMetrics()) }
-        #expect(reachability.isClosed(first.lane))
+        #expect(reachability.isClosed(first.hostKey))
         #expect(reachability.takeOpened().isEmpty)
         reachability.reached([claim(2)])
-        #expect(!reachability.isClosed(first.lane))
-        #expect(reachability.takeOpened() == [first.lane])
+        #expect(!reachability.isClosed(first.hostKey))
+        #expect(reachability.takeOpened() == [first.hostKey])
         #expect(changes.reasons.withLock { $0 } == ["Closed", "Opened"])
     }
 
@@ -61,7 +61,7 @@ import TransferModel
             reachability.note(claim(1), failure: Self.failure, AttemptMetrics())
             reachability.reached([claim(2)])
         }
-        #expect(!reachability.isClosed(Lane(key: 1)))
+        #expect(!reachability.isClosed(HostKey(rawValue: 1)))
         #expect(changes.reasons.withLock { $0 }.isEmpty)
     }
 
@@ -70,7 +70,7 @@ import TransferModel
         var metrics = AttemptMetrics()
         metrics.redirects = 1
         for _ in 0..<10 { reachability.note(claim(1), failure: Self.failure, metrics) }
-        #expect(!reachability.isClosed(Lane(key: 1)))
+        #expect(!reachability.isClosed(HostKey(rawValue: 1)))
     }
 
     @Test func whatThisServiceIsShortOfSaysNothingOfAHost() {
@@ -78,6 +78,6 @@ import TransferModel
         var failure = Self.failure
         failure.isAboutHost = false
         for _ in 0..<10 { reachability.note(claim(1), failure: failure, AttemptMetrics()) }
-        #expect(!reachability.isClosed(Lane(key: 1)))
+        #expect(!reachability.isClosed(HostKey(rawValue: 1)))
     }
 }

@@ -1,5 +1,5 @@
 import Dispatch
-import EventLoop
+import PollLoop
 import Foundation
 import Testing
 import TransferEngine

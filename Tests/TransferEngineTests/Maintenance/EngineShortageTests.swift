@@ -90,14 +90,14 @@ struct EngineShortageTests {
     }
 
     /// The file is complete, but cannot have its name for a while.
-    @Test func aPublicationIsWaitedFor() async throws {
+    @Test func aPendingRenameIsWaitedFor() async throws {
         let mount = try Mount()
         defer { withExtendedLifetime(mount) {} }
         let fixture = try await EngineFixture(in: mount.folder)
         let dead = WorkerIdentity(
             incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
         )
-        let orphan = try await OrphanedPublication(fixture, by: dead, Self.body, at: "folder/new")
+        let orphan = try await OrphanedRename(fixture, by: dead, Self.body, at: "folder/new")
         mount.setReadOnly(true)
         let task = try await fixture.withEngine {
             $0.heartbeatInterval = .milliseconds(50)
@@ -116,7 +116,8 @@ struct EngineShortageTests {
         try await fixture.expectNoParts()
     }
 
-    /// A worker that stops while the file cannot be named leaves the publication to the next one.
+    /// A worker that stops while the file cannot be named leaves the pending rename to the next
+    /// one.
     @Test func aWorkerThatStopsWaitsForNoName() async throws {
         let mount = try Mount()
         defer { withExtendedLifetime(mount) {} }
@@ -124,7 +125,7 @@ struct EngineShortageTests {
         let dead = WorkerIdentity(
             incarnation: try await fixture.stores.workers.registerWorker(name: "dead")
         )
-        let orphan = try await OrphanedPublication(fixture, by: dead, Self.body, at: "folder/new")
+        let orphan = try await OrphanedRename(fixture, by: dead, Self.body, at: "folder/new")
         mount.setReadOnly(true)
         let change: (inout EngineConfiguration) -> Void = {
             $0.heartbeatInterval = .milliseconds(50)

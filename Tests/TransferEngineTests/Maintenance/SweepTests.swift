@@ -14,7 +14,7 @@ import TransferTestSupport
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct SweepTests {
     /// The owner that needs a part file, if any does.
     private enum Owner: CaseIterable {
-        case attempt, publication, partial, resumeData, revocation, abandoned, outcome
+        case attempt, pendingRename, partial, resumeData, revocation, abandoned, outcome
         /// Its task has another file for its result.
         case another
         case nobody, nobodyYet
@@ -59,12 +59,12 @@ import TransferTestSupport
             switch owner {
             case .attempt:
                 """
-                INSERT INTO attempt (task_id, fence, worker, number, session_id, lane)
+                INSERT INTO attempt (task_id, fence, worker, number, session_id, host_key)
                 VALUES (\(task), \(fence), \(Int32(fence >> 40)), 1, \(other), 1)
                 """
-            case .publication:
+            case .pendingRename:
                 """
-                INSERT INTO publication (task_id, fence, part_fence, worker, number, session_id,
+                INSERT INTO pending_rename (task_id, fence, part_fence, worker, number, session_id,
                     http_status, bytes_received, is_length_verified)
                 VALUES (\(task), \(fence + 1), \(fence), 1, 1, \(other), 200, 1, true)
                 """

@@ -340,15 +340,15 @@ import TransferWire
                 etag: nil,
                 isLengthVerified: true
             )
-            let concluded = try await server.stores.completions.conclude([
-                Conclusion(
+            let ended = try await server.stores.completions.end([
+                AttemptEnd(
                     task: id,
                     fence: claim.fence,
-                    verdict: .answered(result, body: Array("{}".utf8)),
+                    outcome: .answered(result, body: Array("{}".utf8)),
                     bytesSent: 3
                 )
             ])
-            #expect(concluded == [id])
+            #expect(ended == [id])
             let task = try await server.send("GET", path).json(TaskDocument.self)
             #expect(task.state == "completed")
             #expect(task.response?.status == 201)

@@ -44,13 +44,13 @@ import TransferWire
 
     @Test func tasksForOneHostShareALane() throws {
         var errors: [FieldError] = []
-        func lane(_ url: String) throws -> Lane? {
+        func hostKey(_ url: String) throws -> HostKey? {
             let body = Array(#"{"url": "\#(url)"}"#.utf8)
             return try WireDecoder.decode(TaskRequest.self, from: body)
-                .submission(id: TaskID(.version7()), at: "", into: &errors)?.lane
+                .submission(id: TaskID(.version7()), at: "", into: &errors)?.hostKey
         }
-        #expect(try lane("http://A.example/1") == lane("http://a.EXAMPLE:80/2"))
-        #expect(try lane("http://a.example/") != lane("https://a.example/"))
+        #expect(try hostKey("http://A.example/1") == hostKey("http://a.EXAMPLE:80/2"))
+        #expect(try hostKey("http://a.example/") != hostKey("https://a.example/"))
         #expect(errors.isEmpty)
     }
 }

@@ -75,7 +75,7 @@ struct APIServer: Sendable {
             baseURL: nil,
             egress: EgressPolicy(),
             health: .fixture(),
-            watch: NewsWatch(stores: APIStores(stores.database), logger: logger),
+            watch: LongPollHub(stores: APIStores(stores.database), logger: logger),
             readers: readers,
             connections: ConnectionRegistry(bounds: connections),
             wake: { wakes.count() },
@@ -272,8 +272,8 @@ extension APIServer {
             suggestedFileName: suggestedFileName
         )
         for claim in claims {
-            let published = try await stores.completions.publish([
-                Publication(
+            let published = try await stores.completions.beginRenames([
+                PendingRename(
                     task: claim.task,
                     fence: claim.fence,
                     partFence: claim.fence,
@@ -291,8 +291,8 @@ extension APIServer {
                 withIntermediateDirectories: true
             )
             try Data(bytes).write(to: URL(filePath: path))
-            _ = try await stores.completions.conclude([
-                Conclusion(task: claim.task, fence: claim.fence, verdict: .completed)
+            _ = try await stores.completions.end([
+                AttemptEnd(task: claim.task, fence: claim.fence, outcome: .completed)
             ])
         }
     }

@@ -65,7 +65,7 @@ import TransferWire
             #expect(try changed.json(TaskDocument.self).url == "http://other.example/b")
             let claim = try await server.claim()
             #expect(claim.headers == [HTTPHeader(name: "X-A", value: "1")])
-            #expect(claim.lane == Lane(host: "other.example", port: 80))
+            #expect(claim.hostKey == HostKey(host: "other.example", port: 80))
         }
     }
 

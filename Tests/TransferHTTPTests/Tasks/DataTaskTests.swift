@@ -41,15 +41,15 @@ import TransferWire
                 etag: nil,
                 isLengthVerified: true
             )
-            let concluded = try await server.stores.completions.conclude([
-                Conclusion(
+            let ended = try await server.stores.completions.end([
+                AttemptEnd(
                     task: id,
                     fence: claim.fence,
-                    verdict: .answered(result, body: latin1),
+                    outcome: .answered(result, body: latin1),
                     bytesReceived: 4
                 )
             ])
-            #expect(concluded == [id])
+            #expect(ended == [id])
             let task = try await server.send("GET", "/v1/tasks/\(id)").json(TaskDocument.self)
             #expect(task.kind == "data")
             #expect(task.response?.charset == "iso-8859-1")
@@ -62,8 +62,8 @@ import TransferWire
                 Page<TaskDocument>.self
             )
             #expect(page.items.map(\.response?.body) == [nil])
-            let ended = try await server.send("DELETE", session)
-            #expect(ended.status == 204)
+            let deleted = try await server.send("DELETE", session)
+            #expect(deleted.status == 204)
             for path in ["", "/content", "/attempts"] {
                 let gone = try await server.send("GET", "/v1/tasks/\(id)\(path)")
                 #expect(gone.code == .unknownTask)

@@ -33,7 +33,7 @@ import TransferWire
             baseURL: nil,
             egress: EgressPolicy(),
             health: health,
-            watch: NewsWatch(stores: APIStores(stores.database), logger: logger),
+            watch: LongPollHub(stores: APIStores(stores.database), logger: logger),
             wake: {},
             sendTest: { _, _ in .fixture },
             openAPIDocument: Array("openapi: 3.1.0\n".utf8),

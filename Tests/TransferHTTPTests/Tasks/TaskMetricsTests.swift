@@ -36,11 +36,11 @@ import TransferWire
             measured.remotePort = 443
             measured.localAddress = "192.0.2.2"
             measured.localPort = 50_000
-            _ = try await server.stores.completions.conclude([
-                Conclusion(
+            _ = try await server.stores.completions.end([
+                AttemptEnd(
                     task: claim.task,
                     fence: claim.fence,
-                    verdict: .retry(
+                    outcome: .retry(
                         TransferFailure(.connectionLost, "The connection broke."),
                         after: .zero
                     ),

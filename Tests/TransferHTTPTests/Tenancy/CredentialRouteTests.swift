@@ -141,14 +141,14 @@ import TransferWire
         let claim = try #require(try await server.claimAll().first { $0.task == id })
         var failure = TransferFailure(.httpStatus, "No.", httpStatus: 401)
         failure.challenges = [AuthenticationChallenge(scheme: "Basic", realm: "files")]
-        let verdict = Conclusion.Verdict.askForCredential(
+        let outcome = AttemptOutcome.askForCredential(
             failure,
             Origin(scheme: "http", host: "origin.example", port: 80),
             named: nil,
             within: .seconds(3600)
         )
-        let conclusion = Conclusion(task: id, fence: claim.fence, verdict: verdict)
-        #expect(try await server.stores.completions.conclude([conclusion]) == [id])
+        let attemptEnd = AttemptEnd(task: id, fence: claim.fence, outcome: outcome)
+        #expect(try await server.stores.completions.end([attemptEnd]) == [id])
         return id
     }
 

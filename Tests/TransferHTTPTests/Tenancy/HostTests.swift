@@ -16,7 +16,7 @@ import TransferWire
     ) async throws {
         try await server.stores.hosts.record([
             HostChange(
-                lane: try #require(Lane(hostAndPort: host)),
+                hostKey: try #require(HostKey(hostAndPort: host)),
                 name: host,
                 decision: RemoteHost.Decision(
                     decidedAt: Date(timeIntervalSince1970: 1_772_366_400),
@@ -45,10 +45,10 @@ import TransferWire
             #expect(decision.connectionsAfter == 3)
             #expect(decision.reason == "Halved, because it answered 503.")
             #expect(try await server.send("GET", "/v1/hosts/FILES.test:443").status == 200)
-            let lane = try #require(Lane(hostAndPort: "files.test:443"))
+            let hostKey = try #require(HostKey(hostAndPort: "files.test:443"))
             #expect(
                 try await server.stores.hosts.limitHost(
-                    lane,
+                    hostKey,
                     name: "files.test:443",
                     maxConnections: 2
                 )

@@ -28,7 +28,7 @@ import TransferTestSupport
     private func challenge(_ fixture: StoreFixture, _ count: Int = 1) async throws -> [TaskID] {
         let ids = try await fixture.submit(count)
         let failure = TransferFailure(.httpStatus, "401.", httpStatus: 401).final
-        try await fixture.conclude(
+        try await fixture.end(
             try await fixture.claim(),
             .askForCredential(failure, Self.origin, named: nil, within: .seconds(60))
         )
@@ -96,7 +96,7 @@ import TransferTestSupport
         try await fixture.submit(2)
         try await fixture.submit(1, to: "other")
         let failure = TransferFailure(.httpStatus, "401.", httpStatus: 401).final
-        try await fixture.conclude(
+        try await fixture.end(
             try await fixture.claim(),
             .askForCredential(failure, Self.origin, named: nil, within: .seconds(60))
         )

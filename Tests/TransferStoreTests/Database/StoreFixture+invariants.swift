@@ -27,7 +27,7 @@ extension StoreFixture {
     private static let place: Query = """
         SELECT session_id, state, bytes_received, bytes_sent FROM outcome
         UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
-        UNION ALL SELECT session_id, 'running', 0, 0 FROM publication
+        UNION ALL SELECT session_id, 'running', 0, 0 FROM pending_rename
         UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready
         UNION ALL SELECT t.session_id, 'suspended', 0, 0 FROM held h JOIN task t ON t.id = h.task_id
         UNION ALL SELECT session_id, CASE question WHEN 'begin' THEN 'waiting_to_begin'::task_state
@@ -72,7 +72,7 @@ extension StoreFixture {
             SELECT t.id FROM task t LEFT JOIN (
                 SELECT task_id FROM held UNION ALL SELECT task_id FROM delayed
                 UNION ALL SELECT task_id FROM ready UNION ALL SELECT task_id FROM attempt
-                UNION ALL SELECT task_id FROM publication UNION ALL SELECT task_id FROM outcome
+                UNION ALL SELECT task_id FROM pending_rename UNION ALL SELECT task_id FROM outcome
                 UNION ALL SELECT task_id FROM asked
             ) p ON p.task_id = t.id
             GROUP BY t.id HAVING count(p.task_id) <> 1

@@ -9,7 +9,7 @@ import TransferTestSupport
 /// A migrated schema with a tenant and a worker, and shortcuts for tests.
 struct StoreFixture: Sendable {
     static let identifier = "nightly"
-    static let lane = Lane(host: "origin.test", port: 443)
+    static let hostKey = HostKey(host: "origin.test", port: 443)
     static let failure = TransferFailure(.connectionLost, "The connection broke.")
     static let result = TransferResult(
         httpStatus: 200,
@@ -105,7 +105,7 @@ struct StoreFixture: Sendable {
         // Sorted, because identifiers within one millisecond are in no order.
         let ids = (0..<count).map { _ in TaskID(.version7()) }.sorted { "\($0)" < "\($1)" }
         return ids.enumerated().map { index, id in
-            var submission = TaskSubmission(id: id, url: "https://origin.test/a", lane: lane)
+            var submission = TaskSubmission(id: id, url: "https://origin.test/a", hostKey: hostKey)
             change(&submission, index)
             return submission
         }
@@ -143,19 +143,19 @@ struct StoreFixture: Sendable {
         try await stores.queue.claimAny(limit, by: identity ?? worker)
     }
 
-    /// Moves the attempts to publications.
+    /// Moves the attempts to pending renames.
     @discardableResult
-    func publish(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
-        try await stores.completions.publish(claims.map { Publication(of: $0) })
+    func beginRenames(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
+        try await stores.completions.beginRenames(claims.map { PendingRename(of: $0) })
     }
 
     @discardableResult
-    func conclude(
+    func end(
         _ claims: [TaskClaim],
-        _ verdict: Conclusion.Verdict
+        _ outcome: AttemptOutcome
     ) async throws -> Set<TaskID> {
-        try await stores.completions.conclude(
-            claims.map { Conclusion(task: $0.task, fence: $0.fence, verdict: verdict) }
+        try await stores.completions.end(
+            claims.map { AttemptEnd(task: $0.task, fence: $0.fence, outcome: outcome) }
         )
     }
 
@@ -163,20 +163,20 @@ struct StoreFixture: Sendable {
     @discardableResult
     func complete(_ claims: [TaskClaim]) async throws -> Set<TaskID> {
         let named = claims.filter { $0.destination != nil }
-        try await publish(named)
+        try await beginRenames(named)
         return try await fetch(claims.filter { $0.destination == nil })
-            .union(conclude(named, .completed))
+            .union(end(named, .completed))
     }
 
     /// Completes attempts with their own file, or with one that they have continued.
     @discardableResult
     func fetch(_ claims: [TaskClaim], part: Fence? = nil) async throws -> Set<TaskID> {
-        try await stores.completions.conclude(
+        try await stores.completions.end(
             claims.map {
-                Conclusion(
+                AttemptEnd(
                     task: $0.task,
                     fence: $0.fence,
-                    verdict: .fetched(Self.result, part: part ?? $0.fence),
+                    outcome: .fetched(Self.result, part: part ?? $0.fence),
                     bytesReceived: Self.result.bytesReceived
                 )
             }
@@ -258,8 +258,8 @@ extension PutSessionResult {
     }
 }
 
-extension Publication {
-    /// Makes the publication of an attempt whose part file is complete.
+extension PendingRename {
+    /// Makes the pending rename of an attempt whose part file is complete.
     init(of claim: TaskClaim, fence: Fence? = nil) {
         self.init(
             task: claim.task,

@@ -42,8 +42,8 @@ private struct StoreModelRun {
         switch Int.random(in: 0..<12, using: &random) {
         case 0, 1: try await submit()
         case 2, 3: try await claim()
-        case 4: try await publish()
-        case 5: try await conclude()
+        case 4: try await beginRenames()
+        case 5: try await end()
         case 6: try await cancel()
         case 7: try await resume()
         case 8: try await promote()
@@ -68,7 +68,7 @@ private struct StoreModelRun {
             _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
             move(id, .cancelled)
         }
-        try await fixture.conclude(published.compactMap { claims[$0] }, .completed)
+        try await fixture.end(published.compactMap { claims[$0] }, .completed)
         for id in published { move(id, .completed) }
         try await compare()
         #expect(try await fixture.events().last?.kind == .sessionEventsFinished)
@@ -111,15 +111,15 @@ private struct StoreModelRun {
         }
     }
 
-    private mutating func publish() async throws {
+    private mutating func beginRenames() async throws {
         guard let claim = pick(claims.keys.filter { !published.contains($0) }) else { return }
-        #expect(try await fixture.publish([claim]) == [claim.task])
+        #expect(try await fixture.beginRenames([claim]) == [claim.task])
         published.insert(claim.task)
     }
 
-    private mutating func conclude() async throws {
+    private mutating func end() async throws {
         guard let claim = pick(Array(claims.keys)) else { return }
-        let choices: [(Conclusion.Verdict, TransferEvent)] =
+        let choices: [(AttemptOutcome, TransferEvent)] =
             published.contains(claim.task)
             ? [(.completed, .completed), (.failed(StoreFixture.failure), .failed)]
             : [
@@ -128,8 +128,8 @@ private struct StoreModelRun {
                 (.requeued, .released),
                 (.retry(StoreFixture.failure, after: .seconds(3600)), .retryScheduled),
             ]
-        let (verdict, event) = choices[Int.random(in: 0..<choices.count, using: &random)]
-        #expect(try await fixture.conclude([claim], verdict) == [claim.task])
+        let (outcome, event) = choices[Int.random(in: 0..<choices.count, using: &random)]
+        #expect(try await fixture.end([claim], outcome) == [claim.task])
         move(claim.task, event)
     }
 
@@ -177,15 +177,15 @@ private struct StoreModelRun {
             silentFor: .seconds(600),
             identity: successor
         )
-        #expect(Set(takeover.publications.map(\.task)) == published)
+        #expect(Set(takeover.pendingRenames.map(\.task)) == published)
         #expect(
             Set(takeover.attempts.map(\.task)) == Set(claims.keys).subtracting(published)
         )
         let old = Array(claims.values)
-        #expect(try await fixture.conclude(old, .released).isEmpty)
+        #expect(try await fixture.end(old, .released).isEmpty)
         for claim in takeover.attempts { claims[claim.task] = claim }
-        for publication in takeover.publications {
-            claims[publication.task] = claims[publication.task]?.fenced(publication.fence)
+        for pendingRename in takeover.pendingRenames {
+            claims[pendingRename.task] = claims[pendingRename.task]?.fenced(pendingRename.fence)
         }
         worker = successor
     }
@@ -204,7 +204,7 @@ extension TaskClaim {
             fence: fence,
             tenant: tenant,
             session: session,
-            lane: lane,
+            hostKey: hostKey,
             number: number,
             url: url,
             headers: headers,

@@ -29,20 +29,20 @@ import TransferTestSupport
             try await counts(fixture)
                 == TaskCounts([.queued: 1, .running: 3, .suspended: 1, .scheduled: 1])
         )
-        try await fixture.publish([claims[0]])
-        _ = try await fixture.stores.completions.conclude([
-            Conclusion(task: claims[0].task, fence: claims[0].fence, verdict: .completed),
-            Conclusion(
+        try await fixture.beginRenames([claims[0]])
+        _ = try await fixture.stores.completions.end([
+            AttemptEnd(task: claims[0].task, fence: claims[0].fence, outcome: .completed),
+            AttemptEnd(
                 task: claims[1].task,
                 fence: claims[1].fence,
-                verdict: .failed(TransferFailure(.timedOut, "late")),
+                outcome: .failed(TransferFailure(.timedOut, "late")),
                 bytesReceived: 7,
                 bytesSent: 5
             ),
-            Conclusion(
+            AttemptEnd(
                 task: claims[2].task,
                 fence: claims[2].fence,
-                verdict: .retry(TransferFailure(.timedOut, "late"), after: .seconds(60)),
+                outcome: .retry(TransferFailure(.timedOut, "late"), after: .seconds(60)),
                 bytesReceived: 11
             ),
         ])
@@ -86,18 +86,18 @@ import TransferTestSupport
         }
         try await expect(.scheduled)
         try await promote()
-        for (verdict, state): (Conclusion.Verdict, TransferState) in [
+        for (outcome, state): (AttemptOutcome, TransferState) in [
             (.retry(StoreFixture.failure, after: .seconds(60)), .waitingForRetry),
             (
                 .waitForConnectivity(StoreFixture.failure, after: .seconds(60)),
                 .waitingForConnectivity
             ),
         ] {
-            try await fixture.conclude(try await fixture.claim(), verdict)
+            try await fixture.end(try await fixture.claim(), outcome)
             try await expect(state)
             try await promote()
         }
-        try await fixture.conclude(try await fixture.claim(), .released)
+        try await fixture.end(try await fixture.claim(), .released)
         try await expect(.queued)
         _ = try await fixture.stores.control.suspendTask(tenant: fixture.tenant, id: id)
         try await expect(.suspended)
@@ -130,9 +130,9 @@ import TransferTestSupport
             if index == 1 { task.earliestBeginAt = Date() + 3600 }
         }
         let claims = try await fixture.claim(4)
-        try await fixture.publish([claims[0]])
-        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
-        try await fixture.conclude([claims[2]], .retry(StoreFixture.failure, after: .seconds(60)))
+        try await fixture.beginRenames([claims[0]])
+        try await fixture.end([claims[1]], .failed(StoreFixture.failure))
+        try await fixture.end([claims[2]], .retry(StoreFixture.failure, after: .seconds(60)))
         let before = try await counts(fixture)
         let path = "\(Checkout.migrations)/0008_counts.up.sql"
         let migration = try String(contentsOfFile: path, encoding: .utf8)

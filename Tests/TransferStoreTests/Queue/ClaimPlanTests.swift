@@ -27,7 +27,7 @@ import TransferTestSupport
         }
         let session = try await fixture.session().id
         let grant = FlowGrant(
-            flow: Flow(lane: StoreFixture.lane, session: session),
+            flow: Flow(hostKey: StoreFixture.hostKey, session: session),
             count: Self.claimed,
             from: FlowPosition(
                 priority: TaskPriority(rank: 0),

@@ -6,7 +6,7 @@ import TransferStore
 import TransferTestSupport
 
 @Suite(.postgresSchema) struct ClaimTests {
-    private static func lane(_ key: Int64) -> Lane { Lane(key: key) }
+    private static func hostKey(_ key: Int64) -> HostKey { HostKey(rawValue: key) }
 
     @Test func takesHigherPriorityFirstAndThenTheOlder() async throws {
         let fixture = try await StoreFixture()
@@ -42,7 +42,7 @@ import TransferTestSupport
         #expect(claim.task == id)
         #expect(claim.number == 1)
         #expect(claim.tenant == fixture.tenant)
-        #expect(claim.lane == StoreFixture.lane)
+        #expect(claim.hostKey == StoreFixture.hostKey)
         #expect(claim.timeoutForRequest == .seconds(7))
         #expect(claim.timeoutForResource == .seconds(70))
         #expect(claim.destination == Destination(path: "x/y", overwrite: false))
@@ -61,11 +61,11 @@ import TransferTestSupport
         try await fixture.putSession("second")
         for session in [StoreFixture.identifier, "second"] {
             try await fixture.submit(10, to: session) { submission, index in
-                submission.lane = Self.lane(Int64(index % 2))
+                submission.hostKey = Self.hostKey(Int64(index % 2))
             }
         }
-        let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes)
-        #expect(flows.map(\.flow.lane) == [0, 0, 1, 1].map(Self.lane))
+        let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).hostKeys)
+        #expect(flows.map(\.flow.hostKey) == [0, 0, 1, 1].map(Self.hostKey))
         #expect(Set(flows.map(\.flow)).count == 4)
         #expect(flows.allSatisfy { $0.tenant == fixture.tenant })
         let grants = zip(flows, [1, 0, 3, 9]).map {
@@ -87,7 +87,7 @@ import TransferTestSupport
             submission.priority = TaskPriority(rank: [100, 500, 500, 900][index])
         }
         let flow = try #require(
-            try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes).first
+            try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).hostKeys).first
         )
         #expect(flow.position == FlowPosition(priority: TaskPriority(rank: 100), task: ids[0]))
         let from = FlowPosition(priority: TaskPriority(rank: 500), task: ids[2])
@@ -99,11 +99,11 @@ import TransferTestSupport
         #expect(try await fixture.claim().map(\.task) == [ids[0], ids[1]])
     }
 
-    @Test func flowsAreFoundByLanesAndBehindOthers() async throws {
+    @Test func flowsAreFoundByHostsAndBehindOthers() async throws {
         let fixture = try await StoreFixture()
-        let lanes: [Int64] = [.min, -5, 0, 7, .max]
+        let hostKeys: [Int64] = [.min, -5, 0, 7, .max]
         try await fixture.submit(10) { submission, index in
-            submission.lane = Self.lane(lanes[index % 5])
+            submission.hostKey = Self.hostKey(hostKeys[index % 5])
         }
         func found(
             _ ranges: [ClosedRange<Int64>],
@@ -111,9 +111,9 @@ import TransferTestSupport
             limit: Int = 9
         ) async throws -> [Int64] {
             try await fixture.stores.queue.waitingFlows(in: ranges, after: after, limit: limit)
-                .map(\.flow.lane.key)
+                .map(\.flow.hostKey.rawValue)
         }
-        #expect(try await found([.min ... .max]) == lanes)
+        #expect(try await found([.min ... .max]) == hostKeys)
         #expect(try await found([.min ... .max], limit: 2) == [.min, -5])
         #expect(try await found([-5...0, 6...8]) == [-5, 0, 7])
         #expect(try await found([]) == [])
@@ -137,7 +137,7 @@ import TransferTestSupport
             submission.priority = TaskPriority(rank: [500, 100][index])
         }
         let flow = try #require(
-            try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes).first
+            try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).hostKeys).first
         )
         #expect(flow.maxConnectionsPerHost == 3)
         #expect(flow.isDiscretionary)
@@ -150,13 +150,13 @@ import TransferTestSupport
     @Test func aTenantsBoundHoldsForAllWorkersTogether() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         let ids = try await fixture.submit(200) { submission, index in
-            submission.lane = Self.lane(Int64(index % 8))
+            submission.hostKey = Self.hostKey(Int64(index % 8))
         }
         _ = try await fixture.stores.tenants.limitTenant(
             named: "test",
             changes: TenantLimitChanges(runningTasksMax: 7)
         )
-        let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes)
+        let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).hostKeys)
         let done = try await withThrowingTaskGroup(of: [TaskID].self) { group in
             for flow in flows {
                 let worker = try await fixture.otherWorker()
@@ -186,7 +186,7 @@ import TransferTestSupport
     @Test func parallelClaimersTakeDisjointTasksAndLeaveNone() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         let ids = try await fixture.submit(1000) { submission, index in
-            submission.lane = Self.lane(Int64(index % 7))
+            submission.hostKey = Self.hostKey(Int64(index % 7))
         }
         let taken = try await withThrowingTaskGroup(of: [TaskClaim].self) { group in
             for _ in 0..<8 {

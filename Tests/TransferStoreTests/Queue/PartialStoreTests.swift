@@ -53,7 +53,7 @@ import TransferTestSupport
             submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600)
         }
         let waiting = try await fixture.submit()
-        try await fixture.conclude(
+        try await fixture.end(
             try await fixture.claim(),
             .retry(StoreFixture.failure, after: .seconds(60))
         )
@@ -70,8 +70,8 @@ import TransferTestSupport
         #expect(
             try await fixture.stores.workers.controls(incarnation: me).revocations == [claim.fence]
         )
-        #expect(try await fixture.publish([claim]).isEmpty)
-        #expect(try await fixture.conclude([claim], .released).isEmpty)
+        #expect(try await fixture.beginRenames([claim]).isEmpty)
+        #expect(try await fixture.end([claim], .released).isEmpty)
         #expect(try await fixture.claim().isEmpty)
         for id in ids {
             #expect(try await suspend(id, fixture)?.state == .suspended)
@@ -94,20 +94,20 @@ import TransferTestSupport
         try await fixture.stores.parts.recordProgress([
             StoreFixture.progress(of: id, fence: first.fence)
         ])
-        try await fixture.conclude([first], .released)
+        try await fixture.end([first], .released)
         let second = try await fixture.claim()[0]
         #expect(second.partial?.partFence == first.fence)
         let progress = StoreFixture.progress(of: id, fence: second.fence)
         if isByCheckpoint {
             try await fixture.stores.parts.recordProgress([progress])
         } else {
-            let conclusion = Conclusion(
+            let attemptEnd = AttemptEnd(
                 task: id,
                 fence: second.fence,
-                verdict: .retry(StoreFixture.failure, after: .zero),
+                outcome: .retry(StoreFixture.failure, after: .zero),
                 partial: progress.checkpoint
             )
-            #expect(try await fixture.stores.completions.conclude([conclusion]) == [id])
+            #expect(try await fixture.stores.completions.end([attemptEnd]) == [id])
         }
         #expect(try await fixture.stores.parts.abandonedParts().map(\.fence) == [first.fence])
         #expect(
@@ -122,8 +122,8 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(2)
         let claims = try await fixture.claim()
-        try await fixture.publish([claims[0]])
-        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        try await fixture.beginRenames([claims[0]])
+        try await fixture.end([claims[1]], .failed(StoreFixture.failure))
         #expect(try await suspend(ids[0], fixture)?.state == .running)
         #expect(try await suspend(ids[1], fixture)?.state == .failed)
         #expect(try await suspend(TaskID(.version7()), fixture) == nil)
@@ -145,12 +145,12 @@ import TransferTestSupport
         for _ in 0..<40 {
             let id = try await fixture.submit()[0]
             let claim = try await fixture.claim()[0]
-            async let published = fixture.publish([claim])
+            async let published = fixture.beginRenames([claim])
             async let suspended = suspend(id, fixture)
             let (isPublished, task) = try await (published == [id], suspended)
             #expect(isPublished == (task?.state == .running))
             #expect(isPublished != (task?.state == .suspended))
-            if isPublished { try await fixture.conclude([claim], .completed) }
+            if isPublished { try await fixture.end([claim], .completed) }
         }
         try await fixture.checkInvariants()
     }
@@ -171,11 +171,11 @@ import TransferTestSupport
             StoreFixture.progress(of: id, fence: first.fence).checkpoint
         )
         partial.bytesDurable = 600
-        _ = try await fixture.stores.completions.conclude([
-            Conclusion(
+        _ = try await fixture.stores.completions.end([
+            AttemptEnd(
                 task: id,
                 fence: first.fence,
-                verdict: .retry(StoreFixture.failure, after: .zero),
+                outcome: .retry(StoreFixture.failure, after: .zero),
                 bytesReceived: 600,
                 partial: partial
             )
@@ -191,7 +191,7 @@ import TransferTestSupport
         _ = try await fixture.aside.execute(
             "UPDATE attempt SET began_at = began_at - interval '1 hour'"
         )
-        try await fixture.conclude([second], .released)
+        try await fixture.end([second], .released)
         let third = try await fixture.claim()[0]
         #expect(third.elapsed > .seconds(3599))
         #expect(third.partial == partial)
@@ -204,7 +204,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let stale = try await fixture.claim()[0]
-        try await fixture.conclude([stale], .requeued)
+        try await fixture.end([stale], .requeued)
         let progress = StoreFixture.progress(of: id, fence: stale.fence)
         try await fixture.stores.parts.recordProgress([progress])
         #expect(try await fixture.claim()[0].partial == nil)
@@ -360,11 +360,11 @@ import TransferTestSupport
         #expect(third.partial?.ranges == ranges(0..<210, 600..<750))
         var partial = try #require(third.partial)
         partial.ranges = ranges(0..<300, 600..<800)
-        _ = try await stores.completions.conclude([
-            Conclusion(
+        _ = try await stores.completions.end([
+            AttemptEnd(
                 task: third.task,
                 fence: third.fence,
-                verdict: .released,
+                outcome: .released,
                 partial: partial
             )
         ])

@@ -57,7 +57,7 @@ import TransferTestSupport
         try await makePartitions(fixture)
         let task = try await fixture.submit()[0]
         for _ in 0..<2 {
-            try await fixture.conclude(try await fixture.claim(), .requeued)
+            try await fixture.end(try await fixture.claim(), .requeued)
         }
         let name = try await age(task, fixture)
         try await fixture.complete(try await fixture.claim())

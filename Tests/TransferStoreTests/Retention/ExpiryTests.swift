@@ -44,7 +44,7 @@ import TransferTestSupport
         }
         let claims = try await fixture.claim(2)
         try await fixture.complete([claims[0]])
-        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        try await fixture.end([claims[1]], .failed(StoreFixture.failure))
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: ids[2])
         return ids
     }

@@ -63,7 +63,7 @@ extension ExhaustiveSearch {
         by worker: SearchWorld.Worker,
         _ snapshot: SearchSnapshot
     ) -> [SearchSnapshot.Line] {
-        (snapshot.lines("attempt") + snapshot.lines("publication")).filter { line in
+        (snapshot.lines("attempt") + snapshot.lines("pending_rename")).filter { line in
             line.worker == worker.incarnation
                 && !worker.holdings.contains { $0.fence == line.fence }
         }
@@ -96,7 +96,7 @@ extension ExhaustiveSearch {
             if allowance.failures > 0 { steps.append(.fail(worker, index)) }
             return steps
         case .orphan, .lost: return [.requeue(worker, index)]
-        case .publication: return [.rename(worker, index)]
+        case .pendingRename: return [.rename(worker, index)]
         case .renamed:
             let steps: [SearchStep] = [.complete(worker, index, isHeard: true)]
             return mayBeLost ? steps + [.complete(worker, index, isHeard: false)] : steps

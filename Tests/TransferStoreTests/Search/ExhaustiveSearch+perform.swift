@@ -27,26 +27,26 @@ extension ExhaustiveSearch {
             world.end(worker)
         case .checkpoint(let worker, let index): try await checkpoint(worker, index, &world)
         case .publish(let worker, let index, let isHeard):
-            try await publish(worker, index, isHeard, &world)
+            try await beginRenames(worker, index, isHeard, &world)
         case .fetch(let worker, let index, let isHeard):
             let part = world.workers[worker].holdings[index].partFence
-            let verdict = Conclusion.Verdict.fetched(StoreFixture.result, part: part)
-            try await conclude(worker, index, verdict, isHeard, &world)
+            let outcome = AttemptOutcome.fetched(StoreFixture.result, part: part)
+            try await end(worker, index, outcome, isHeard, &world)
         case .rename(let worker, let index): rename(worker, index, &world)
         case .complete(let worker, let index, let isHeard):
-            try await conclude(worker, index, .completed, isHeard, &world)
+            try await end(worker, index, .completed, isHeard, &world)
         case .retry(let worker, let index, let isHeard):
             world.allowance.retries -= 1
-            let verdict = Conclusion.Verdict.retry(StoreFixture.failure, after: .zero)
-            try await conclude(worker, index, verdict, isHeard, &world)
+            let outcome = AttemptOutcome.retry(StoreFixture.failure, after: .zero)
+            try await end(worker, index, outcome, isHeard, &world)
         case .release(let worker, let index):
             world.allowance.releases -= 1
-            try await conclude(worker, index, .released, true, &world)
+            try await end(worker, index, .released, true, &world)
         case .fail(let worker, let index):
             world.allowance.failures -= 1
-            try await conclude(worker, index, .failed(StoreFixture.failure), true, &world)
+            try await end(worker, index, .failed(StoreFixture.failure), true, &world)
         case .requeue(let worker, let index):
-            try await conclude(worker, index, .requeued, true, &world)
+            try await end(worker, index, .requeued, true, &world)
         case .settle(let worker, let index): try await settle(worker, index, &world)
         case .discard(let worker, let index):
             let part = world.workers[worker].holdings.remove(at: index).partFence
@@ -68,7 +68,7 @@ extension ExhaustiveSearch {
             _ = try await stores.control.suspendTask(tenant: tenant, id: task)
         case .resume: _ = try await stores.control.resumeTask(tenant: tenant, id: task)
         case .refuse(let worker, let index, let isHeard):
-            try await conclude(worker, index, .failed(StoreFixture.failure), isHeard, &world)
+            try await end(worker, index, .failed(StoreFixture.failure), isHeard, &world)
         case .occupy:
             world.allowance.rivals -= 1
             if let result = world.result { world.replaced = result }
@@ -142,11 +142,11 @@ extension ExhaustiveSearch {
         world.workers[worker].holdings += takeover.attempts.map {
             SearchWorld.Holding(fence: $0.fence, partFence: $0.fence, stage: .orphan)
         }
-        world.workers[worker].holdings += takeover.publications.map {
+        world.workers[worker].holdings += takeover.pendingRenames.map {
             SearchWorld.Holding(
                 fence: $0.fence,
                 partFence: $0.partFence,
-                stage: .publication,
+                stage: .pendingRename,
                 file: $0.file
             )
         }
@@ -175,16 +175,16 @@ extension ExhaustiveSearch {
             incarnation: world.workers[worker].incarnation
         )
         let released = holdings.attempts.filter { !known.contains($0.fence) }.map {
-            Conclusion(task: $0.task, fence: $0.fence, verdict: .released)
+            AttemptEnd(task: $0.task, fence: $0.fence, outcome: .released)
         }
-        _ = try await stores.completions.conclude(released)
-        for publication in holdings.publications where !known.contains(publication.fence) {
+        _ = try await stores.completions.end(released)
+        for pendingRename in holdings.pendingRenames where !known.contains(pendingRename.fence) {
             world.workers[worker].holdings.append(
                 SearchWorld.Holding(
-                    fence: publication.fence,
-                    partFence: publication.partFence,
-                    stage: .publication,
-                    file: publication.file
+                    fence: pendingRename.fence,
+                    partFence: pendingRename.partFence,
+                    stage: .pendingRename,
+                    file: pendingRename.file
                 )
             )
         }
@@ -226,15 +226,15 @@ extension ExhaustiveSearch {
         )
     }
 
-    private func publish(
+    private func beginRenames(
         _ worker: Int,
         _ index: Int,
         _ isHeard: Bool,
         _ world: inout SearchWorld
     ) async throws {
         let holding = world.workers[worker].holdings[index]
-        let accepted = try await stores.completions.publish([
-            Publication(
+        let accepted = try await stores.completions.beginRenames([
+            PendingRename(
                 task: task,
                 fence: holding.fence,
                 partFence: holding.partFence,
@@ -251,7 +251,7 @@ extension ExhaustiveSearch {
             return
         }
         world.workers[worker].holdings[index].file = SearchWorld.identity(of: holding.partFence)
-        world.workers[worker].holdings[index].stage = accepted.isEmpty ? .refused : .publication
+        world.workers[worker].holdings[index].stage = accepted.isEmpty ? .refused : .pendingRename
     }
 
     /// Renames a part file as the container does.
@@ -275,23 +275,23 @@ extension ExhaustiveSearch {
         world.workers[worker].holdings[index].stage = stage
     }
 
-    private func conclude(
+    private func end(
         _ worker: Int,
         _ index: Int,
-        _ verdict: Conclusion.Verdict,
+        _ outcome: AttemptOutcome,
         _ isHeard: Bool,
         _ world: inout SearchWorld
     ) async throws {
         let holding = world.workers[worker].holdings[index]
-        let isKept = verdict.isFollowedByAnother && holding.isKept
-        let isResult = if case .fetched = verdict { true } else { false }
+        let isKept = outcome.isFollowedByAnother && holding.isKept
+        let isResult = if case .fetched = outcome { true } else { false }
         let isUnwanted =
             holding.stage == .taken || holding.stage == .attempt && !isKept && !isResult
-        let concluded = try await stores.completions.conclude([
-            Conclusion(
+        let ended = try await stores.completions.end([
+            AttemptEnd(
                 task: task,
                 fence: holding.fence,
-                verdict: verdict,
+                outcome: outcome,
                 partial: isKept ? partial(holding.partFence) : nil,
                 abandoned: isUnwanted ? holding.partFence : nil
             )
@@ -300,12 +300,12 @@ extension ExhaustiveSearch {
             world.allowance.lostAnswers -= 1
             return
         }
-        guard holding.stage == .attempt || holding.stage == .taken && !concluded.isEmpty else {
+        guard holding.stage == .attempt || holding.stage == .taken && !ended.isEmpty else {
             // The worker that has taken it over needs the file.
             world.workers[worker].holdings.remove(at: index)
             return
         }
-        if concluded.isEmpty {
+        if ended.isEmpty {
             world.workers[worker].holdings[index].stage = .refused
         } else if isKept || isResult {
             world.workers[worker].holdings.remove(at: index)

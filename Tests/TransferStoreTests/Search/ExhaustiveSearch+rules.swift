@@ -21,7 +21,7 @@ extension ExhaustiveSearch {
                 "what is published can be renamed"
             )
         }
-        let published = new.lines("publication").compactMap(\.partFence)
+        let published = new.lines("pending_rename").compactMap(\.partFence)
         let isCompleted = new.lines("outcome").first?.detail == "completed"
         if let result = world.result {
             require(
@@ -33,7 +33,7 @@ extension ExhaustiveSearch {
         for part in published {
             require(
                 world.parts.contains(part) || [world.result, world.replaced].contains(part),
-                "the file of a publication is there"
+                "the file of a pending_rename is there"
             )
         }
         for part in new.lines("partial").compactMap(\.partFence) {
@@ -44,7 +44,7 @@ extension ExhaustiveSearch {
             )
         }
         let workers = Set(new.lines("worker").compactMap(\.worker))
-        for line in new.lines("attempt") + new.lines("publication") {
+        for line in new.lines("attempt") + new.lines("pending_rename") {
             require(
                 line.worker.map(workers.contains) ?? false,
                 "an attempt belongs to a worker that nobody has declared dead"
@@ -65,7 +65,7 @@ extension ExhaustiveSearch {
     mutating func checkEnd(_ world: SearchWorld, _ snapshot: SearchSnapshot) {
         require(snapshot.has("outcome"), "the task ends")
         let rest = [
-            "ready", "delayed", "held", "attempt", "publication", "partial", "abandoned",
+            "ready", "delayed", "held", "attempt", "pending_rename", "partial", "abandoned",
             "revocation",
         ].filter(snapshot.has)
         require(rest.isEmpty, "nothing is left behind: \(rest)")

@@ -24,8 +24,8 @@ struct SearchSnapshot: Equatable {
             UNION ALL SELECT 3, 'held', NULL, NULL, NULL, '', attempt::text FROM held
             UNION ALL SELECT 4, 'attempt', fence, NULL, worker,
                 concat_ws('/', bytes_received, resumed_at_offset), number::text FROM attempt
-            UNION ALL SELECT 5, 'publication', fence, part_fence, worker, '', number::text
-            FROM publication
+            UNION ALL SELECT 5, 'pending_rename', fence, part_fence, worker, '', number::text
+            FROM pending_rename
             UNION ALL SELECT 6, 'partial', NULL, part_fence, NULL, bytes_durable::text, ''
             FROM partial
             UNION ALL SELECT 7, 'abandoned', fence, NULL, NULL, '', '' FROM abandoned_part
@@ -66,9 +66,9 @@ struct SearchSnapshot: Equatable {
 
     func has(_ table: String) -> Bool { lines.contains { $0.table == table } }
 
-    /// Returns whether an attempt or publication has that fence.
+    /// Returns whether an attempt or pending rename has that fence.
     func isCurrent(_ fence: Fence) -> Bool {
-        lines.contains { ["attempt", "publication"].contains($0.table) && $0.fence == fence }
+        lines.contains { ["attempt", "pending_rename"].contains($0.table) && $0.fence == fence }
     }
 
     /// Returns a key that is equal for two moments with the same possible futures.

@@ -13,7 +13,7 @@ struct SearchWorld {
             /// Taken over from another worker, to be put back into the queue.
             case orphan
             /// Past the point of no return, the file not renamed.
-            case publication
+            case pendingRename
             /// The file has its final name.
             case renamed
             /// Another task's file has the name, and may not be replaced.
@@ -29,7 +29,7 @@ struct SearchWorld {
         var fence: Fence
         var partFence: Fence
         var stage: Stage
-        /// The identity by which the file of a publication is recognized.
+        /// The identity by which the file of a pending rename is recognized.
         var file: FileIdentity?
         /// Whether the next attempt may continue the file.
         var isKept = false
@@ -38,7 +38,7 @@ struct SearchWorld {
         var hasFile: Bool {
             switch stage {
             case .attempt, .refused, .unwanted: true
-            case .orphan, .publication, .renamed, .taken, .lost: false
+            case .orphan, .pendingRename, .renamed, .taken, .lost: false
             }
         }
     }

@@ -60,7 +60,7 @@ import TransferTestSupport
         // It is found and put as before; a suspended task can continue.
         #expect(try await fixture.putSession().isFinishing)
         try await fixture.complete([claims[0]])
-        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        try await fixture.end([claims[1]], .failed(StoreFixture.failure))
         #expect(try await !isFree(fixture))
         _ = try await fixture.stores.control.resumeTask(tenant: fixture.tenant, id: tasks[0])
         try await fixture.complete(try await fixture.claim())
@@ -130,10 +130,10 @@ import TransferTestSupport
             let session = try await fixture.putSession()
             try await fixture.submit(4)
             let claims = try await fixture.claim()
-            try await fixture.publish(claims)
+            try await fixture.beginRenames(claims)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for claim in claims {
-                    group.addTask { try await fixture.conclude([claim], .completed) }
+                    group.addTask { try await fixture.end([claim], .completed) }
                 }
                 group.addTask { _ = try await finish(fixture) }
                 group.addTask {

@@ -38,7 +38,7 @@ import TransferTestSupport
         }
         let claims = try await fixture.claim()
         try await fixture.complete([claims[0]])
-        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        try await fixture.end([claims[1]], .failed(StoreFixture.failure))
         let taken = try await reconnect(fixture)
         #expect(taken.items.map(\.id) == ids)
         #expect(
@@ -163,7 +163,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let ids = try await fixture.submit(3) { task, _ in task.clientString = ClientString("a") }
         let claims = try await fixture.claim()
-        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        try await fixture.end([claims[1]], .failed(StoreFixture.failure))
         // As a later release would write it.
         _ = try await fixture.aside.execute(
             """

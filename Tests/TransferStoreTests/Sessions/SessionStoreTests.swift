@@ -96,7 +96,7 @@ import TransferTestSupport
         }
         let waiting = try await fixture.submit(3)
         let claims = try await fixture.claim(2)
-        try await fixture.publish([claims[0]])
+        try await fixture.beginRenames([claims[0]])
         let identifier = StoreFixture.identifier
         #expect(
             try await fixture.stores.sessions.invalidateSession(
@@ -120,7 +120,7 @@ import TransferTestSupport
         #expect(try await fixture.state(claims[0].task) == .running)
         let others = (held + delayed + waiting).filter { $0 != claims[0].task }
         #expect(try await fixture.states(others).allSatisfy { $0 == .cancelled })
-        try await fixture.conclude([claims[0]], .completed)
+        try await fixture.end([claims[0]], .completed)
         let events = try await fixture.stores.events.events(of: old.id, after: 0, limit: 100)
         #expect(events.last?.kind == .sessionEventsFinished)
         #expect(events.count { $0.kind == .sessionInvalidated } == 1)
@@ -134,7 +134,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let session = try await fixture.session()
         let ids = try await fixture.submit(3)
-        try await fixture.publish(try await fixture.claim(1))
+        try await fixture.beginRenames(try await fixture.claim(1))
         // The state left by a service that dies right after the first commit.
         _ = try await fixture.aside.execute([
             "UPDATE session SET invalidated_at = now() WHERE id = \(session.id.uuid)",
@@ -151,7 +151,7 @@ import TransferTestSupport
         )
         // It is remembered as long as a file is being published.
         #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 1)
-        _ = try await fixture.aside.execute("DELETE FROM publication")
+        _ = try await fixture.aside.execute("DELETE FROM pending_rename")
         _ = try await fixture.aside.execute(
             "UPDATE session_progress SET outstanding = 0 WHERE session_id = \(session.id.uuid)"
         )
@@ -159,7 +159,7 @@ import TransferTestSupport
         #expect(try await fixture.count("SELECT count(*) AS count FROM cancellation") == 0)
     }
 
-    @Test func invalidationsAndConclusionsOfManyTasksDoNotBlockEachOther() async throws {
+    @Test func invalidationsAndEndsOfManyTasksDoNotBlockEachOther() async throws {
         let fixture = try await StoreFixture()
         for round in 0..<5 {
             let identifier = "round-\(round)"
@@ -178,7 +178,7 @@ import TransferTestSupport
                     let mine = claims.enumerated().filter { $0.offset % 4 == part }
                         .map(\.element)
                     group.addTask {
-                        try await fixture.conclude(mine.reversed(), .failed(StoreFixture.failure))
+                        try await fixture.end(mine.reversed(), .failed(StoreFixture.failure))
                     }
                 }
                 try await group.waitForAll()

@@ -53,39 +53,41 @@ import TransferTestSupport
     @Test func aLockedSessionIsLeftOutOfItsGroup() async throws {
         let fixture = try await StoreFixture()
         try await fixture.putSession("open")
-        let lots = [StoreFixture.identifier, "open", "unknown"].map {
-            fixture.lot([2, 1], to: $0, of: fixture.tenant)
+        let batches = [StoreFixture.identifier, "open", "unknown"].map {
+            fixture.batch([2, 1], to: $0, of: fixture.tenant)
         }
         let stored = try await fixture.holding(StoreFixture.identifier) { group in
-            group.addTask { try await fixture.stores.submissions.submit(lots, whenLocked: .skip) }
-            try await eventually("the other lot is stored") {
+            group.addTask {
+                try await fixture.stores.submissions.submit(batches, whenLocked: .skip)
+            }
+            try await eventually("the other batch is stored") {
                 try await fixture.count("SELECT count(*) AS count FROM task") == 3
             }
         }
         #expect(stored == [[1: 1]])
-        let waited = try await fixture.stores.submissions.submit([lots[0]], whenLocked: .wait)
+        let waited = try await fixture.stores.submissions.submit([batches[0]], whenLocked: .wait)
         #expect(waited == [0: 1])
         #expect(try await fixture.session().progress.lastSequence == 3)
         try await fixture.checkInvariants()
     }
 
-    @Test func eachLotHasItsOwnTenantAndNumbers() async throws {
+    @Test func eachBatchHasItsOwnTenantAndNumbers() async throws {
         let fixture = try await StoreFixture()
         let other = try await fixture.otherTenant()
         try await fixture.putSession("second")
         try await fixture.submit(4, to: "second")
-        let lots = [
-            fixture.lot([1, 2], to: StoreFixture.identifier, of: other),
-            fixture.lot([2], to: "second", of: fixture.tenant),
-            fixture.lot([1, 1, 1], to: StoreFixture.identifier, of: fixture.tenant),
+        let batches = [
+            fixture.batch([1, 2], to: StoreFixture.identifier, of: other),
+            fixture.batch([2], to: "second", of: fixture.tenant),
+            fixture.batch([1, 1, 1], to: StoreFixture.identifier, of: fixture.tenant),
         ]
-        let stored = try await fixture.stores.submissions.submit(lots, whenLocked: .skip)
+        let stored = try await fixture.stores.submissions.submit(batches, whenLocked: .skip)
         #expect(stored == [0: 1, 1: 1, 2: 1])
         #expect(try await fixture.strayCount() == 0)
         // In the order of the requests, after the existing events.
         let events = try await fixture.events("second")
         #expect(events.map(\.sequence) == Array(1...6))
-        #expect(events.suffix(2).map(\.task?.id) == lots[1].submissions.map(\.id))
+        #expect(events.suffix(2).map(\.task?.id) == batches[1].submissions.map(\.id))
         #expect(try await fixture.session("second").progress.outstanding == 6)
         #expect(try await fixture.session().progress.lastSequence == 3)
         try await fixture.checkInvariants()
@@ -245,11 +247,11 @@ extension StoreFixture {
     }
 
     /// Returns requests with the given numbers of tasks.
-    fileprivate func lot(
+    fileprivate func batch(
         _ counts: [Int],
         to identifier: String,
         of tenant: TenantID
-    ) -> SubmissionLot {
+    ) -> SessionBatch {
         let session = SessionKey(tenant: tenant, client: .default, identifier: identifier)
         let requests = counts.map { count in
             SubmissionRequest(
@@ -258,7 +260,7 @@ extension StoreFixture {
                 idempotency: nil
             )
         }
-        return SubmissionLot(session: session, requests: requests)
+        return SessionBatch(session: session, requests: requests)
     }
 
     /// Returns the number of tasks of another tenant than their session's.

@@ -129,7 +129,7 @@ import TransferTestSupport
             submission.options.asksToBegin = index == 0
         }
         let flow = try #require(
-            try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes).first
+            try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).hostKeys).first
         )
         try await invalidate(fixture, "large")
         // A worker that knew of the tasks before gets none either.
@@ -139,7 +139,7 @@ import TransferTestSupport
             fences: fixture.worker.reserve(10)
         )
         #expect(claims.isEmpty)
-        let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).lanes)
+        let flows = try await fixture.stores.queue.waitingFlows(in: Set(Shard.all).hostKeys)
         #expect(flows.map(\.mayBegin) == [false])
         _ = try await fixture.aside.execute(
             """
@@ -255,20 +255,20 @@ import TransferTestSupport
     /// Tasks that wait for a reached host go back in pages, whatever tasks wait for other hosts.
     @Test func aReachedHostIsReleasedInPages() async throws {
         let fixture = try await fixture()
-        let other = Lane(host: "other.test", port: 443)
+        let other = HostKey(host: "other.test", port: 443)
         for _ in 0..<3 { try await fixture.submit(900) }
-        let others = try await fixture.submit(1) { submission, _ in submission.lane = other }
+        let others = try await fixture.submit(1) { submission, _ in submission.hostKey = other }
         let claims = try await fixture.claim(3000)
         #expect(claims.count == 2701)
         for part in stride(from: 0, to: claims.count, by: 500) {
-            try await fixture.conclude(
+            try await fixture.end(
                 Array(claims[part..<min(part + 500, claims.count)]),
                 .waitForConnectivity(StoreFixture.failure, after: .seconds(3600))
             )
         }
         var pages: [Int] = []
         while true {
-            let released = try await fixture.stores.queue.release(lanes: [StoreFixture.lane])
+            let released = try await fixture.stores.queue.release(hostKeys: [StoreFixture.hostKey])
             if released == 0 { break }
             pages.append(released)
         }

@@ -99,7 +99,7 @@ import TransferTestSupport
     @Test func aNewPriorityOutlivesARetry() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
-        try await fixture.conclude(
+        try await fixture.end(
             try await fixture.claim(),
             .retry(StoreFixture.failure, after: .zero)
         )
@@ -138,7 +138,7 @@ import TransferTestSupport
         let running = try await fixture.submit()[0]
         let claim = try await fixture.claim()
         #expect(try await begin(running, at: later, fixture)?.state == .running)
-        try await fixture.conclude(claim, .retry(StoreFixture.failure, after: .seconds(60)))
+        try await fixture.end(claim, .retry(StoreFixture.failure, after: .seconds(60)))
         let waiting = try #require(try await begin(running, at: nil, fixture))
         #expect(waiting.state == .waitingForRetry)
         #expect(try #require(waiting.waitsUntil) < Date(timeIntervalSinceNow: 120))

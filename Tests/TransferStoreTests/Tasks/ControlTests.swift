@@ -17,7 +17,7 @@ import TransferTestSupport
             submission.earliestBeginAt = Date(timeIntervalSinceNow: 3600)
         }
         let waiting = try await fixture.submit()
-        try await fixture.conclude(
+        try await fixture.end(
             try await fixture.claim(),
             .retry(StoreFixture.failure, after: .seconds(60))
         )
@@ -55,8 +55,8 @@ import TransferTestSupport
         }
         try await fixture.stores.workers.removeRevocations([claim.fence])
         #expect(try await fixture.stores.workers.controls(incarnation: me).revocations.isEmpty)
-        #expect(try await fixture.publish([claim]).isEmpty)
-        #expect(try await fixture.conclude([claim], .released).isEmpty)
+        #expect(try await fixture.beginRenames([claim]).isEmpty)
+        #expect(try await fixture.end([claim], .released).isEmpty)
         try await fixture.checkInvariants()
     }
 
@@ -64,10 +64,10 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         try await fixture.submit(3)
         let claims = try await fixture.claim()
-        try await fixture.publish(claims)
+        try await fixture.beginRenames(claims)
         #expect(try await cancel(claims[0].task, fixture) == .running)
-        try await fixture.conclude([claims[0]], .completed)
-        try await fixture.conclude([claims[1]], .failed(StoreFixture.failure))
+        try await fixture.end([claims[0]], .completed)
+        try await fixture.end([claims[1]], .failed(StoreFixture.failure))
         #expect(try await cancel(claims[0].task, fixture) == .completed)
         #expect(try await cancel(claims[1].task, fixture) == .failed)
         #expect(try await cancel(TaskID(.version7()), fixture) == nil)
@@ -95,14 +95,14 @@ import TransferTestSupport
         for _ in 0..<60 {
             let id = try await fixture.submit()[0]
             let claim = try await fixture.claim()[0]
-            async let published = fixture.publish([claim])
+            async let published = fixture.beginRenames([claim])
             async let cancelled = cancel(id, fixture)
             let (isPublished, state) = try await (published == [id], cancelled)
             // The caller of cancel and the worker were told the same.
             #expect(isPublished == (state == .running))
             #expect(isPublished != (state == .cancelled))
-            let concluded = try await fixture.conclude([claim], .completed)
-            #expect(concluded.isEmpty != isPublished)
+            let ended = try await fixture.end([claim], .completed)
+            #expect(ended.isEmpty != isPublished)
             let end = try await fixture.state(id)
             #expect(end == (isPublished ? .completed : .cancelled))
             wins[end, default: 0] += 1
@@ -117,7 +117,7 @@ import TransferTestSupport
             group.addTask {
                 while try await fixture.session().progress.outstanding > 0 {
                     let claims = try await fixture.claim(10)
-                    try await fixture.conclude(
+                    try await fixture.end(
                         claims,
                         .retry(StoreFixture.failure, after: .zero)
                     )
@@ -208,7 +208,7 @@ import TransferTestSupport
     @Test func promotesEachDueTaskOnceHoweverManyPromote() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(300)
-        try await fixture.conclude(
+        try await fixture.end(
             try await fixture.claim(300),
             .retry(StoreFixture.failure, after: .zero)
         )

@@ -68,7 +68,7 @@ import TransferTestSupport
         let claims = try await fixture.claim()
         try await fixture.complete([claims[0]])
         // Also past the point of no return.
-        try await fixture.publish([claims[1]])
+        try await fixture.beginRenames([claims[1]])
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claims[2].task)
         let before = try await fixture.events().count
         for claim in claims {
@@ -85,7 +85,7 @@ import TransferTestSupport
             let claim = try await fixture.claim()[0]
             async let told = fixture.stores.parts.recordProgress([Self.progress(claim, 500)])
             if round % 2 == 0 {
-                async let ended = fixture.conclude([claim], .failed(StoreFixture.failure))
+                async let ended = fixture.end([claim], .failed(StoreFixture.failure))
                 _ = try await (told, ended)
             } else {
                 async let ended = fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)

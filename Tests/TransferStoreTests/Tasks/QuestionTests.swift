@@ -94,10 +94,10 @@ import TransferTestSupport
     @Test func anotherRequestTakesThePlaceOfTheFirst() async throws {
         let fixture = try await StoreFixture()
         let id = try await asked(fixture)
-        let lane = Lane(host: "elsewhere.test", port: 443)
+        let hostKey = HostKey(host: "elsewhere.test", port: 443)
         let request = NewRequest(
             url: "https://elsewhere.test/b",
-            lane: lane,
+            hostKey: hostKey,
             headers: [HTTPHeader(name: "X-New", value: "1")]
         )
         _ = try await fixture.stores.decisions.beginTask(
@@ -107,7 +107,7 @@ import TransferTestSupport
         )
         let claim = try #require(try await fixture.claim().first)
         #expect(claim.url == "https://elsewhere.test/b")
-        #expect(claim.lane == lane)
+        #expect(claim.hostKey == hostKey)
         #expect(claim.headers == request.headers)
     }
 
@@ -200,7 +200,7 @@ import TransferTestSupport
         #expect(try await cancel(answered, .waitingToBegin) == nil)
         #expect(try await fixture.state(answered) == .queued)
         let origin = Origin(scheme: "https", host: "origin.test", port: 443)
-        try await fixture.conclude(
+        try await fixture.end(
             try await fixture.claim(),
             .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(60))
         )
@@ -226,7 +226,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
         let origin = Origin(scheme: "https", host: "origin.test", port: 443)
-        try await fixture.conclude(
+        try await fixture.end(
             try await fixture.claim(),
             .askForCredential(StoreFixture.failure, origin, named: nil, within: .seconds(60))
         )

@@ -64,7 +64,7 @@ import TransferTestSupport
         let running = try await fixture.submit(2, of: Self.share)
         let claims = try await fixture.claim()
         #expect(claims.map(\.task) == running)
-        try await fixture.publish([claims[1]])
+        try await fixture.beginRenames([claims[1]])
         let waiting = try await fixture.submit(3, to: "second", of: Self.share) { task, number in
             task.autostart = number > 0
             task.earliestBeginAt = number > 1 ? Date() + 3600 : nil
@@ -79,7 +79,7 @@ import TransferTestSupport
         // Past the point of no return.
         #expect(try await fixture.state(running[1]) == .running)
         #expect(try await pending(fixture) == 1)
-        try await fixture.conclude([claims[1]], .completed)
+        try await fixture.end([claims[1]], .completed)
         try await fixture.stores.cancellations.continueCancellations()
         #expect(try await pending(fixture) == 0)
         let events = try await fixture.events("second", of: Self.share)

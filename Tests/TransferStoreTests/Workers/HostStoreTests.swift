@@ -6,20 +6,20 @@ import TransferStore
 import TransferTestSupport
 
 @Suite(.postgresSchema) struct HostStoreTests {
-    private static let lane = Lane(host: "files.test", port: 443)
+    private static let hostKey = HostKey(host: "files.test", port: 443)
 
     private func change(
         _ before: Int,
         _ after: Int,
         _ reason: String = "Because.",
-        lane: Lane = lane,
+        hostKey: HostKey = hostKey,
         name: String = "files.test:443",
         connections: Int? = 3,
         isClosed: Bool = false,
         tenants: [TenantID]
     ) -> HostChange {
         HostChange(
-            lane: lane,
+            hostKey: hostKey,
             name: name,
             decision: RemoteHost.Decision(
                 decidedAt: Date(timeIntervalSince1970: 1_000_000),
@@ -43,7 +43,7 @@ import TransferTestSupport
             change(4, 0, "Three.", isClosed: true, tenants: mine)
         ])
         let host = try #require(
-            try await fixture.stores.hosts.host(Self.lane, tenant: fixture.tenant)
+            try await fixture.stores.hosts.host(Self.hostKey, tenant: fixture.tenant)
         )
         #expect(host.name == "files.test:443")
         #expect(host.isClosed)
@@ -54,7 +54,7 @@ import TransferTestSupport
         #expect(host.decisions.map(\.after) == [0, 4, 3])
         try await fixture.stores.hosts.record([change(5, 6, connections: nil, tenants: mine)])
         let well = try #require(
-            try await fixture.stores.hosts.host(Self.lane, tenant: fixture.tenant)
+            try await fixture.stores.hosts.host(Self.hostKey, tenant: fixture.tenant)
         )
         #expect(well.connections == nil)
         #expect(!well.isClosed)
@@ -66,7 +66,7 @@ import TransferTestSupport
         try await fixture.stores.hosts.record(Array(changes.prefix(80)))
         try await fixture.stores.hosts.record(Array(changes.suffix(70)))
         let host = try #require(
-            try await fixture.stores.hosts.host(Self.lane, tenant: fixture.tenant)
+            try await fixture.stores.hosts.host(Self.hostKey, tenant: fixture.tenant)
         )
         #expect(host.decisions.map(\.before) == (51...150).reversed())
         #expect(try await fixture.count("SELECT count(*) AS count FROM host_decision") == 100)
@@ -80,7 +80,7 @@ import TransferTestSupport
             change(
                 6,
                 3,
-                lane: Lane(host: "a.test", port: 80),
+                hostKey: HostKey(host: "a.test", port: 80),
                 name: "a.test:80",
                 tenants: [fixture.tenant, other]
             ),
@@ -94,7 +94,7 @@ import TransferTestSupport
         )
         #expect(rest.map(\.name) == ["files.test:443"])
         #expect(try await fixture.stores.hosts.hosts(tenant: other, limit: 10).count == 1)
-        #expect(try await fixture.stores.hosts.host(Self.lane, tenant: other) == nil)
+        #expect(try await fixture.stores.hosts.host(Self.hostKey, tenant: other) == nil)
     }
 
     @Test func aNewOwnerLearnsWhatIsKnownOfItsHosts() async throws {
@@ -105,7 +105,7 @@ import TransferTestSupport
         )
         #expect(try await fixture.stores.workers.leaseShards(incarnation: first).hosts.isEmpty)
         try await fixture.stores.hosts.record([change(6, 3, tenants: [])])
-        let bound = Lane(host: "bound.test", port: 443)
+        let bound = HostKey(host: "bound.test", port: 443)
         #expect(
             try await fixture.stores.hosts.limitHost(
                 bound,
@@ -116,7 +116,7 @@ import TransferTestSupport
         let lease = try await fixture.stores.workers.leaseShards(incarnation: first)
         #expect(
             lease.hosts == [
-                Self.lane: HostState(maxConnections: nil, connections: 3),
+                Self.hostKey: HostState(maxConnections: nil, connections: 3),
                 bound: HostState(maxConnections: 9, connections: nil),
             ]
         )
@@ -138,23 +138,25 @@ import TransferTestSupport
             name: "first",
             leasesShards: true
         )
-        #expect(try await fixture.stores.hosts.limitHost(Self.lane, name: "a:1", maxConnections: 9))
+        #expect(
+            try await fixture.stores.hosts.limitHost(Self.hostKey, name: "a:1", maxConnections: 9)
+        )
         _ = try await fixture.aside.execute(
             """
-            INSERT INTO host (lane, name, connections)
+            INSERT INTO host (host_key, name, connections)
             SELECT n, 'h:1', 3 FROM generate_series(1, 10000) AS n
             """
         )
         let hosts = try await fixture.stores.workers.leaseShards(incarnation: worker).hosts
         #expect(hosts.count == 10_000)
-        #expect(hosts[Self.lane]?.maxConnections == 9)
+        #expect(hosts[Self.hostKey]?.maxConnections == 9)
     }
 
     @Test func aNewOwnerHasYetToFindOutWhetherAHostIsThere() async throws {
         let fixture = try await StoreFixture()
         let mine = [fixture.tenant]
         func isClosed() async throws -> Bool? {
-            try await fixture.stores.hosts.host(Self.lane, tenant: fixture.tenant)?.isClosed
+            try await fixture.stores.hosts.host(Self.hostKey, tenant: fixture.tenant)?.isClosed
         }
         let first = try await fixture.stores.workers.registerWorker(
             name: "first",
@@ -176,10 +178,10 @@ import TransferTestSupport
     @Test func hostsOfWhichNothingWasDecidedForLongAreForgotten() async throws {
         let fixture = try await StoreFixture()
         let mine = [fixture.tenant]
-        let (well, bound) = (Lane(key: 1), Lane(key: 2))
+        let (well, bound) = (HostKey(rawValue: 1), HostKey(rawValue: 2))
         try await fixture.stores.hosts.record([
-            change(5, 6, lane: well, name: "well:1", connections: nil, tenants: mine),
-            change(5, 6, lane: bound, name: "bound:1", connections: nil, tenants: mine),
+            change(5, 6, hostKey: well, name: "well:1", connections: nil, tenants: mine),
+            change(5, 6, hostKey: bound, name: "bound:1", connections: nil, tenants: mine),
             change(6, 3, tenants: mine),
         ])
         _ = try await fixture.stores.hosts.limitHost(bound, name: "bound:1", maxConnections: 3)
@@ -195,7 +197,9 @@ import TransferTestSupport
         #expect(names == ["bound:1"])
         #expect(try await fixture.stores.hosts.host(well, tenant: fixture.tenant) == nil)
         #expect(
-            try await fixture.count("SELECT count(*) AS count FROM host_decision WHERE lane = 1")
+            try await fixture.count(
+                "SELECT count(*) AS count FROM host_decision WHERE host_key = 1"
+            )
                 == 0
         )
     }

@@ -14,7 +14,7 @@ import TransferTestSupport
     ) async throws -> [Fence: RateLimits] {
         try await fixture.stores.workers.controls(
             incarnation: (worker ?? fixture.worker).incarnation,
-            RateQuestion(version: claims.map(\.limits.version).min())
+            RateQuery(version: claims.map(\.limits.version).min())
         ).limits
     }
 
@@ -138,7 +138,7 @@ import TransferTestSupport
         for (worker, own) in [(fixture.worker, 4), (other, 1)] as [(WorkerIdentity, Int64)] {
             let sharers = try await fixture.stores.workers.controls(
                 incarnation: worker.incarnation,
-                RateQuestion(owners: owners)
+                RateQuery(owners: owners)
             ).sharers
             #expect(sharers[.tenant(fixture.tenant)] == Controls.Sharers(own: own, all: 5))
             #expect(sharers[.session(first.id)]?.all == 3)

@@ -84,17 +84,17 @@ import TransferTestSupport
     @Test func whatTheFormerOwnerRunsIsTold() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(5) { submission, index in
-            submission.lane = Lane(key: index < 3 ? 7 : .min)
+            submission.hostKey = HostKey(rawValue: index < 3 ? 7 : .min)
         }
         let claims = try await fixture.claim()
         let heir = try await worker(fixture)
         _ = try await fixture.stores.workers.leaseShards(incarnation: heir)
         let foreign = try await fixture.stores.workers.foreignAttempts(inShardsOf: heir)
         #expect(foreign.values.sorted() == [2, 3])
-        #expect(foreign[claims.first { $0.lane.key == 7 }?.flow ?? claims[0].flow] == 3)
-        try await fixture.complete(claims.filter { $0.lane.key == 7 })
+        #expect(foreign[claims.first { $0.hostKey.rawValue == 7 }?.flow ?? claims[0].flow] == 3)
+        try await fixture.complete(claims.filter { $0.hostKey.rawValue == 7 })
         let later = try await fixture.stores.workers.foreignAttempts(inShardsOf: heir)
-        #expect(later.map(\.key.lane.key) == [.min])
+        #expect(later.map(\.key.hostKey.rawValue) == [.min])
     }
 
     /// Workers that come, go and die at any time: no shard is ever two workers' own.

@@ -150,11 +150,11 @@ import TransferTestSupport
         #expect(try await isHeard(fixture.worker, fixture))
     }
 
-    @Test func takesTheAttemptsAndPublicationsOfASilentWorker() async throws {
+    @Test func takesTheAttemptsAndRenamesOfASilentWorker() async throws {
         let fixture = try await StoreFixture()
         try await fixture.submit(5)
         let claims = try await fixture.claim()
-        try await fixture.publish(Array(claims.suffix(2)))
+        try await fixture.beginRenames(Array(claims.suffix(2)))
         // Cancelled, and its worker dies before it removes the part file.
         _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claims[0].task)
         try await fixture.silence(fixture.worker)
@@ -165,28 +165,28 @@ import TransferTestSupport
         )
         #expect(takeover.workers == 1)
         #expect(Set(takeover.attempts.map(\.task)) == Set(claims[1...2].map(\.task)))
-        #expect(Set(takeover.publications.map(\.task)) == Set(claims[3...4].map(\.task)))
+        #expect(Set(takeover.pendingRenames.map(\.task)) == Set(claims[3...4].map(\.task)))
         // The part files keep the names that the dead worker gave them.
         let abandoned = try await fixture.stores.parts.abandonedParts()
         #expect(Set(abandoned.map(\.fence)) == Set(claims[0...2].map(\.fence)))
         try await fixture.stores.parts.forgetAbandonedParts(abandoned.map(\.fence))
         #expect(try await fixture.stores.parts.abandonedParts().isEmpty)
-        #expect(Set(takeover.publications.map(\.partFence)) == Set(claims[3...4].map(\.fence)))
-        #expect(takeover.publications.allSatisfy { $0.result == StoreFixture.result })
-        let fences = takeover.attempts.map(\.fence) + takeover.publications.map(\.fence)
+        #expect(Set(takeover.pendingRenames.map(\.partFence)) == Set(claims[3...4].map(\.fence)))
+        #expect(takeover.pendingRenames.allSatisfy { $0.result == StoreFixture.result })
+        let fences = takeover.attempts.map(\.fence) + takeover.pendingRenames.map(\.fence)
         #expect(Set(fences).count == 4)
         #expect(Set(fences).isDisjoint(with: claims.map(\.fence)))
         // The dead worker was only asleep: anything that it does now is too late.
         #expect(try await !isHeard(fixture.worker, fixture))
-        #expect(try await fixture.publish(claims).isEmpty)
-        #expect(try await fixture.conclude(claims, .completed).isEmpty)
-        #expect(try await fixture.conclude(claims, .released).isEmpty)
+        #expect(try await fixture.beginRenames(claims).isEmpty)
+        #expect(try await fixture.end(claims, .completed).isEmpty)
+        #expect(try await fixture.end(claims, .released).isEmpty)
         #expect(try await fixture.claim().isEmpty)
-        #expect(try await fixture.conclude(takeover.attempts, .requeued).count == 2)
-        let completions = takeover.publications.map {
-            Conclusion(task: $0.task, fence: $0.fence, verdict: .completed)
+        #expect(try await fixture.end(takeover.attempts, .requeued).count == 2)
+        let completions = takeover.pendingRenames.map {
+            AttemptEnd(task: $0.task, fence: $0.fence, outcome: .completed)
         }
-        #expect(try await fixture.stores.completions.conclude(completions).count == 2)
+        #expect(try await fixture.stores.completions.end(completions).count == 2)
         let again = try await fixture.claim(by: rescuer)
         #expect(again.map(\.number) == [2, 2])
         try await fixture.checkInvariants()
@@ -196,7 +196,7 @@ import TransferTestSupport
         let fixture = try await StoreFixture(connectionsMax: 10)
         let ids = try await fixture.submit(200)
         let claims = try await fixture.claim(200)
-        try await fixture.publish(Array(claims.prefix(50)))
+        try await fixture.beginRenames(Array(claims.prefix(50)))
         try await fixture.silence(fixture.worker)
         let takeovers = try await withThrowingTaskGroup(of: Takeover.self) { group in
             for _ in 0..<4 {
@@ -211,16 +211,16 @@ import TransferTestSupport
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(takeovers.map(\.workers).reduce(0, +) == 1)
-        var concluded = 0
+        var ended = 0
         for takeover in takeovers {
-            concluded += try await fixture.conclude(takeover.attempts, .requeued).count
-            concluded += try await fixture.stores.completions.conclude(
-                takeover.publications.map {
-                    Conclusion(task: $0.task, fence: $0.fence, verdict: .completed)
+            ended += try await fixture.end(takeover.attempts, .requeued).count
+            ended += try await fixture.stores.completions.end(
+                takeover.pendingRenames.map {
+                    AttemptEnd(task: $0.task, fence: $0.fence, outcome: .completed)
                 }
             ).count
         }
-        #expect(concluded == ids.count)
+        #expect(ended == ids.count)
         try await fixture.checkInvariants()
     }
 
@@ -244,7 +244,7 @@ import TransferTestSupport
                 identity: rescuer
             ).attempts
             #expect(Set(attempts.map(\.task)) == Set(claimed.map(\.task)))
-            try await fixture.conclude(attempts, .requeued)
+            try await fixture.end(attempts, .requeued)
             try await fixture.complete(try await fixture.claim())
             #expect(try await fixture.states(ids).allSatisfy { $0 == .completed })
         }

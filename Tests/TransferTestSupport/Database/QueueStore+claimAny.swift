@@ -8,7 +8,7 @@ extension QueueStore {
         by worker: WorkerIdentity
     ) async throws(StoreError) -> [TaskClaim] {
         var claims: [TaskClaim] = []
-        for waiting in try await waitingFlows(in: Set(Shard.all).lanes)
+        for waiting in try await waitingFlows(in: Set(Shard.all).hostKeys)
         where waiting.mayBegin && claims.count < limit {
             let grant = FlowGrant(
                 flow: waiting.flow,

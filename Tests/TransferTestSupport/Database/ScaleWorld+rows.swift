@@ -49,13 +49,13 @@ extension ScaleWorld {
         _ numbers: ClosedRange<Int64>,
         of session: Query,
         generation: Query,
-        lane: Query
+        hostKey: Query
     ) -> Query {
         """
         INSERT INTO task (
-            id, session_id, tenant_id, generation, lane, priority_rank, url, headers,
+            id, session_id, tenant_id, generation, host_key, priority_rank, url, headers,
             client_string, created_at)
-        SELECT \(taskID("n")), \(sessionID(session)), \(tenantID), \(generation), \(lane), 500,
+        SELECT \(taskID("n")), \(sessionID(session)), \(tenantID), \(generation), \(hostKey), 500,
             'https://origin.test/' || n, '[]', convert_to('string ' || n, 'UTF8'),
             to_timestamp((\(epoch) + n) / 1000.0)
         FROM generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
@@ -68,19 +68,19 @@ extension ScaleWorld {
                 part...(firstOfLarge - 1),
                 of: "1",
                 generation: "1 + n / \(part)",
-                lane: "n % 50"
+                hostKey: "n % 50"
             ),
             tasks(
                 firstOfLarge...(firstOfOthers - 1),
                 of: "0",
                 generation: "1",
-                lane: "n % 50"
+                hostKey: "n % 50"
             ),
             tasks(
                 (firstOfOthers + 2)...(firstOfOthers + width - 1),
                 of: "n - \(firstOfOthers)",
                 generation: "1",
-                lane: "n - \(firstOfOthers)"
+                hostKey: "n - \(firstOfOthers)"
             ),
             """
             INSERT INTO expired_task (
@@ -100,7 +100,7 @@ extension ScaleWorld {
         SELECT \(columns)
         FROM (
             SELECT k, k + \(firstOfLarge) AS n, \(taskID("k + \(firstOfLarge)")) AS id,
-                \(sessionID("0")) AS session_id, (k + \(firstOfLarge)) % 50 AS lane,
+                \(sessionID("0")) AS session_id, (k + \(firstOfLarge)) % 50 AS host_key,
                 CASE WHEN k % 100 = 69 AND k < \(Int64(Self.running)) * 100 THEN 'running'
                     WHEN k % 100 = 68 AND k < \(Int64(Self.published)) * 100 THEN 'published'
                     WHEN k % 100 < 70 THEN 'queued' WHEN k % 100 < 80 THEN 'suspended'
@@ -133,8 +133,8 @@ extension ScaleWorld {
     private var placeRows: [Query] {
         [
             """
-            INSERT INTO ready (lane, session_id, priority_rank, task_id, attempt)
-            \(ofLarge("lane, session_id, 500, id, 0", where: "place = 'queued'"))
+            INSERT INTO ready (host_key, session_id, priority_rank, task_id, attempt)
+            \(ofLarge("host_key, session_id, 500, id, 0", where: "place = 'queued'"))
             UNION ALL
             SELECT j, \(sessionID("j")), 500, \(taskID("j + \(firstOfOthers)")), 0
             FROM generate_series(2, \(width) - 1) AS j
@@ -142,11 +142,11 @@ extension ScaleWorld {
             "INSERT INTO held (task_id) \(ofLarge("id", where: "place = 'suspended'"))",
             """
             INSERT INTO delayed (
-                task_id, due_at, attempt, failure, lane, session_id, priority_rank, awaits_host,
+                task_id, due_at, attempt, failure, host_key, session_id, priority_rank, awaits_host,
                 asks_to_begin)
             \(ofLarge("""
                 id, \(Self.time), (place = 'retry')::int,
-                CASE place WHEN 'scheduled' THEN NULL ELSE \(Self.failure) END, lane, session_id,
+                CASE place WHEN 'scheduled' THEN NULL ELSE \(Self.failure) END, host_key, session_id,
                 500, place = 'offline', place = 'scheduled' AND k % 2 = 0
                 """, where: "place IN ('scheduled', 'retry', 'offline')"))
             """,
@@ -161,12 +161,12 @@ extension ScaleWorld {
                 """, where: "place IN ('begin', 'authentication')"))
             """,
             """
-            INSERT INTO attempt (task_id, fence, worker, number, session_id, lane)
-            \(ofLarge("id, 30000000000 + n, \(worker.incarnation), 1, session_id, lane",
+            INSERT INTO attempt (task_id, fence, worker, number, session_id, host_key)
+            \(ofLarge("id, 30000000000 + n, \(worker.incarnation), 1, session_id, host_key",
                 where: "place = 'running'"))
             """,
             """
-            INSERT INTO publication (
+            INSERT INTO pending_rename (
                 task_id, fence, part_fence, worker, number, session_id, http_status,
                 bytes_received, is_length_verified)
             \(ofLarge("""
@@ -273,7 +273,7 @@ extension ScaleWorld {
         let place: Query = """
             SELECT session_id, state, bytes_received, bytes_sent FROM outcome
             UNION ALL SELECT session_id, 'running', 0, 0 FROM attempt
-            UNION ALL SELECT session_id, 'running', 0, 0 FROM publication
+            UNION ALL SELECT session_id, 'running', 0, 0 FROM pending_rename
             UNION ALL SELECT session_id, 'queued', 0, 0 FROM ready
             UNION ALL SELECT \(sessionID("0")), 'suspended', 0, 0 FROM held
             UNION ALL SELECT session_id, CASE question WHEN 'begin'
@@ -372,11 +372,11 @@ extension ScaleWorld {
             FROM generate_series(0, \(count) / 10 - 1) AS n
             """,
             """
-            INSERT INTO host (lane, name, connections)
+            INSERT INTO host (host_key, name, connections)
             SELECT j, 'h' || j || '.test:443', 2 FROM generate_series(0, \(width) - 1) AS j
             """,
             """
-            INSERT INTO host_tenant (tenant_id, lane)
+            INSERT INTO host_tenant (tenant_id, host_key)
             SELECT \(tenantID), j FROM generate_series(0, \(width) - 1) AS j
             """,
             """

@@ -14,7 +14,7 @@ package struct ScaleWorld: Sendable {
     package static let kept = "kept"
     /// The number of generations of `kept`; the tasks of the first have expired.
     package static let generations = 11
-    /// The numbers of attempts and of publications of the whole fleet.
+    /// The numbers of attempts and of pending renames of the whole fleet.
     static let running = 300
     static let published = 20
 
@@ -56,7 +56,7 @@ package struct ScaleWorld: Sendable {
 
     /// The tables that are filled.
     private static let tables: [Query] = [
-        "task", "ready", "held", "delayed", "asked", "attempt", "publication", "outcome",
+        "task", "ready", "held", "delayed", "asked", "attempt", "pending_rename", "outcome",
         "attempt_log", "event", "partial", "task_move", "session_task_count", "tenant_task_count",
         "session_progress", "session", "signing_secret", "subscription", "delivery",
         "delivery_attempt", "delivery_log", "expired_task", "resume_data", "abandoned_part",

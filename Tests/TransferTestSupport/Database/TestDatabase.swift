@@ -1,4 +1,4 @@
-package import EventLoop
+package import PollLoop
 import Foundation
 package import Postgres
 import Synchronization
@@ -22,7 +22,7 @@ package final class TestDatabase: Sendable {
     /// The name of the schema.
     package let schema: String
     /// The event loop of the tests' connections.
-    package let loop: EventLoop
+    package let loop: PollLoop
     private let pools = Mutex<[ConnectionPool]>([])
     private let connections = Mutex<[Connection]>([])
     /// Closures that say whether an object made for the test still exists.
@@ -30,7 +30,7 @@ package final class TestDatabase: Sendable {
 
     private let url: String
 
-    private init(url: String, schema: String, loop: EventLoop) {
+    private init(url: String, schema: String, loop: PollLoop) {
         self.url = url
         self.schema = schema
         self.loop = loop
@@ -91,7 +91,8 @@ package final class TestDatabase: Sendable {
         return connection
     }
 
-    /// Opens a connection to another cluster, such as a program's private one; the caller closes it.
+    /// Opens a connection to another cluster, such as a program's private one; the caller closes
+    /// it.
     package static func connection(to url: String) async throws -> Connection {
         try await Connection.open(
             ConnectionConfiguration(url: url),

@@ -1,5 +1,5 @@
 import EmbeddedPostgres
-import EventLoop
+import PollLoop
 import Logging
 import Postgres
 import Synchronization
@@ -18,7 +18,7 @@ final class TestDatabaseCluster: Sendable {
     ]
 
     /// The event loop, which is never stopped: it ends with the process.
-    let loop = Result { () throws(EventLoopError) in try EventLoop(name: "postgres-tests") }
+    let loop = Result { () throws(PollLoopError) in try PollLoop(name: "postgres-tests") }
     private let starting = Mutex<Task<String, any Error>?>(nil)
 
     private init() {}
@@ -39,7 +39,7 @@ final class TestDatabaseCluster: Sendable {
     }
 
     /// Executes statements in any database.
-    static func execute(_ script: String, at url: String, on loop: EventLoop) async throws {
+    static func execute(_ script: String, at url: String, on loop: PollLoop) async throws {
         let connection = try await Connection.open(ConnectionConfiguration(url: url), on: loop)
         do {
             try await connection.executeScript(script)

@@ -112,7 +112,7 @@ final class DeliveryFixture: Sendable {
             TaskSubmission(
                 id: TaskID(.version7()),
                 url: "http://origin.test/",
-                lane: Lane(host: "origin.test", port: 80)
+                hostKey: HostKey(host: "origin.test", port: 80)
             )
         }
         _ = try await stores.submissions.submit(

@@ -8,7 +8,7 @@ import TransferTestSupport
 @Suite struct StoreWatchTests {
     @Test func tellsOfAnOutageOnceAndOfItsEnd() {
         let log = RecordingLog()
-        let watch = StoreWatch(logger: log.logger)
+        let watch = OutageLog(logger: log.logger)
         watch.succeeded()
         for _ in 0..<2 {
             for _ in 0..<10 { watch.failed(.unavailable(PostgresError(.connectionFailed, "no"))) }

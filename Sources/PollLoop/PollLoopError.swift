@@ -1,0 +1,13 @@
+import CLinux
+import Dispatch
+import Glibc
+
+/// The failure of a system call that an event loop cannot do without.
+package struct PollLoopError: Error, CustomStringConvertible {
+    /// The name of the system call.
+    package let operation: String
+    /// The `errno` of the call.
+    package let errno: Int32
+
+    package var description: String { "\(operation): \(String(cString: strerror(errno)))" }
+}

@@ -1,0 +1,229 @@
+import Curl
+import Logging
+import PollLoop
+import TransferContainer
+import TransferModel
+import TransferStore
+
+/// The part of the engine that starts the attempts of claimed tasks, and frees their slots when
+/// they have ended.
+struct AttemptStarter {
+    let store: QueueStore
+    let identity: WorkerIdentity
+    let container: Container
+    let disk: BlockingPool<TenantID>
+    let curl: CurlLoop
+    let active: ActiveAttempts
+    let fairShare: SharedFairShare
+    let bandwidth: Bandwidth
+    let reachability: Reachability
+    let credentials: CredentialResolver
+    let verifier: Verifier
+    let judge: AttemptJudge
+    let completer: AttemptCompleter
+    let configuration: EngineConfiguration
+    let signal: QueueSignal
+    let logger: Logger
+    /// Called when a download has something that should be stored soon.
+    let onCheckpoint: @Sendable () -> Void
+
+    /// Starts claimed tasks: those that may show a credential once it has been looked up, and those
+    /// whose request must not be sent twice once the claim outlasts a crash of the database.
+    func begin(_ claims: [TaskClaim]) {
+        var repeatable: [AttemptWait] = []
+        var unrepeatable: [AttemptWait] = []
+        for claim in claims {
+            guard claim.mayShowCredential || !claim.isIdempotent else {
+                start(claim)
+                continue
+            }
+            let wait = AttemptWait(claim)
+            guard admit(wait) else { continue }
+            if claim.isIdempotent { repeatable.append(wait) } else { unrepeatable.append(wait) }
+        }
+        whileExpected(repeatable) { await lookUp($0) }
+        whileExpected(unrepeatable) { await makeDurable($0) }
+    }
+
+    private func whileExpected(
+        _ waits: [AttemptWait],
+        _ body: @escaping @Sendable ([AttemptWait]) async -> Void
+    ) {
+        guard !waits.isEmpty else { return }
+        // The completer counts the waits while neither a slot nor an entry may stand for them.
+        completer.expect()
+        Task {
+            await body(waits)
+            completer.arrived()
+        }
+    }
+
+    /// Makes the claims durable, once for all waits of a claim; nothing is sent before, for the
+    /// next claim would send it again.
+    private func makeDurable(_ waits: [AttemptWait]) async {
+        do throws(StoreError) {
+            try await store.makeClaimsDurable()
+        } catch {
+            logger.debug("claims not durable", metadata: ["error": "\(error)"])
+            for wait in waits { settle(wait, .release) }
+            return
+        }
+        await lookUp(waits)
+    }
+
+    private func lookUp(_ waits: [AttemptWait]) async {
+        await credentials.resolve(waits.map(\.claim)) { index, finding in
+            settle(waits[index], finding)
+        }
+    }
+
+    /// Replaces the wait by its attempt, or ends it.
+    private func settle(_ wait: AttemptWait, _ finding: CredentialKeeper.Finding) {
+        // Whatever follows may have freed the slot.
+        defer { signal.freed() }
+        let claim = wait.claim
+        bandwidth.remove(claim.fence)
+        if let postponed = active.remove(claim) {
+            // This attempt was taken away, and the next one of its task is already waiting.
+            end(claim, .released)
+            start(postponed)
+            return
+        }
+        guard !wait.isAbandoned else {
+            end(claim, .released)
+            return
+        }
+        let remaining = claim.timeoutForResource - claim.elapsed
+        let outcome: AttemptOutcome
+        switch finding {
+        case .begin(let claim):
+            start(claim)
+            return
+        case .ask(let failure):
+            outcome =
+                claim.origin.map { credentials.question(failure, claim, to: $0, remaining) }
+                ?? .failed(failure)
+        case .retry(let failure):
+            outcome = judge.decision(after: failure, claim, remaining: remaining)
+        case .release: outcome = .released
+        }
+        end(claim, outcome)
+    }
+
+    /// Starts an attempt with the credential that it may show.
+    private func start(_ claim: TaskClaim) {
+        switch active.postpone(claim) {
+        case .none: break
+        case .postponed(let former):
+            // The former one was taken away like the running one, and never started.
+            if let former { fairShare.with { $0.ended(former.fence, bytes: 0) } }
+            return
+        }
+        if let wait = reachability.wait(before: claim) {
+            return end(claim, judge.outcome(ofWaiting: wait, forHostOf: claim))
+        }
+        // Another worker may have the task as soon as this one cannot be sure that others consider
+        // it alive.
+        let mayBegin: @Sendable () -> Bool = { [identity] in
+            identity.isTrusted(claim.fence, at: .now)
+        }
+        do throws(TransferFailure) {
+            let url = try claim.parsedURL()
+            switch claim.request.kind {
+            case .download:
+                let download = Download(
+                    claim,
+                    url: url,
+                    loop: curl,
+                    container: container,
+                    disk: disk,
+                    configuration: configuration,
+                    active: active,
+                    verifier: verifier,
+                    mayBegin: mayBegin,
+                    onReached: { reachability.reached([claim]) },
+                    onCheckpoint: onCheckpoint,
+                    onEnd: { ending in
+                        judge.ended(ending)
+                        leave(
+                            ending.claim,
+                            bytes: ending.bytesReceived,
+                            partial: ending.partial
+                        )
+                    }
+                )
+                admit(download)
+            case .upload, .data:
+                let exchange = Exchange(
+                    claim,
+                    url: url,
+                    loop: curl,
+                    container: container,
+                    disk: disk,
+                    configuration: configuration,
+                    mayBegin: mayBegin,
+                    onReached: { reachability.reached([claim]) },
+                    onEnd: { ending in
+                        judge.ended(ending)
+                        leave(ending.claim, bytes: ending.bytes)
+                    }
+                )
+                admit(exchange)
+            }
+        } catch {
+            reachability.forget(claim)
+            let remaining = claim.timeoutForResource - claim.elapsed
+            end(claim, judge.decision(after: error, claim, remaining: remaining))
+        }
+    }
+
+    /// Gives the attempt a slot, or gives the task back when the worker is stopping.
+    @discardableResult
+    private func admit(_ attempt: any TransferAttempt) -> Bool {
+        // Done before it starts, so that its first request keeps to its limits.
+        bandwidth.add(attempt)
+        if active.insert(attempt) { return true }
+        bandwidth.remove(attempt.claim.fence)
+        let claim = attempt.claim
+        reachability.forget(claim)
+        end(claim, .released)
+        return false
+    }
+
+    /// Ends a claim for which nothing runs.
+    private func end(_ claim: TaskClaim, _ outcome: AttemptOutcome) {
+        judge.end(claim, outcome)
+        fairShare.with { $0.ended(claim.fence, bytes: 0) }
+    }
+
+    /// Frees the slot of an attempt whose end has been submitted, so that a stopping worker always
+    /// sees either the slot or the entry.
+    ///
+    /// The attempt that waited for the slot knows from the database only what was stored of
+    /// `partial` some time ago.
+    private func leave(
+        _ claim: TaskClaim,
+        bytes: Int64,
+        partial: PartialDownload? = nil
+    ) {
+        bandwidth.remove(claim.fence)
+        fairShare.with { $0.ended(claim.fence, bytes: bytes) }
+        if var postponed = active.remove(claim) {
+            if let partial, postponed.partial?.partFence == partial.partFence {
+                postponed.partial?.ranges = partial.ranges
+            }
+            start(postponed)
+        }
+        signal.freed()
+    }
+}
+
+extension TaskClaim {
+    fileprivate func parsedURL() throws(TransferFailure) -> CurlURL {
+        do throws(CurlError) {
+            return try CurlURL(url)
+        } catch {
+            throw TransferFailure(error)
+        }
+    }
+}

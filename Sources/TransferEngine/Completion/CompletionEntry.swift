@@ -1,0 +1,25 @@
+import TransferContainer
+import TransferModel
+
+/// An item to be ended.
+enum CompletionEntry: Sendable {
+    /// A complete file, not yet durable.
+    case part(PartFile, PendingRename)
+    /// A pending rename whose file is to be renamed, possibly one taken over from a dead
+    /// worker.
+    case pendingRename(PendingRename)
+    /// An end without a result; the part file, if any, is removed unless another attempt
+    /// resumes from it.
+    case attemptEnd(AttemptEnd, part: PartFile?)
+    /// A part file that no attempt will finish.
+    case abandoned(Container.Place)
+
+    /// The resumption to store before the end, unless it is already stored.
+    var resumption: Resumption? {
+        switch self {
+        case .part(_, let pendingRename): pendingRename.resumption
+        case .attemptEnd(let attemptEnd, _): attemptEnd.resumption
+        case .pendingRename, .abandoned: nil
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import TransferModel
+
+/// A change that the database has to be told of.
+enum CompletionStep: Sendable {
+    case rename(PendingRename, PartFile)
+    /// An end; its part file, if there is one, is removed unless an attempt needs it.
+    case end(AttemptEnd, part: PartFile?)
+    /// A pending rename whose file cannot get its name; the part is removed once that is
+    /// stored, for whoever finds the pending rename before must find the part too.
+    case refuse(PendingRename, AttemptEnd)
+
+    var task: TaskID {
+        switch self {
+        case .rename(let pendingRename, _), .refuse(let pendingRename, _): pendingRename.task
+        case .end(let attemptEnd, _): attemptEnd.task
+        }
+    }
+
+    var pendingRename: PendingRename? {
+        if case .rename(let pendingRename, _) = self { pendingRename } else { nil }
+    }
+
+    var attemptEnd: AttemptEnd? {
+        switch self {
+        case .rename: nil
+        case .end(let attemptEnd, _), .refuse(_, let attemptEnd): attemptEnd
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Logging
+import PollLoop
+import TransferContainer
+import TransferModel
+import TransferStore
+
+/// The part files that are not results: those from which an attempt will resume are kept, the
+/// others removed.
+///
+/// It works on the completer's thread for files, because that blocks.
+actor PartFiles {
+    private nonisolated let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private let store: PartStore
+    private let container: Container
+    private let logger: Logger
+
+    init(loop: PollLoop, store: PartStore, container: Container, logger: Logger) {
+        self.loop = loop
+        self.store = store
+        self.container = container
+        self.logger = logger
+    }
+
+    /// Makes the part of an ended attempt durable if another attempt is to resume from it.
+    func keeping(_ part: PartFile?, _ attemptEnd: AttemptEnd) -> AttemptEnd {
+        var attemptEnd = attemptEnd
+        let isWanted = attemptEnd.partial != nil && attemptEnd.outcome.isFollowedByAnother
+        guard let part, isWanted else { return attemptEnd.withoutPart(part?.fence) }
+        do throws(StorageError) {
+            try part.sync()
+            attemptEnd.partial?.bytesDurable = part.bytesWritten
+        } catch {
+            logger.warning("part file not kept", metadata: ["error": "\(error)"])
+            return attemptEnd.withoutPart(part.fence)
+        }
+        return attemptEnd
+    }
+
+    /// Settles the parts of attempts that were taken away: those from which an attempt may still
+    /// resume are kept, the others removed.
+    ///
+    /// Asks until the database has answered, for only this worker knows all of these parts.
+    func settle(_ ended: [(task: TaskID, part: PartFile)]) async {
+        guard !ended.isEmpty else { return }
+        let wanted = await untilAnswered { () throws(StoreError) in
+            try await self.store.keptParts(ended.map { ($0.task, $0.part.fence) })
+        }
+        guard let wanted else { return }
+        let staying = ended.filter { !wanted.contains($0.part.fence) && !remove($0.part.place) }
+        let durable = ended.map(\.part).filter { part in
+            guard wanted.contains(part.fence) else { return false }
+            do throws(StorageError) {
+                try part.sync()
+                return true
+            } catch {
+                // Then the bytes count only until the machine restarts.
+                logger.warning("part file not synced", metadata: ["error": "\(error)"])
+                return false
+            }
+        }
+        _ = await untilAnswered { () throws(StoreError) in
+            try await self.store.recordAbandoned(staying.map { ($0.task, $0.part.fence) })
+            try await self.store.recordDurable(
+                durable.map { part in
+                    (
+                        partFence: part.fence, bytes: part.bytesWritten,
+                        ranges: part.isSegmented ? part.written : nil
+                    )
+                }
+            )
+        }
+    }
+
+    /// Asks the database until it has answered; nil when the service stops first or the database
+    /// refuses.
+    private func untilAnswered<Answer: Sendable>(
+        _ question: () async throws(StoreError) -> Answer
+    ) async -> Answer? {
+        while true {
+            do throws(StoreError) {
+                return try await question()
+            } catch  where error.isUnavailable && !error.isContended {
+                do { try await Task.sleep(for: EndWriter.retryInterval.jittered) } catch {
+                    return nil
+                }
+            } catch {
+                logger.error("parts not settled", metadata: ["error": "\(error)"])
+                return nil
+            }
+        }
+    }
+
+    /// Removes parts from which no attempt will resume; those left over are removed when their rows
+    /// are found.
+    func discard(_ parts: [(fence: Fence, place: Container.Place)]) async {
+        guard !parts.isEmpty else { return }
+        let gone = parts.filter { remove($0.place) }
+        guard !gone.isEmpty else { return }
+        do throws(StoreError) {
+            try await store.forgetAbandonedParts(gone.map(\.fence))
+        } catch {
+            logger.debug("parts not forgotten", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Removes part files from which no attempt will resume.
+    ///
+    /// - Returns: the fences of the parts that are gone.
+    func remove(_ parts: [AbandonedPart]) -> [Fence] {
+        parts.filter { part in
+            let own = Container.Place(
+                partOf: part.task,
+                destination: part.destination,
+                fence: part.fence,
+                tenant: part.tenant
+            )
+            let source = part.sourcePath.map { Container.Place($0, tenant: part.tenant) }
+            return remove(own) && (source.map { remove($0) } ?? true)
+        }.map(\.fence)
+    }
+
+    /// Removes the files of tasks that will be erased.
+    ///
+    /// - Returns: the tasks whose files are gone.
+    func remove(_ remains: [TaskRemains]) -> [TaskID] { container.discard(remains, logger) }
+
+    /// - Returns: whether the file is gone.
+    @discardableResult
+    func remove(_ part: Container.Place) -> Bool { container.discard(part, logger) }
+}
+
+extension AttemptEnd {
+    /// Returns this end without a part file, or with one from which no attempt resumes.
+    func withoutPart(_ abandoned: Fence? = nil) -> AttemptEnd {
+        var attemptEnd = self
+        attemptEnd.partial = nil
+        attemptEnd.abandoned = abandoned
+        return attemptEnd
+    }
+}

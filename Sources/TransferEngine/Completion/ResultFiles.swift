@@ -1,0 +1,246 @@
+import Glibc
+import Logging
+import PollLoop
+import TransferContainer
+import TransferModel
+
+/// The files of ended attempts that become results: it makes them durable and gives them their
+/// final names.
+///
+/// It works on a thread of its own, because that blocks.
+actor ResultFiles {
+    /// The number of files and directories up to which each is made durable by itself rather than
+    /// with its whole file system.
+    private static let singleSyncMax = 4
+
+    private nonisolated let loop: PollLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+    private let container: Container
+    private let partFiles: PartFiles
+    private let shortages: Shortages
+
+    init(loop: PollLoop, container: Container, partFiles: PartFiles, shortages: Shortages) {
+        self.loop = loop
+        self.container = container
+        self.partFiles = partFiles
+        self.shortages = shortages
+    }
+
+    /// Whether a shortage is over.
+    func isOver(_ shortage: Shortage) -> Bool { container.isOver(shortage) }
+
+    /// Makes files durable, renames published files and makes their names durable.
+    ///
+    /// - Returns: what the database has to be told of them, and the pending renames that have to
+    ///   wait.
+    func write(_ batch: [CompletionEntry]) async -> (
+        next: [CompletionStep], waiting: [PendingRename]
+    ) {
+        var next: [CompletionStep] = []
+        var waiting: [PendingRename] = []
+        var parts: [(file: PartFile, pendingRename: PendingRename)] = []
+        var published: [PendingRename] = []
+        for entry in batch {
+            switch entry {
+            case .part(let file, let pendingRename):
+                parts.append((file, pendingRename))
+            case .pendingRename(let pendingRename):
+                switch rename(pendingRename) {
+                case .done: published.append(pendingRename)
+                case .wait: waiting.append(pendingRename)
+                case .end(let step): next.append(step)
+                }
+            case .attemptEnd(let attemptEnd, let part):
+                next.append(.end(await partFiles.keeping(part, attemptEnd), part: part))
+            case .abandoned(let part): await partFiles.remove(part)
+            }
+        }
+        let (errors, undurable) = makeDurable(parts, published)
+        for (file, pendingRename) in parts {
+            let isStaying = pendingRename.destination == nil
+            if let error = errors[pendingRename.task] ?? (isStaying ? undurable : nil) {
+                next.append(.end(retry(pendingRename, error), part: file))
+            } else if isStaying {
+                next.append(.end(AttemptEnd(fetched: pendingRename), part: file))
+            } else {
+                next.append(identified(pendingRename, file))
+            }
+        }
+        if let undurable {
+            _ = failure(of: undurable)
+            // The files have their names, but the names are not durable yet.
+            return (next, waiting + published)
+        }
+        next += published.map { pendingRename in
+            .end(
+                AttemptEnd(
+                    task: pendingRename.task,
+                    fence: pendingRename.fence,
+                    outcome: .completed,
+                    metrics: pendingRename.metrics
+                ),
+                part: nil
+            )
+        }
+        return (next, waiting)
+    }
+
+    /// Makes new files durable, and the names of files that have received theirs.
+    ///
+    /// - Returns: the errors by task, and the error of the names.
+    private func makeDurable(
+        _ parts: [(file: PartFile, pendingRename: PendingRename)],
+        _ published: [PendingRename]
+    ) -> (errors: [TaskID: StorageError], undurable: StorageError?) {
+        // Collected only where there are so few files that each is made durable by itself.
+        let directories = parts.count > Self.singleSyncMax ? [] : homes(parts, published)
+        var errors: [TaskID: StorageError] = [:]
+        var undurable: StorageError?
+        if parts.count + directories.count > Self.singleSyncMax {
+            do throws(StorageError) {
+                try container.syncAll()
+            } catch {
+                // The error may concern any of them, so none can be trusted.
+                for part in parts { errors[part.pendingRename.task] = error }
+                undurable = error
+            }
+        } else {
+            for part in parts {
+                do throws(StorageError) {
+                    try part.file.sync()
+                } catch {
+                    errors[part.pendingRename.task] = error
+                }
+            }
+            undurable = syncNames(directories)
+        }
+        return (errors, undurable)
+    }
+
+    /// The directories in which files have received their final name.
+    private func homes(
+        _ parts: [(file: PartFile, pendingRename: PendingRename)],
+        _ published: [PendingRename]
+    ) -> Set<String> {
+        let staying = parts.filter { $0.pendingRename.destination == nil }
+        return Set(published.map { Container.Place(partOf: $0).directory })
+            .union(staying.map(\.file.place.directory))
+    }
+
+    private func syncNames(_ directories: Set<String>) -> StorageError? {
+        do throws(StorageError) {
+            do throws(StorageError) {
+                for directory in directories { try container.syncDirectory(directory) }
+            } catch  where [EMFILE, ENFILE].contains(error.errno) {
+                // This needs no descriptor.
+                try container.syncAll()
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Returns the meaning of an error at a place that no client has chosen; a shortage is
+    /// reported.
+    private func failure(of error: StorageError) -> TransferFailure {
+        let failure = container.failure(of: error, isChosen: false)
+        if let shortage = failure.shortage { shortages.note(shortage) }
+        return failure
+    }
+
+    /// Returns the step that publishes a durable file with the identity by which it will be known
+    /// at its destination.
+    private func identified(_ pendingRename: PendingRename, _ file: PartFile) -> CompletionStep {
+        var pendingRename = pendingRename
+        do throws(StorageError) {
+            pendingRename.file = try file.identity()
+            return .rename(pendingRename, file)
+        } catch {
+            return .end(retry(pendingRename, error), part: file)
+        }
+    }
+
+    /// The outcome of renaming a pending rename's file.
+    private enum Renaming {
+        case done
+        /// This machine is short of a resource: the renaming is tried again, and the task keeps
+        /// running.
+        case wait
+        case end(CompletionStep)
+    }
+
+    /// Gives a file its final name.
+    private func rename(_ pendingRename: PendingRename) -> Renaming {
+        do throws(StorageError) {
+            let publishing = try container.publish(
+                Container.Place(partOf: pendingRename),
+                as: Container.Place(of: pendingRename).name,
+                overwrite: pendingRename.destination?.overwrite ?? true,
+                identity: pendingRename.file,
+                bytes: pendingRename.result.bytesReceived
+            )
+            switch publishing {
+            case .published: return .done
+            case .partLost:
+                return .end(
+                    .end(
+                        AttemptEnd(
+                            task: pendingRename.task,
+                            fence: pendingRename.fence,
+                            outcome: .requeued
+                        ),
+                        part: nil
+                    )
+                )
+            }
+        } catch {
+            let failure = container.failure(of: error, isChosen: true)
+            if let shortage = failure.shortage {
+                shortages.note(shortage)
+                return .wait
+            }
+            return .end(.refuse(pendingRename, AttemptEnd(refused: pendingRename, failure)))
+        }
+    }
+
+    /// Returns the end that runs a task again because its file could not be made durable;
+    /// nobody can tell what was lost.
+    private func retry(_ pendingRename: PendingRename, _ error: StorageError) -> AttemptEnd {
+        let failure = failure(of: error)
+        let delay = RetryPolicy.delayBaseDefault.jittered
+        return AttemptEnd(
+            task: pendingRename.task,
+            fence: pendingRename.fence,
+            outcome: failure.shortage == nil
+                ? .retry(failure, after: delay) : .waitOut(failure, after: delay),
+            abandoned: pendingRename.partFence,
+            metrics: pendingRename.metrics
+        )
+    }
+}
+
+extension AttemptEnd {
+    /// Creates the end of a pending rename whose file cannot get its name.
+    fileprivate init(refused pendingRename: PendingRename, _ failure: TransferFailure) {
+        self.init(
+            task: pendingRename.task,
+            fence: pendingRename.fence,
+            outcome: .failed(failure),
+            bytesReceived: pendingRename.result.bytesReceived,
+            abandoned: pendingRename.partFence,
+            metrics: pendingRename.metrics
+        )
+    }
+
+    /// Creates the end of an attempt whose durable file is itself the result.
+    fileprivate init(fetched pendingRename: PendingRename) {
+        self.init(
+            task: pendingRename.task,
+            fence: pendingRename.fence,
+            outcome: .fetched(pendingRename.result, part: pendingRename.partFence),
+            bytesReceived: pendingRename.result.bytesReceived,
+            metrics: pendingRename.metrics
+        )
+    }
+}

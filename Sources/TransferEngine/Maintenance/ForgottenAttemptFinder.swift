@@ -1,0 +1,59 @@
+import Logging
+import TransferModel
+import TransferStore
+
+/// The part of the engine that settles what the database assigns to this worker but is unknown here.
+struct ForgottenAttemptFinder {
+    let workers: WorkerStore
+    let control: ControlStore
+    let identity: WorkerIdentity
+    let active: ActiveAttempts
+    let completer: AttemptCompleter
+    let unanswered: UnansweredClaims
+    let logger: Logger
+
+    /// Settles attempts and pending renames that the database assigns to this worker but that are
+    /// unknown here because the answer announcing them was lost with its connection.
+    func look(for forgotten: inout ForgottenAttempts) async throws(StoreError) {
+        let start = ContinuousClock.now
+        if let dueAt = forgotten.dueAt, start < dueAt { return }
+        // Asked before, so that an attempt that ends meanwhile counts as being stored.
+        let isAnyBeingStored = completer.backlog > 0
+        let holdings = try await workers.holdings(incarnation: identity.incarnation)
+        let known = active.fences
+        let attempts = holdings.attempts.filter { !known.contains($0.fence) }
+        let gone = forgotten.look(
+            (attempts.map(\.fence) + holdings.pendingRenames.map(\.fence))
+                .filter { !known.contains($0) },
+            isAnyBeingStored: isAnyBeingStored || completer.backlog > 0,
+            from: start,
+            at: .now
+        )
+        try await giveUp(attempts.filter { gone.contains($0.fence) })
+        for pendingRename in holdings.pendingRenames where gone.contains(pendingRename.fence) {
+            logger.notice("finishes a pending_rename", metadata: ["task": "\(pendingRename.task)"])
+            completer.submit(.pendingRename(pendingRename))
+        }
+    }
+
+    /// Gives back attempts that nobody runs; an attempt whose request may have been sent, and must
+    /// not be sent again, ends.
+    private func giveUp(_ attempts: [(task: TaskID, fence: Fence)]) async throws(StoreError) {
+        let doubtful = attempts.filter { !unanswered.contains($0.fence) }.map(\.task)
+        let repeatable =
+            doubtful.isEmpty ? [] : try await control.idempotentTasks(among: doubtful)
+        let final = Set(doubtful).subtracting(repeatable)
+        for (task, fence) in attempts {
+            logger.notice("gave up a forgotten attempt", metadata: ["task": "\(task)"])
+            let failure = TransferFailure(
+                .unknownOutcome,
+                "Its worker lost sight of it while the server may have had the request."
+            )
+            let outcome: AttemptOutcome =
+                final.contains(task) ? .failed(failure) : .released
+            completer.submit(
+                .attemptEnd(AttemptEnd(task: task, fence: fence, outcome: outcome), part: nil)
+            )
+        }
+    }
+}

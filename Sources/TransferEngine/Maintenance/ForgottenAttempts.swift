@@ -1,0 +1,52 @@
+import TransferModel
+
+/// The search for this worker's attempts in the database that it does not know because the answer
+/// announcing them was lost with its connection; it only decides and carries nothing out.
+///
+/// Attempts whose end is just being stored are known to the completer alone. When the completer has
+/// nothing to do, two looks in a row are enough; under load it takes more looks and more time than
+/// storing any end needs. If an attempt is at work all the same, its fence is refused and the task
+/// runs again.
+struct ForgottenAttempts {
+    private static let looksMin = 10
+    private static let ageMin: Duration = .seconds(60)
+    /// The largest share of the time that looks take; under an old snapshot they read all that the
+    /// worker has run since.
+    private static let shareMax = 0.01
+
+    private struct Sighting {
+        var looks = 0
+        /// The number of the most recent consecutive looks that found nothing being stored.
+        var idleLooks = 0
+        let since: ContinuousClock.Instant
+    }
+
+    private var sightings: [Fence: Sighting] = [:]
+    /// The time at which another look is due.
+    private(set) var dueAt: ContinuousClock.Instant?
+
+    /// Records attempts that are in the database but not here, after a look that began at `start`.
+    ///
+    /// - Returns: the attempts that were forgotten.
+    mutating func look(
+        _ unknown: [Fence],
+        isAnyBeingStored: Bool,
+        from start: ContinuousClock.Instant,
+        at now: ContinuousClock.Instant
+    ) -> Set<Fence> {
+        dueAt = now + (now - start).rest(forShare: Self.shareMax)
+        var next: [Fence: Sighting] = [:]
+        var forgotten: Set<Fence> = []
+        for fence in unknown {
+            var sighting = sightings[fence] ?? Sighting(since: now)
+            sighting.looks += 1
+            sighting.idleLooks = isAnyBeingStored ? 0 : sighting.idleLooks + 1
+            let isForgotten =
+                sighting.idleLooks > 1
+                || sighting.looks > Self.looksMin && now - sighting.since >= Self.ageMin
+            if isForgotten { forgotten.insert(fence) } else { next[fence] = sighting }
+        }
+        sightings = next
+        return forgotten
+    }
+}

@@ -1,0 +1,20 @@
+package import Logging
+import TransferModel
+import TransferStore
+
+/// The watches in which requests wait for changes: each kind is read for all of them together.
+package struct LongPollHub: Sendable {
+    let tasks: SharedPoll<TaskID, TransferState>
+    let events: SharedPoll<SessionID, EventPosition>
+
+    package init(stores: APIStores, logger: Logger) {
+        tasks = SharedPoll(logger: logger) { try await stores.tasks.states(of: $0) }
+        events = SharedPoll(logger: logger) { try await stores.events.eventPositions(of: $0) }
+    }
+
+    /// Tells the watches that this instance has changed something; to be called after the commit.
+    package func signal() {
+        tasks.signal()
+        events.signal()
+    }
+}

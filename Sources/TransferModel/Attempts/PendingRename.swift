@@ -1,0 +1,46 @@
+/// A whole and durable part file that is to be renamed to its destination.
+package struct PendingRename: Sendable {
+    package let task: TaskID
+    /// The fence that guards the transition; it changes when another worker takes the pending
+    /// rename over.
+    package let fence: Fence
+    /// The fence that names the part file; it stays what it was when the file was written.
+    package let partFence: Fence
+    package let tenant: TenantID
+    package let session: SessionID
+    package let number: Int
+    package let destination: Destination?
+    package let result: TransferResult
+    /// The identity by which the file is recognized under its destination; nil until it is durable.
+    package var file: FileIdentity?
+    /// The attempt's measurements; nil when the worker that transferred the file is gone.
+    package let metrics: AttemptMetrics?
+    /// The resumption to store before the pending rename, unless it is already stored.
+    package let resumption: Resumption?
+
+    package init(
+        task: TaskID,
+        fence: Fence,
+        partFence: Fence,
+        tenant: TenantID,
+        session: SessionID,
+        number: Int,
+        destination: Destination?,
+        result: TransferResult,
+        file: FileIdentity? = nil,
+        metrics: AttemptMetrics? = nil,
+        resumption: Resumption? = nil
+    ) {
+        self.task = task
+        self.fence = fence
+        self.file = file
+        self.resumption = resumption
+        self.partFence = partFence
+        self.tenant = tenant
+        self.session = session
+        self.number = number
+        self.destination = destination
+        self.result = result
+        self.metrics = metrics
+    }
+}

@@ -1,0 +1,64 @@
+import Crypto
+import Foundation
+
+/// The queue of one host and port, by which connection caps are counted.
+package struct HostKey: Hashable, Sendable {
+    /// The stored key: 64 bits of a hash, so that a host needs no row.
+    package let rawValue: Int64
+
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// Creates the key of a host and port such as `files.example:443`.
+    ///
+    /// - Returns: nil where there is no port.
+    package init?(hostAndPort: String) {
+        guard let colon = hostAndPort.lastIndex(of: ":"), colon > hostAndPort.startIndex,
+            let port = UInt16(hostAndPort[hostAndPort.index(after: colon)...])
+        else { return nil }
+        self.init(host: String(hostAndPort[..<colon]), port: Int(port))
+    }
+
+    /// Creates the key of `host` and `port`; all spellings of a host share one.
+    package init(host: String, port: Int) {
+        // SHA-256, stable between processes and versions: nobody may produce a collision on
+        // purpose, or one tenant could throttle the hosts of others.
+        let digest = SHA256.hash(data: Array("\(Self.canonical(host)):\(port)".utf8))
+        rawValue = digest.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+    }
+
+    /// Returns the host in lower case, without brackets and the final dot of an absolute name, and
+    /// an address in its one canonical form.
+    private static func canonical(_ host: String) -> String {
+        var name = Substring(host.lowercased())
+        if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
+        if name.hasSuffix(".") { name = name.dropLast() }
+        return address(String(name)) ?? String(name)
+    }
+
+    /// Returns the canonical form of an IPv6 address, or of an IPv4 address in any form that
+    /// `inet_aton` accepts, such as `127.1` or `0x7f000001`; nil for a name.
+    private static func address(_ text: String) -> String? {
+        guard text.contains(":") else {
+            var address = in_addr()
+            return inet_aton(text, &address) == 1 ? Self.text(of: address) : nil
+        }
+        var address = in6_addr()
+        guard inet_pton(AF_INET6, text, &address) == 1 else { return nil }
+        let bytes = withUnsafeBytes(of: &address) { Array($0) }
+        // An IPv4 address written as an IPv6 one (RFC 4291 §2.5.5.2) is the same host.
+        guard bytes.prefix(10).allSatisfy({ $0 == 0 }), bytes[10...11].allSatisfy({ $0 == 0xFF })
+        else {
+            var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+            guard inet_ntop(AF_INET6, &address, &buffer, socklen_t(buffer.count)) != nil else {
+                return nil
+            }
+            return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init), as: UTF8.self)
+        }
+        return bytes[12...].map(String.init).joined(separator: ".")
+    }
+
+    private static func text(of address: in_addr) -> String {
+        var address = address
+        return withUnsafeBytes(of: &address.s_addr) { $0.map(String.init).joined(separator: ".") }
+    }
+}

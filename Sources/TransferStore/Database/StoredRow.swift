@@ -1,0 +1,40 @@
+import Postgres
+
+/// One row that a statement returned.
+///
+/// A row that does not fit what the code expects is a defect of schema or code, and is thrown as
+/// one: ``StoreError/defect(_:)``.
+struct StoredRow: Sendable {
+    private let row: Row
+
+    init(_ row: Row) { self.row = row }
+
+    /// Returns the value of a column that is not NULL.
+    ///
+    /// - Throws: ``StoreError/defect(_:)`` when there is no such column, it is NULL, or it has
+    ///   another type.
+    func decode<Value: PostgresDecodable>(
+        _ column: String,
+        as type: Value.Type = Value.self
+    ) throws(StoreError) -> Value {
+        do throws(PostgresError) {
+            return try row.decode(column, as: type)
+        } catch {
+            throw .defect(error)
+        }
+    }
+
+    /// Returns the value of a column; nil for NULL.
+    ///
+    /// - Throws: ``StoreError/defect(_:)`` when there is no such column or it has another type.
+    func decodeIfPresent<Value: PostgresDecodable>(
+        _ column: String,
+        as type: Value.Type = Value.self
+    ) throws(StoreError) -> Value? {
+        do throws(PostgresError) {
+            return try row.decodeIfPresent(column, as: type)
+        } catch {
+            throw .defect(error)
+        }
+    }
+}

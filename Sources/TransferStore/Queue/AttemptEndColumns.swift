@@ -1,0 +1,75 @@
+import Foundation
+import TransferModel
+
+/// The ends turned on their side: an array per column, for `unnest`.
+struct AttemptEndColumns {
+    /// Where each was among what was given, from 1 on: the order of its events.
+    var places: [Int64] = []
+    var tasks: [UUID] = []
+    var fences: [Int64] = []
+    var outcomes: [String] = []
+    var bytesReceived: [Int64] = []
+    var failures: [String?] = []
+    var delays: [Int64?] = []
+    var abandoned: [Int64?] = []
+    var metrics = MetricsColumns()
+    var partials: [PartialColumns] = []
+    var bytesSent: [Int64] = []
+    var answers: [AnswerColumns] = []
+    var questions: [QuestionColumns] = []
+
+    init(_ attemptEnds: [AttemptEnd]) throws(StoreError) {
+        // By task, as everybody locks them, so that nobody waits for one who waits for him.
+        let sorted = attemptEnds.enumerated().sorted { $0.element.task.uuid < $1.element.task.uuid }
+        for (index, attemptEnd) in sorted {
+            let place = Int64(index + 1)
+            places.append(place)
+            tasks.append(attemptEnd.task.uuid)
+            fences.append(attemptEnd.fence.rawValue)
+            bytesReceived.append(attemptEnd.bytesReceived)
+            bytesSent.append(attemptEnd.bytesSent)
+            abandoned.append(attemptEnd.abandoned?.rawValue)
+            metrics.append(attemptEnd.metrics)
+            if let partial = attemptEnd.partial {
+                partials.append(PartialColumns(partial, place: place))
+            }
+            switch attemptEnd.outcome {
+            case .completed: try append("completed")
+            case .fetched(let result, let part):
+                try append("fetched")
+                answers.append(AnswerColumns(result, part: part, place: place))
+            case .answered(let result, let body):
+                try append("answered")
+                answers.append(AnswerColumns(result, body: body, place: place))
+            case .failed(let failure): try append("failed", failure)
+            case .retry(let failure, let delay): try append("retry", failure, delay)
+            case .waitForConnectivity(let failure, let delay):
+                try append("offline", failure, delay)
+            case .waitOut(let failure, let delay): try append("short", failure, delay)
+            case .askForCredential(let failure, let origin, let name, let time):
+                try append("asks", failure, time)
+                questions.append(
+                    QuestionColumns(
+                        place: place,
+                        origin: origin.description,
+                        credential: name
+                    )
+                )
+            case .released: try append("released")
+            case .requeued: try append("requeued")
+            }
+        }
+    }
+
+    private mutating func append(
+        _ outcome: String,
+        _ failure: TransferFailure? = nil,
+        _ delay: Duration? = nil
+    ) throws(StoreError) {
+        outcomes.append(outcome)
+        failures.append(
+            try failure.map { failure throws(StoreError) in try StoredJSON.text(of: failure) }
+        )
+        delays.append(delay?.milliseconds)
+    }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Postgres
+package import TransferModel
+
+extension CompletionStore {
+    /// Moves attempts whose part file is whole and durable past the point of no return, and ends
+    /// others of other tasks, in one transaction.
+    ///
+    /// - Returns: the tasks whose pending rename of that fence now exists, also when an earlier
+    ///   call with an unknown outcome made it, and those that were ended; the part files of all
+    ///   others are to be looked after.
+    package func beginRenames(
+        _ pendingRenames: [PendingRename],
+        ending attemptEnds: [AttemptEnd] = []
+    ) async throws(StoreError) -> Set<TaskID> {
+        // Rows of tasks are locked first and the counters of sessions last, as everywhere.
+        let queries =
+            (pendingRenames.isEmpty ? [] : Self.pendingRename(of: pendingRenames))
+            + (attemptEnds.isEmpty ? [] : try Self.attemptEnd(of: attemptEnds))
+        guard !queries.isEmpty else { return [] }
+        let rows = try await database.run([Database.TransactionSetting.briefLocks.query] + queries)
+            .dropFirst()
+        // The second of a pending rename's statements answers, and the first of an end's.
+        let answers =
+            pendingRenames.isEmpty
+            ? rows.prefix(1) : rows.dropFirst().prefix(1) + rows.dropFirst(2).prefix(1)
+        var changed: Set<TaskID> = []
+        for row in answers.joined() { changed.insert(try row.task("task_id")) }
+        return changed
+    }
+
+    /// The sessions of tasks, and which of them others hold at this moment; no lock outlasts this.
+    package func sessions(of tasks: [TaskID]) async throws(StoreError) -> [TaskID: TaskSession] {
+        let rows = try await database.run(
+            """
+            WITH item AS MATERIALIZED (
+                SELECT id, session_id FROM task WHERE id = ANY (\(tasks.map(\.uuid)))
+            ),
+            free AS MATERIALIZED (
+                SELECT p.session_id FROM session_progress p
+                WHERE p.session_id = ANY (ARRAY(SELECT DISTINCT i.session_id FROM item i))
+                FOR UPDATE SKIP LOCKED
+            )
+            SELECT i.id, i.session_id, i.session_id NOT IN (SELECT f.session_id FROM free f)
+                AS is_held
+            FROM item i
+            """
+        )
+        var found: [TaskID: TaskSession] = [:]
+        for row in rows {
+            found[try row.task("id")] = TaskSession(
+                id: try row.session("session_id"),
+                isHeld: try row.decode("is_held")
+            )
+        }
+        return found
+    }
+
+    private static func pendingRename(of pendingRenames: [PendingRename]) -> [Query] {
+        // In one order everywhere, as in an end.
+        let pendingRenames = pendingRenames.sorted { $0.task.uuid < $1.task.uuid }
+        let tasks = pendingRenames.map(\.task.uuid)
+        let fences = pendingRenames.map(\.fence.rawValue)
+        let partFences = pendingRenames.map(\.partFence.rawValue)
+        let results = pendingRenames.map(\.result)
+        let files = pendingRenames.map(\.file)
+        return [
+            """
+            WITH item AS (
+                SELECT * FROM unnest(
+                    \(tasks), \(fences), \(partFences),
+                    \(results.map { Int16(clamping: $0.httpStatus) }),
+                    \(results.map(\.bytesReceived)), \(results.map(\.contentType)),
+                    \(results.map(\.etag)), \(results.map(\.isLengthVerified)),
+                    \(results.map(\.suggestedFileName)), \(files.map { $0?.inode }),
+                    \(files.map { $0?.bornAtNanoseconds })
+                ) AS i (task_id, fence, part_fence, http_status, bytes_received, content_type,
+                    etag, is_length_verified, suggested_file_name, inode, inode_born_at_ns)
+            ),
+            moved AS MATERIALIZED (
+                SELECT i.*, a.worker, a.number, a.session_id, a.started_at, a.resumed_at_offset
+                FROM item i CROSS JOIN LATERAL (\(lockAttempt)) a
+            ),
+            gone AS (
+                DELETE FROM attempt a WHERE a.task_id = ANY (ARRAY(SELECT m.task_id FROM moved m))
+            )
+            INSERT INTO pending_rename (
+                task_id, fence, part_fence, worker, number, session_id, http_status,
+                bytes_received, content_type, etag, is_length_verified, started_at,
+                resumed_at_offset, suggested_file_name, inode, inode_born_at_ns)
+            SELECT task_id, fence, part_fence, worker, number, session_id, http_status,
+                bytes_received, content_type, etag, is_length_verified, started_at,
+                resumed_at_offset, suggested_file_name, inode, inode_born_at_ns
+            FROM moved
+            """,
+            """
+            SELECT p.task_id
+            FROM unnest(\(tasks), \(fences)) AS i (task_id, fence) CROSS JOIN LATERAL (
+                SELECT p.task_id FROM pending_rename p
+                WHERE p.task_id = i.task_id AND p.fence = i.fence LIMIT 1
+            ) p
+            """,
+        ]
+    }
+}

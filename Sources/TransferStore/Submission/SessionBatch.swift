@@ -1,0 +1,9 @@
+import TransferModel
+
+/// Requests to one session that are stored together, as a whole or not at all.
+struct SessionBatch: Sendable {
+    let session: SessionKey
+    var requests: [SubmissionRequest]
+
+    var submissions: [TaskSubmission] { requests.flatMap(\.submissions) }
+}

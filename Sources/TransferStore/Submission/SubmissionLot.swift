@@ -1,9 +1,0 @@
-import TransferModel
-
-/// Requests to one session that are stored together, as a whole or not at all.
-struct SubmissionLot: Sendable {
-    let session: SessionKey
-    var requests: [SubmissionRequest]
-
-    var submissions: [TaskSubmission] { requests.flatMap(\.submissions) }
-}

@@ -1,0 +1,86 @@
+import Curl
+import TransferModel
+
+/// A claim with its holder's progress since it was made.
+struct DeliveryCursor: Sendable {
+    let claim: DeliveryClaim
+    /// The receiver's host; nil for an address that cannot be read.
+    let host: String?
+    /// The last event that needs no more delivery.
+    private(set) var cursor: Int64
+    /// The cursor that the store knows of.
+    private(set) var recordedCursor: Int64
+    /// The last message that was taken and is unknown to the store.
+    private(set) var unrecorded: SentMessage?
+    /// The number of tries of the next message so far.
+    private(set) var tries: Int
+    /// The time until which another try may start.
+    private(set) var expiresAt: ContinuousClock.Instant
+    private var recordedAt: ContinuousClock.Instant
+
+    /// - Parameters:
+    ///   - claim: as the store gave it.
+    ///   - expiresAt: counted from before the store was asked, so that the lease ends later.
+    ///   - now: the time.
+    init(
+        _ claim: DeliveryClaim,
+        until expiresAt: ContinuousClock.Instant,
+        at now: ContinuousClock.Instant = .now
+    ) {
+        self.claim = claim
+        host = try? CurlURL(claim.endpoint.url).host
+        self.expiresAt = expiresAt
+        cursor = claim.acknowledgedSequence
+        recordedCursor = cursor
+        tries = claim.attempt
+        recordedAt = now
+    }
+
+    /// Returns whether the lease still covers a try that starts at `now`.
+    func isTrusted(at now: ContinuousClock.Instant) -> Bool { now < expiresAt }
+
+    /// The last event of the next message, if that is a batch that was tried before; else nil.
+    var batchThrough: Int64? { claim.batchThrough.flatMap { tries > 0 && $0 > cursor ? $0 : nil } }
+
+    /// Returns whether the subscription asks for that event.
+    func wants(_ event: SessionEvent) -> Bool {
+        event.isInScope(of: claim.subscription, isScoped: claim.isScoped)
+            && (claim.filter?.contains(event.kind) ?? event.kind.isSentUnasked)
+    }
+
+    /// Returns whether the next message was answered with 202 as often as a message is tried at
+    /// all, and never acknowledged.
+    func isUnacknowledged(after waits: Int) -> Bool {
+        claim.awaitsAck && cursor == claim.acknowledgedSequence && tries > waits
+    }
+
+    /// Records a message that was taken.
+    ///
+    /// - Returns: whether the store is to be told now: not of each message of a quick receiver, but
+    ///   of one that was tried before, and so is logged.
+    mutating func took(
+        _ sequence: Int64,
+        _ sent: SentMessage,
+        at now: ContinuousClock.Instant,
+        recordInterval: Duration
+    ) -> Bool {
+        cursor = sequence
+        unrecorded = sent
+        return tries > 0 || now - recordedAt >= recordInterval
+    }
+
+    /// Records that events up to `sequence` are not asked for.
+    mutating func passed(_ sequence: Int64) { cursor = max(cursor, sequence) }
+
+    /// Records that the store knows the cursor, which renewed the lease.
+    mutating func recorded(
+        until expiresAt: ContinuousClock.Instant,
+        at now: ContinuousClock.Instant
+    ) {
+        recordedCursor = cursor
+        unrecorded = nil
+        tries = 0
+        recordedAt = now
+        self.expiresAt = expiresAt
+    }
+}

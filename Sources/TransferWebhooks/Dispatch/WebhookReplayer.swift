@@ -1,0 +1,136 @@
+import Logging
+import TransferModel
+import TransferStore
+
+/// The loop that sends messages again that were asked for.
+struct WebhookReplayer: Sendable {
+    /// The most replays claimed at once.
+    private static let replaysMax = 16
+
+    let stores: WebhookStores
+    let worker: WorkerIdentity
+    let sender: WebhookSender
+    let composer: MessageComposer
+    let recorder: DeliveryRecorder
+    let bounds: DeliveryBounds
+    let watch: OutageLog
+    let stopping: StopFlag
+    private let wakeups = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+
+    private var isStopping: Bool { Task.isCancelled || stopping.isSet }
+
+    /// Looks for requested replays now.
+    func wake() { wakeups.continuation.yield() }
+
+    /// Begins no further replay.
+    func stop() { wakeups.continuation.finish() }
+
+    /// Sends the requested replays at each wake-up until it is stopped.
+    func run() async {
+        for await _ in wakeups.stream {
+            while !isStopping, let claims = await claimReplays(), !claims.isEmpty {
+                await withDiscardingTaskGroup { group in
+                    for own in Dictionary(grouping: claims, by: \.subscription).values {
+                        group.addTask { await self.replay(own) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func claimReplays() async -> [ReplayClaim]? {
+        do throws(StoreError) {
+            return try await stores.deliveryLog.claimReplays(
+                worker.reserve(Self.replaysMax),
+                limit: Self.replaysMax,
+                // All of them may belong to one receiver that is slow for each.
+                lease: bounds.messageTimeout * (Self.replaysMax + 1)
+            )
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return nil
+        }
+    }
+
+    /// Sends a subscription's messages one after another, as long as its receiver can be reached.
+    private func replay(_ claims: [ReplayClaim]) async {
+        for claim in claims {
+            guard !isStopping, let events = await events(of: claim) else { return }
+            // Its events are no longer kept; the log's row goes soon.
+            guard let outgoing = claim.outgoing(events) else { continue }
+            guard let message = await messageOrNil(outgoing, of: claim) else { return }
+            let sent = await sender.send(message, to: claim.endpoint)
+            // Whoever finds that the lease has run out sends the message again.
+            if sent.outcome == .abandoned { return }
+            let deadline = ContinuousClock.now + bounds.lease
+            let isOurs = await recorder.record(until: deadline, whenStale: false) {
+                [stores] () throws(StoreError) in
+                try await stores.deliveryLog.recordReplayed(claim, sent.attempt(isReplay: true))
+            }
+            guard isOurs else { return }
+            if case .failed(let failure) = sent.outcome, failure.status == nil {
+                return await cancelReplays(of: claim.subscription)
+            }
+        }
+    }
+
+    private func messageOrNil(_ outgoing: OutgoingMessage, of claim: ReplayClaim) async
+        -> WebhookMessage?
+    {
+        do throws(StoreError) {
+            return try await composer.message(outgoing, of: claim.subscription, to: claim.endpoint)
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return nil
+        }
+    }
+
+    /// Returns the events from the first of the message to its last.
+    private func events(of claim: ReplayClaim) async -> [SessionEvent]? {
+        do throws(StoreError) {
+            var events: [SessionEvent] = []
+            var cursor = (claim.batchFirst ?? claim.sequence) - 1
+            while cursor < claim.sequence {
+                let page = try await stores.events.events(
+                    of: claim.session,
+                    after: cursor,
+                    limit: min(bounds.pageMax, Int(claim.sequence - cursor))
+                )
+                guard let last = page.last else { break }
+                cursor = last.sequence
+                events += page.filter { $0.sequence <= claim.sequence && claim.wants($0) }
+            }
+            return events
+        } catch {
+            if !Task.isCancelled { watch.failed(error) }
+            return nil
+        }
+    }
+
+    /// Cancels a dead receiver's replays, so that they hold up those of no other.
+    private func cancelReplays(of subscription: SubscriptionID) async {
+        do throws(StoreError) {
+            try await stores.deliveryLog.cancelReplays(of: subscription)
+        } catch {
+            watch.failed(error)
+        }
+    }
+}
+
+extension ReplayClaim {
+    /// Whether a batch holds `event`; a message of one event is sent again whatever is asked for
+    /// now.
+    fileprivate func wants(_ event: SessionEvent) -> Bool {
+        guard batchFirst != nil else { return true }
+        let kind = event.kind
+        return kind != .sessionEventsFinished
+            && event.isInScope(of: subscription, isScoped: isScoped)
+            && (filter?.contains(kind) ?? kind.isSentUnasked)
+    }
+
+    /// Returns the message's events; nil when they are no longer kept.
+    fileprivate func outgoing(_ events: [SessionEvent]) -> OutgoingMessage? {
+        guard batchFirst == nil else { return OutgoingMessage(batch: events, of: subscription) }
+        return events.first.map { OutgoingMessage($0) }
+    }
+}

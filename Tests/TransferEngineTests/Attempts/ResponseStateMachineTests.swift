@@ -1,0 +1,274 @@
+import Curl
+import Testing
+@testable import TransferEngine
+import TransferModel
+
+/// Traces of one attempt: heads and endings go in, decisions come out.
+@Suite struct ResponseStateMachineTests {
+    private static func head(
+        _ status: Int,
+        _ headers: [(name: String, value: String)] = []
+    ) -> ResponseHead {
+        ResponseHead(status: status, httpVersion: "1.1", headers: headers, contentLength: nil)
+    }
+
+    private static func machine(
+        _ url: String = "https://a.test/x",
+        redirectsMax: Int = 10
+    ) throws -> ResponseStateMachine {
+        ResponseStateMachine(url: try CurlURL(url), redirectsMax: redirectsMax)
+    }
+
+    private static let done = Result<CurlSummary, CurlError>.success(CurlSummary())
+
+    /// Returns the code of a failed end; nil for any other action.
+    private static func code(_ action: ResponseStateMachine.FinishAction) -> TransferFailure.Code? {
+        guard case .end(.failed(let failure)) = action else { return nil }
+        return failure.code
+    }
+
+    @Test func aWholeBodyIsTheResult() throws {
+        var machine = try Self.machine()
+        let head = Self.head(200, [("Content-Type", "text/plain"), ("ETag", "\"1\"")])
+        #expect(machine.received(head) == .receive)
+        var summary = CurlSummary()
+        summary.isLengthVerified = true
+        guard
+            case .end(.finished(let result)) = machine.finished(
+                .success(summary),
+                bytesWritten: 9
+            )
+        else {
+            Issue.record("not finished")
+            return
+        }
+        #expect(
+            result
+                == TransferResult(
+                    httpStatus: 200,
+                    bytesReceived: 9,
+                    contentType: "text/plain",
+                    etag: "\"1\"",
+                    isLengthVerified: true,
+                    suggestedFileName: "x"
+                )
+        )
+    }
+
+    @Test func fieldsThatAreTooLongOrNotTextAreLeftOut() throws {
+        var machine = try Self.machine()
+        _ = machine.received(
+            Self.head(
+                200,
+                [("Content-Type", String(repeating: "x", count: 256)), ("ETag", "a\u{7}b")]
+            )
+        )
+        guard case .end(.finished(let result)) = machine.finished(Self.done, bytesWritten: 0)
+        else {
+            Issue.record("not finished")
+            return
+        }
+        #expect(result.contentType == nil)
+        #expect(result.etag == nil)
+    }
+
+    @Test(arguments: [100, 199, 206, 300, 304, 305, 306, 400, 404, 410, 429, 500, 503, 599])
+    func anyOtherStatusFailsTheAttempt(status: Int) throws {
+        var machine = try Self.machine()
+        #expect(machine.received(Self.head(status)) == .discard)
+        // Neither the body of the answer nor its end matters.
+        let action = machine.finished(.failure(CurlError(.truncated)), bytesWritten: 0)
+        #expect(Self.code(action) == (status == 206 ? .badResponse : .httpStatus))
+    }
+
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func followsARedirect(status: Int) throws {
+        var machine = try Self.machine()
+        #expect(machine.received(Self.head(status, [("location", "/y?z")])) == .discard)
+        guard
+            case .follow(let url, let dropsSecrets) = machine.finished(
+                Self.done,
+                bytesWritten: 0
+            )
+        else {
+            Issue.record("not followed")
+            return
+        }
+        #expect(url.absoluteString == "https://a.test/y?z")
+        #expect(!dropsSecrets)
+        #expect(machine.received(Self.head(200)) == .receive)
+    }
+
+    @Test(arguments: [
+        ("https://a.test/x", "https://b.test/x"), ("https://a.test/x", "https://a.test:444/x"),
+        ("http://a.test/x", "https://a.test/x"), ("http://a.test/x", "http://A.test:8080/x"),
+    ])
+    func anotherOriginGetsNoSecrets(from: String, to: String) throws {
+        var machine = try Self.machine(from)
+        _ = machine.received(Self.head(302, [("Location", to)]))
+        guard case .follow(_, let dropsSecrets) = machine.finished(Self.done, bytesWritten: 0)
+        else {
+            Issue.record("not followed")
+            return
+        }
+        #expect(dropsSecrets)
+    }
+
+    @Test(arguments: [
+        "http://a.test/plain", "ftp://a.test/x", "file:///etc/passwd", "https://u:p@a.test/",
+        "", "https://", "gopher://a.test",
+    ])
+    func refusesARedirectToWhatItWouldNotFetch(location: String) throws {
+        var machine = try Self.machine()
+        _ = machine.received(Self.head(302, [("Location", location)]))
+        let action = machine.finished(Self.done, bytesWritten: 0)
+        // An empty reference is the same document: RFC 3986, section 4.4.
+        if location.isEmpty, case .follow = action { return }
+        #expect(Self.code(action) == .badRedirect)
+    }
+
+    @Test func refusesARedirectWithoutATarget() throws {
+        var machine = try Self.machine()
+        _ = machine.received(Self.head(302))
+        #expect(Self.code(machine.finished(Self.done, bytesWritten: 0)) == .badRedirect)
+    }
+
+    @Test func followsAsManyRedirectsAsAllowedAndNoMore() throws {
+        var machine = try Self.machine(redirectsMax: 3)
+        for number in 1...4 {
+            _ = machine.received(Self.head(302, [("Location", "/\(number)")]))
+            let action = machine.finished(Self.done, bytesWritten: 0)
+            if number <= 3 {
+                guard case .follow = action else {
+                    Issue.record("redirect \(number) was not followed")
+                    return
+                }
+            } else {
+                #expect(Self.code(action) == .badRedirect)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.truncated, .lengthMismatch), (.connectionLost, .connectionLost),
+            (.timedOut(.inactivity), .timedOut), (.bodyTooLarge, .fileTooLarge),
+            (.egressDenied, .egressDenied), (.badResponse, .badResponse),
+        ] as [(CurlError.Code, TransferFailure.Code)]
+    )
+    func aBodyThatBreaksOffIsNoResult(cause: CurlError.Code, code: TransferFailure.Code) throws {
+        var machine = try Self.machine()
+        _ = machine.received(Self.head(200))
+        let action = machine.finished(.failure(CurlError(cause)), bytesWritten: 5)
+        #expect(Self.code(action) == code)
+    }
+
+    @Test func aFileThatCannotBeWrittenFailsTheAttemptWithItsReason() throws {
+        var machine = try Self.machine()
+        _ = machine.received(Self.head(200))
+        machine.failed(TransferFailure(.storageFull, "full"))
+        let action = machine.finished(.failure(CurlError(.aborted)), bytesWritten: 5)
+        #expect(Self.code(action) == .storageFull)
+    }
+
+    @Test func anAbandonedAttemptEndsAsThatWhateverComes() throws {
+        for result in [Self.done, .failure(CurlError(.cancelled)), .failure(CurlError(.aborted))] {
+            var machine = try Self.machine()
+            _ = machine.received(Self.head(200))
+            machine.abandoned()
+            machine.failed(TransferFailure(.storageFull, "full"))
+            guard case .end(.abandoned) = machine.finished(result, bytesWritten: 5) else {
+                Issue.record("not abandoned")
+                return
+            }
+        }
+    }
+
+    @Test func anAbandonedAttemptFollowsNoRedirect() throws {
+        var machine = try Self.machine()
+        _ = machine.received(Self.head(302, [("Location", "/y")]))
+        machine.abandoned()
+        guard case .end(.abandoned) = machine.finished(Self.done, bytesWritten: 0) else {
+            Issue.record("followed")
+            return
+        }
+    }
+
+    private static let point = ResponseStateMachine.ResumePoint(
+        range: 60..<100,
+        total: 100,
+        validator: EntityValidator(stored: "\"1\"")
+    )
+
+    private static func resuming() throws -> ResponseStateMachine {
+        ResponseStateMachine(
+            url: try CurlURL("https://a.test/x"),
+            redirectsMax: 10,
+            resumePoint: point
+        )
+    }
+
+    private static let rest = head(206, [("Content-Range", "bytes 60-99/100"), ("ETag", "\"1\"")])
+
+    @Test func theRestOfTheBodyMakesItWhole() throws {
+        var machine = try Self.resuming()
+        #expect(machine.received(Self.rest) == .append)
+        guard case .end(.finished(let result)) = machine.finished(Self.done, bytesWritten: 100)
+        else {
+            Issue.record("not finished")
+            return
+        }
+        #expect(result.bytesReceived == 100)
+        #expect(result.isLengthVerified)
+    }
+
+    @Test(arguments: [99, 101] as [Int64])
+    func aRestOfAnotherLengthIsNoResult(bytesWritten: Int64) throws {
+        var machine = try Self.resuming()
+        _ = machine.received(Self.rest)
+        let action = machine.finished(Self.done, bytesWritten: bytesWritten)
+        #expect(Self.code(action) == .lengthMismatch)
+    }
+
+    @Test func whatDoesNotFitIsAskedForAnewAndAsAWhole() throws {
+        for head in [
+            Self.head(206), Self.head(416), Self.head(206, [("Content-Range", "bytes 0-99/100")]),
+            Self.head(206, [("Content-Range", "bytes 60-99/100"), ("ETag", "\"2\"")]),
+        ] {
+            var machine = try Self.resuming()
+            #expect(machine.resumePoint == Self.point)
+            #expect(machine.received(head) == .discard)
+            guard case .restart = machine.finished(Self.done, bytesWritten: 60) else {
+                Issue.record("not restarted")
+                return
+            }
+            #expect(machine.resumePoint == nil)
+            // A part that was not requested is no answer to the second request.
+            #expect(machine.received(Self.rest) == .discard)
+            #expect(Self.code(machine.finished(Self.done, bytesWritten: 0)) == .badResponse)
+        }
+    }
+
+    @Test func aWholeAnswerTakesThePlaceOfWhatWasKept() throws {
+        var machine = try Self.resuming()
+        #expect(machine.received(Self.head(200)) == .receive)
+        #expect(machine.resumePoint == nil)
+    }
+
+    @Test func aRedirectIsAskedForTheRestToo() throws {
+        var machine = try Self.resuming()
+        _ = machine.received(Self.head(302, [("Location", "/y")]))
+        guard case .follow = machine.finished(Self.done, bytesWritten: 60) else {
+            Issue.record("not followed")
+            return
+        }
+        #expect(machine.resumePoint == Self.point)
+        #expect(machine.received(Self.rest) == .append)
+    }
+
+    @Test func anErrorOfTheOriginLeavesWhatWasKept() throws {
+        var machine = try Self.resuming()
+        #expect(machine.received(Self.head(503)) == .discard)
+        #expect(Self.code(machine.finished(Self.done, bytesWritten: 60)) == .httpStatus)
+    }
+}

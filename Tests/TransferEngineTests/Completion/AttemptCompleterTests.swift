@@ -1,0 +1,212 @@
+import PollLoop
+import Foundation
+import Logging
+import Postgres
+import Testing
+import TransferContainer
+import TransferModel
+import TransferStore
+import TransferTestSupport
+
+@testable import TransferEngine
+
+@Suite(.postgresSchema, .timeLimit(.minutes(5)))
+struct AttemptCompleterTests {
+    @Test func anEndThatTheDatabaseRefusesHoldsNoOtherBack() async throws {
+        let fixture = try await EngineFixture()
+        var ids: [TaskID] = []
+        for _ in 0..<5 { ids.append(try await fixture.submit(fixture.origin.url("/never"))) }
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
+        )
+        let claims = try await fixture.stores.queue.claimAny(5, by: identity)
+        let completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
+            stores: EngineStores(fixture.stores.database),
+            container: try Container(directory: fixture.directory),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            onEnded: { _ in }
+        )
+        for (index, claim) in claims.enumerated() {
+            // PostgreSQL's jsonb cannot hold NUL.
+            let message = index == 2 ? "\u{0}" : "The worker died."
+            completer.submit(
+                .attemptEnd(
+                    AttemptEnd(
+                        task: claim.task,
+                        fence: claim.fence,
+                        outcome: .failed(TransferFailure(.poison, message))
+                    ),
+                    part: nil
+                )
+            )
+        }
+        let running = Task { await completer.run() }
+        try await eventually("everything was tried") { completer.backlog == 0 }
+        running.cancel()
+        await running.value
+        var states: [TransferState] = []
+        for claim in claims { states.append(try await fixture.task(claim.task).state) }
+        #expect(states == [.failed, .failed, .running, .failed, .failed])
+    }
+
+    /// The question whether anybody needs the file is repeated until the database answers.
+    @Test func aConnectionThatBreaksLeavesNoFileOfNobody() async throws {
+        let fixture = try await EngineFixture()
+        _ = try await fixture.submit(fixture.origin.url("/never"))
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
+        )
+        let claim = try #require(try await fixture.stores.queue.claimAny(1, by: identity).first)
+        let container = try Container(directory: fixture.directory)
+        let place = Container.Place(
+            partOf: claim.task,
+            destination: nil,
+            fence: claim.fence,
+            tenant: claim.tenant
+        )
+        try container.prepareDirectory(of: place)
+        let part = try PartFile(place, fence: claim.fence, in: container)
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: claim.task)
+        // The first statement on this table is the end of the attempt, the second the question.
+        let connection = try await TestDatabase.current.connection()
+        _ = try await connection.execute("CREATE SEQUENCE turn")
+        _ = try await connection.execute(
+            """
+            CREATE FUNCTION break_off() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF nextval('turn') = 2 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+                RETURN NULL;
+            END $$
+            """
+        )
+        _ = try await connection.execute(
+            """
+            CREATE TRIGGER break_off BEFORE DELETE ON partial
+            FOR EACH STATEMENT EXECUTE FUNCTION break_off()
+            """
+        )
+        let completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
+            stores: EngineStores(fixture.stores.database),
+            container: container,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            onEnded: { _ in }
+        )
+        completer.submit(
+            .attemptEnd(
+                AttemptEnd(task: claim.task, fence: claim.fence, outcome: .released),
+                part: part
+            )
+        )
+        let running = Task { await completer.run() }
+        try await eventually("it has ended") { completer.backlog == 0 }
+        running.cancel()
+        await running.value
+        let turns = try await connection.execute("SELECT last_value FROM turn")
+        #expect(try turns[0].decode("last_value", as: Int64.self) == 3)
+        #expect(fixture.files().isEmpty)
+    }
+
+    /// While another connection locks the counters of one session, ends of other sessions' tasks
+    /// are stored, also later ones.
+    ///
+    /// Ends in that session are stored once, as soon as it is free.
+    @Test func aSessionThatOthersHoldHoldsUpNoOther() async throws {
+        let fixture = try await EngineFixture()
+        let sessions = ["held"] + (0..<20).map { "free-\($0)" }
+        for session in sessions { try await fixture.putSession(named: session) }
+        var held: [TaskID] = []
+        var free: [TaskID] = []
+        for number in 0..<200 {
+            let url = fixture.origin.url("/never")
+            free.append(try await fixture.submit(url, to: "free-\(number % 20)"))
+            if number < 10 { held.append(try await fixture.submit(url, to: "held")) }
+        }
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
+        )
+        let claims = try await fixture.stores.queue.claimAny(210, by: identity)
+        #expect(claims.count == 210)
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute(
+            """
+            SELECT 1 FROM session_progress p JOIN session s ON s.id = p.session_id
+            WHERE s.identifier = 'held' FOR UPDATE OF p
+            """
+        )
+        let log = RecordingLog()
+        let completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
+            stores: EngineStores(fixture.stores.database),
+            container: try Container(directory: fixture.directory),
+            logger: log.logger,
+            onEnded: { _ in }
+        )
+        let running = Task { await completer.run() }
+        // All at once, and then those of the one session beside some of others.
+        let (first, second) = (claims.prefix(150), claims.dropFirst(150))
+        for claim in first { completer.submit(.attemptEnd(Self.failure(of: claim), part: nil)) }
+        let waiting = first.count { held.contains($0.task) }
+        try await eventually("the others have ended") { completer.backlog == waiting }
+        for claim in second { completer.submit(.attemptEnd(Self.failure(of: claim), part: nil)) }
+        try await eventually("so have those that came later") { completer.backlog == 10 }
+        for id in free { #expect(try await fixture.task(id).state == .failed) }
+        for id in held { #expect(try await fixture.task(id).state == .running) }
+        #expect(!log.lines.contains { $0.contains("database away") })
+        _ = try await holder.execute("ROLLBACK")
+        try await eventually("everything has ended") { completer.backlog == 0 }
+        for id in held { #expect(try await fixture.task(id).state == .failed) }
+        running.cancel()
+        await running.value
+        let ends = try await holder.execute(
+            """
+            SELECT count(*) AS count, count(DISTINCT task_id) AS tasks FROM event
+            WHERE kind = 'task.failed'
+            """
+        )
+        #expect(try ends[0].decode("count", as: Int64.self) == 210)
+        #expect(try ends[0].decode("tasks", as: Int64.self) == 210)
+    }
+
+    /// The lock is on rows of one task, and a look at the counters does not find it.
+    @Test func aTaskThatOthersHoldHoldsUpNoOther() async throws {
+        let fixture = try await EngineFixture()
+        var ids: [TaskID] = []
+        for _ in 0..<8 { ids.append(try await fixture.submit(fixture.origin.url("/never"))) }
+        let identity = WorkerIdentity(
+            incarnation: try await fixture.stores.workers.registerWorker(name: "test")
+        )
+        let claims = try await fixture.stores.queue.claimAny(8, by: identity)
+        let holder = try await TestDatabase.current.connection()
+        _ = try await holder.execute("BEGIN")
+        _ = try await holder.execute(
+            "SELECT 1 FROM attempt WHERE task_id = \(claims[5].task.uuid) FOR UPDATE"
+        )
+        let completer = AttemptCompleter(
+            loop: try PollLoop(name: "completer"),
+            stores: EngineStores(fixture.stores.database),
+            container: try Container(directory: fixture.directory),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            onEnded: { _ in }
+        )
+        let running = Task { await completer.run() }
+        for claim in claims { completer.submit(.attemptEnd(Self.failure(of: claim), part: nil)) }
+        try await eventually("the others have ended") { completer.backlog == 1 }
+        #expect(try await fixture.task(claims[5].task).state == .running)
+        _ = try await holder.execute("ROLLBACK")
+        try await eventually("everything has ended") { completer.backlog == 0 }
+        for id in ids { #expect(try await fixture.task(id).state == .failed) }
+        running.cancel()
+        await running.value
+    }
+
+    private static func failure(of claim: TaskClaim) -> AttemptEnd {
+        AttemptEnd(
+            task: claim.task,
+            fence: claim.fence,
+            outcome: .failed(TransferFailure(.poison, "The worker died."))
+        )
+    }
+}

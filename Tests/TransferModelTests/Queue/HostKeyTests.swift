@@ -1,0 +1,42 @@
+import Testing
+import TransferModel
+
+@Suite struct HostKeyTests {
+    /// The value is stored in every task's row: another version must compute the same.
+    @Test(
+        arguments: [
+            ("example.com", 443, 3_283_815_920_503_441_305),
+            ("example.com", 80, -1_704_559_360_467_885_215),
+            ("127.0.0.1", 8080, -5_298_209_568_870_612_234),
+            ("[::1]", 80, 2_483_469_422_172_234_124),
+        ] as [(String, Int, Int64)]
+    )
+    func isTheSameInEveryVersion(host: String, port: Int, key: Int64) {
+        #expect(HostKey(host: host, port: port).rawValue == key)
+    }
+
+    @Test(
+        arguments: [
+            ("Example.COM", "example.com"), ("example.com.", "example.com"),
+            ("::1", "[::1]"), ("[0:0:0:0:0:0:0:1]", "[::1]"), ("2001:DB8::1", "[2001:db8:0::1]"),
+            ("127.1", "127.0.0.1"), ("0x7f000001", "127.0.0.1"), ("2130706433", "127.0.0.1"),
+            ("0177.0.0.1", "127.0.0.1"), ("127.0.0.1.", "127.0.0.1"),
+            ("::ffff:127.0.0.1", "127.0.0.1"), ("[::FFFF:7f00:1]", "127.0.0.1"),
+        ]
+    )
+    func allWaysToWriteAHostShareALane(written: String, host: String) {
+        #expect(HostKey(host: written, port: 443) == HostKey(host: host, port: 443))
+        #expect(HostKey(hostAndPort: "\(written):443") == HostKey(host: host, port: 443))
+    }
+
+    @Test func portsAndHostsHaveKeysOfTheirOwn() {
+        let hostKeys: Set = [
+            HostKey(host: "example.com", port: 443), HostKey(host: "example.com", port: 80),
+            HostKey(host: "example.org", port: 443), HostKey(host: "example.com4", port: 43),
+            HostKey(host: "127.0.0.1", port: 443),
+            HostKey(host: "127.0.0.1.example.com", port: 443),
+            HostKey(host: "::7f00:1", port: 443), HostKey(host: "0x7f.example", port: 443),
+        ]
+        #expect(hostKeys.count == 8)
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+import TransferModel
+
+@testable import TransferWebhooks
+
+@Suite struct DeliveryCursorTests {
+    private let start = ContinuousClock.now
+    private let interval: Duration = .milliseconds(100)
+
+    private func held(tries: Int = 0, awaitsAck: Bool = false) -> DeliveryCursor {
+        let claim = DeliveryClaim(
+            subscription: SubscriptionID(UUID()),
+            tenant: TenantID(UUID()),
+            session: SessionID(UUID()),
+            fence: Fence(rawValue: 1),
+            acknowledgedSequence: 5,
+            attempt: tries,
+            awaitsAck: awaitsAck,
+            endpoint: Endpoint(url: "", secrets: [.random()], ackKey: [])
+        )
+        return DeliveryCursor(claim, until: start + .seconds(30), at: start)
+    }
+
+    private let sent = SentMessage(
+        at: Date(),
+        duration: .zero,
+        outcome: .delivered(status: 204),
+        answer: nil
+    )
+
+    @Test func recordsWhatAQuickReceiverTookTogether() {
+        var held = held()
+        for (sequence, milliseconds) in [(6, 1), (7, 50), (8, 99)] as [(Int64, Int)] {
+            let now = start + .milliseconds(milliseconds)
+            let isDue = held.took(sequence, sent, at: now, recordInterval: interval)
+            #expect(!isDue)
+        }
+        let isDue = held.took(9, sent, at: start + interval, recordInterval: interval)
+        #expect(isDue)
+        #expect(held.recordedCursor == 5)
+        held.recorded(until: start + .seconds(60), at: start + interval)
+        #expect(held.recordedCursor == 9)
+        #expect(held.unrecorded == nil)
+        let next = start + .milliseconds(150)
+        let isDueAgain = held.took(10, sent, at: next, recordInterval: interval)
+        #expect(!isDueAgain)
+    }
+
+    @Test func recordsAtOnceWhatWasTriedBefore() {
+        var held = held(tries: 2)
+        let isDue = held.took(6, sent, at: start, recordInterval: interval)
+        #expect(isDue)
+        held.recorded(until: start + .seconds(60), at: start)
+        let isDueAgain = held.took(7, sent, at: start, recordInterval: interval)
+        #expect(!isDueAgain)
+    }
+
+    @Test func neverGoesBack() {
+        var held = held()
+        held.passed(8)
+        held.passed(7)
+        #expect(held.cursor == 8)
+    }
+
+    @Test(arguments: [(9, false), (10, true), (11, true)])
+    func givesUpWhatIsNeverAcknowledged(tries: Int, isGivenUp: Bool) {
+        #expect(held(tries: tries, awaitsAck: true).isUnacknowledged(after: 9) == isGivenUp)
+        #expect(!held(tries: tries).isUnacknowledged(after: 9))
+        var later = held(tries: tries, awaitsAck: true)
+        later.passed(6)
+        #expect(!later.isUnacknowledged(after: 9))
+    }
+}
