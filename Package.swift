@@ -28,6 +28,13 @@ let argumentParser: Target.Dependency = .product(
     package: "swift-argument-parser"
 )
 
+let heap: Target.Dependency = .product(name: "HeapModule", package: "swift-collections")
+let deque: Target.Dependency = .product(name: "DequeModule", package: "swift-collections")
+let structuredFields: Target.Dependency = .product(
+    name: "RawStructuredFieldValues",
+    package: "swift-http-structured-headers"
+)
+
 let package = Package(
     name: "transferd",
     platforms: [.macOS(.v15)],
@@ -45,6 +52,10 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         // HMAC and SHA-2 for webhook signatures, API keys and fingerprints.
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        // Heaps and queues of timers, connections and their callers.
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
+        // Reads fields of RFC 9651, such as digests.
+        .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
         // Reads `openapi.yaml` in the tests that hold the router to it.
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
@@ -60,7 +71,7 @@ let package = Package(
             providers: [.apt(["libpq-dev"])]
         ),
         // One thread with an epoll set, timers and a mailbox; the executor of what is confined to it.
-        .target(name: "PollLoop", dependencies: ["CLinux"], swiftSettings: swiftSettings),
+        .target(name: "PollLoop", dependencies: ["CLinux", heap], swiftSettings: swiftSettings),
         // libcurl's multi interface on an event loop.
         .target(
             name: "Curl",
@@ -70,7 +81,7 @@ let package = Package(
         // libpq: connections in pipeline mode on an event loop, and a bounded pool.
         .target(
             name: "Postgres",
-            dependencies: ["CLibPQ", "PollLoop"],
+            dependencies: ["CLibPQ", "PollLoop", deque],
             swiftSettings: memorySafeSettings
         ),
         // A private PostgreSQL cluster in the data directory.
@@ -80,7 +91,11 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         // Pure values: sessions, tasks, events, policies and their state machines.
-        .target(name: "TransferModel", dependencies: [crypto], swiftSettings: swiftSettings),
+        .target(
+            name: "TransferModel",
+            dependencies: [crypto, structuredFields],
+            swiftSettings: swiftSettings
+        ),
         // All SQL, one verb a function, and the migrator.
         .target(
             name: "TransferStore",

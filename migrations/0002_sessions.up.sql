@@ -65,8 +65,7 @@ CREATE TABLE session_progress (
     -- The session takes no further tasks and ends with its last one. It stands where the row lock
     -- is: no submit slips past it, and the transaction that ends the last task sees it.
     is_finishing boolean NOT NULL DEFAULT false,
-    -- Whether the client has been told that tasks of the session need it, and was not heard of
-    -- since.
+    -- Whether the client was told that tasks of the session need it, and has done nothing since.
     is_pending_told boolean NOT NULL DEFAULT false
 -- Updated by every transaction of the session: most of a page is left for new versions of its rows.
 ) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);

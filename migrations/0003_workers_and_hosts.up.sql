@@ -1,5 +1,5 @@
--- Workers and hosts: who transfers, who claims the tasks of which hosts, and what is known of a
--- host. Workers come before tasks: a worker's number makes the fences of its attempts, and no
+-- Workers and hosts: who transfers, who claims the tasks of which hosts, and what is known about
+-- a host. Workers come before tasks: a worker's number makes the fences of its attempts, and no
 -- attempt may outlive the numbers.
 
 -- One registration of one running service.
@@ -11,8 +11,8 @@ CREATE TABLE worker (
     heartbeat_at timestamptz NOT NULL DEFAULT now(),
     -- Whether it takes its share of the shards.
     leases_shards boolean NOT NULL DEFAULT false,
-    -- When its signs of life began to come without a gap, by the database's clock. Who finds
-    -- another worker silent must have been heard itself all the while.
+    -- Since when its heartbeats have come without a gap, by the database's clock. A worker that
+    -- finds another one silent must have sent its own all the while.
     alive_since timestamptz NOT NULL DEFAULT now(),
     -- The locked file that belongs to one process at a time, by the running kernel and its inode.
     -- Whoever has the lock knows that all who registered under it before are dead.
@@ -39,8 +39,8 @@ CREATE TABLE limit_change (
 );
 INSERT INTO limit_change (version) VALUES (1);
 
--- What is known of a host, while it is given fewer connections than it might have or an operator
--- has set how many that is. All others need no row.
+-- A host that is given fewer connections than it might have, or whose number an operator has set.
+-- Other hosts need no row.
 CREATE TABLE host (
     host_key bigint PRIMARY KEY,
     -- Host and port.
@@ -66,7 +66,8 @@ CREATE TABLE host_decision (
     PRIMARY KEY (host_key, id)
 );
 
--- Whose tasks were waiting or running at a host when something was decided, and who may read of it.
+-- The tenants whose tasks were waiting or running at a host when something was decided, and who may
+-- read about it.
 CREATE TABLE host_tenant (
     tenant_id uuid NOT NULL,
     host_key bigint NOT NULL,

@@ -82,7 +82,7 @@ CREATE TABLE delayed (
     host_key bigint NOT NULL,
     priority_rank smallint NOT NULL,
     -- When the first attempt began; NULL before. The session's timeout_for_resource runs from here,
-    -- over all attempts, and begins anew when a suspended task is resumed.
+    -- over all attempts, and starts again when a suspended task is resumed.
     began_at timestamptz,
     -- The host could not be reached: the wait ends when another task has reached it.
     awaits_host boolean NOT NULL DEFAULT false,
@@ -100,8 +100,7 @@ CREATE INDEX delayed_due ON delayed (due_at) WHERE NOT asks_to_begin;
 -- Serves the promotion of those that ask.
 CREATE INDEX delayed_due_asking ON delayed (due_at) WHERE asks_to_begin;
 
--- Tasks that wait for a word of their client: one question a task, until it is answered or nobody
--- has in time.
+-- Tasks that wait for their client: one question a task, until it is answered or its time is over.
 CREATE TABLE asked (
     task_id uuid PRIMARY KEY,
     session_id uuid NOT NULL,
@@ -124,13 +123,13 @@ CREATE TABLE asked (
 -- Serves the end of those that nobody has answered.
 CREATE INDEX asked_until ON asked (until);
 
--- Serves an answer that is good for all tasks of a session that wait for the same origin.
+-- Serves an answer that holds for all tasks of a session that wait for the same origin.
 CREATE INDEX asked_by_origin ON asked (session_id, origin) WHERE origin IS NOT NULL;
 
 -- Serves a change of the credential that tasks wait for.
 CREATE INDEX asked_by_credential ON asked (credential) WHERE credential IS NOT NULL;
 
--- Serves the event that tells of all tasks of a session that wait for their client.
+-- Serves the event about all tasks of a session that wait for their client.
 CREATE INDEX asked_by_session ON asked (session_id, task_id);
 
 -- Runnable tasks only: a claim never walks past a row that it may not take.
@@ -165,21 +164,21 @@ CREATE TABLE attempt (
     resumed_at_offset bigint CHECK (resumed_at_offset > 0),
     bytes_sent bigint NOT NULL DEFAULT 0,
     bytes_to_send bigint,
-    -- Of the last seconds, as its worker has measured it.
+    -- The rate of the last seconds, as its worker measured it.
     bytes_per_second bigint NOT NULL DEFAULT 0
 ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 
 -- Serves the rescue of a dead worker's attempts.
 CREATE INDEX attempt_by_worker ON attempt (worker);
 
--- An attempt that its worker must abandon, because the task was cancelled or suspended. That worker
--- removes the row when the attempt has ended. Mostly empty, and read several times a second by each
--- worker.
+-- An attempt that its worker must abandon, because its task was cancelled or suspended. That worker
+-- removes the row when the attempt has ended. The table is mostly empty; each worker reads it
+-- several times a second.
 CREATE TABLE revocation (
     worker integer NOT NULL,
     fence bigint NOT NULL,
     task_id uuid NOT NULL,
-    -- Serves the removal of those that were heeded.
+    -- Serves the removal of those whose attempts have ended.
     PRIMARY KEY (fence)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
@@ -205,10 +204,10 @@ CREATE TABLE pending_rename (
     resumed_at_offset bigint,
     -- The name that the response suggests for the file, made safe.
     suggested_file_name text,
-    -- Which file the part is, so that whoever repeats its rename knows it again under its
-    -- destination: another task's file there may have the same size. An inode is used again once
-    -- its file is gone, so that the time at which it was made belongs to it. Without them the task
-    -- is run again when its part is gone.
+    -- The identity of the part file, by which it is recognized under its destination when its
+    -- rename is repeated: another task's file there may have the same size. An inode number is used
+    -- again once its file is gone, so its creation time is kept too. Without them the task is run
+    -- again when its part is gone.
     inode bigint,
     inode_born_at_ns bigint,
     CONSTRAINT pending_rename_inode_is_whole
@@ -218,7 +217,7 @@ CREATE TABLE pending_rename (
 -- Serves the rescue of a dead worker's pending renames.
 CREATE INDEX pending_rename_by_worker ON pending_rename (worker);
 
--- How a task ended. Written once; the primary key makes a second end impossible.
+-- The end of a task. Written once; the primary key makes a second end impossible.
 CREATE TABLE outcome (
     task_id uuid PRIMARY KEY,
     session_id uuid NOT NULL,
@@ -262,7 +261,7 @@ CREATE INDEX outcome_failed ON outcome (session_id, generation, task_id)
 -- tasks are cancelled page by page, in their order, by whichever instance.
 CREATE TABLE cancellation (
     session_id uuid PRIMARY KEY,
-    -- The last task looked at; whoever goes on begins behind it.
+    -- The last task looked at; the next page starts behind it.
     cancelled_through uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
 );
 
@@ -271,7 +270,7 @@ CREATE TABLE cancellation (
 CREATE TABLE task_owner (
     task_id uuid PRIMARY KEY,
     tenant_id uuid NOT NULL,
-    -- Of one reconnection; told to nobody else.
+    -- Of one reconnection, and known to its client alone.
     lease_token uuid NOT NULL,
     -- The name that the client has given itself, for people.
     owner text CHECK (octet_length(owner) BETWEEN 1 AND 255),

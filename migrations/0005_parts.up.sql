@@ -1,12 +1,13 @@
--- Parts: the files of transfers that were interrupted, and who goes on with them.
+-- Parts: the files of interrupted transfers, and who resumes them.
 
--- The part file that the next attempt of a task goes on with. Only transfers that last have a row:
--- the first checkpoint makes it, the outcome removes it.
+-- The part file that the next attempt of a task resumes. Only long transfers have a row: the first
+-- checkpoint makes it, the outcome removes it.
 CREATE TABLE partial (
     task_id uuid PRIMARY KEY,
-    -- Names the file, and so the attempt that began it.
+    -- Names the file, and so the attempt that started it.
     part_fence bigint NOT NULL,
-    -- The task that began the file, when it came with resume data; then it may still lie there.
+    -- The task that started the file, when it came with resume data; the file may still be at that
+    -- task's place.
     source_task_id uuid,
     -- Within this boot of the machine the file holds whatever was written to it; after another,
     -- only what was made durable.
@@ -16,7 +17,7 @@ CREATE TABLE partial (
     -- The value of If-Range (RFC 9110 §13.1.5).
     validator text NOT NULL CHECK (octet_length(validator) BETWEEN 2 AND 255),
     -- Which bytes are there, when the file was fetched in segments; NULL for one that was written
-    -- from its begin on, of which the size tells.
+    -- from its start: its size says which.
     ranges int8multirange,
     CONSTRAINT partial_check CHECK (lower(ranges) >= 0 AND upper(ranges) <= bytes_total)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
@@ -24,11 +25,11 @@ CREATE TABLE partial (
 -- Serves the question of a worker whether a part file is still wanted.
 CREATE INDEX partial_by_fence ON partial (part_fence);
 
--- Serves the question whether the part file of an expiring task has been lent to another one.
+-- Serves the question whether the part file of an expiring task was given to another one.
 CREATE INDEX partial_by_source ON partial (source_task_id) WHERE source_task_id IS NOT NULL;
 
--- Part files that nobody will go on with, until a worker has removed them. Mostly empty, and read
--- again and again by each worker.
+-- Part files that no attempt will resume, until a worker has removed them. The table is mostly
+-- empty, and each worker reads it again and again.
 CREATE TABLE abandoned_part (
     fence bigint PRIMARY KEY,
     task_id uuid NOT NULL,

@@ -47,8 +47,8 @@ CREATE TABLE client_string_change (
     PRIMARY KEY (task_id, through_sequence)
 );
 
--- What events still tell of a task that is kept no longer; it goes with the last of them. It has a
--- table of its own, so that nothing that reads tasks has to walk past those that are gone. The
+-- What events still need of a task that is kept no longer; it goes with the last of them. It has a
+-- table of its own, so that no reader of tasks has to walk past those that are gone. The
 -- table grows as `task` does, and is vacuumed like it.
 CREATE TABLE expired_task (
     task_id uuid PRIMARY KEY,
@@ -61,7 +61,7 @@ CREATE TABLE expired_task (
     client_string bytea CHECK (octet_length(client_string) <= 65536)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05);
 
--- Serves the removal of those that no event tells of.
+-- Serves the removal of those that no event is about.
 CREATE INDEX expired_task_by_generation ON expired_task (session_id, generation);
 
 -- Serves the failed tasks in the summary of a generation.
@@ -92,7 +92,7 @@ CREATE TABLE attempt_log (
     http_version text,
     remote_address text,
     bytes_sent bigint NOT NULL DEFAULT 0,
-    -- When the last request began, counted from the begin of the attempt.
+    -- The start of the last request, counted from the start of the attempt.
     fetch_start_us bigint,
     request_start_us bigint,
     request_end_us bigint,
@@ -105,8 +105,8 @@ CREATE TABLE attempt_log (
     local_port integer,
     -- The most connections that the attempt had at once; NULL where nothing was measured.
     connections smallint,
-    -- Serves the list of a task's attempts. The fence ensures that an attempt is told once, for
-    -- whoever tells it has removed its row: an index over all partitions has to have the time too.
+    -- Serves the list of a task's attempts. The fence ensures that an attempt is logged
+    -- once, by whoever removed its row: an index over all partitions has to have the time too.
     PRIMARY KEY (task_id, fence, ended_at)
 ) PARTITION BY RANGE (ended_at);
 

@@ -1,4 +1,4 @@
--- Deliveries: where tenants want events sent, and how far that is.
+-- Deliveries: where tenants want events sent, and how far each delivery has got.
 
 -- A subscription, with what its owner may change at any time. Only messages that are sent
 -- afterwards differ.
@@ -20,11 +20,12 @@ CREATE TABLE subscription (
     -- bound.
     concurrency smallint CHECK (concurrency BETWEEN 1 AND 16),
     rate_limit smallint CHECK (rate_limit BETWEEN 1 AND 1000),
-    -- Nothing is sent while it is disabled; its events wait, and go on in order when it is enabled.
+    -- Nothing is sent while it is disabled; its events wait, and follow in order once it is
+    -- enabled.
     disabled_at timestamptz,
     disabled_reason text CHECK (disabled_reason IN ('client', 'gone', 'failing')),
-    -- Makes the tokens by which a subscriber says later than in its answer that it has done what
-    -- session.events_finished asked for. A token needs no row: it is told from the key and the
+    -- Makes the tokens by which a subscriber says, after its answer, that it has done what
+    -- session.events_finished asked for. A token needs no row: it follows from the key and the
     -- event.
     ack_key bytea NOT NULL DEFAULT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())
         CHECK (octet_length(ack_key) = 32),
@@ -33,12 +34,12 @@ CREATE TABLE subscription (
         CHECK (ack_timeout_ms BETWEEN 1000 AND 86400000),
     -- What a message holds: one event, or the next events of a session together.
     delivery_form text NOT NULL DEFAULT 'single' CHECK (delivery_form IN ('single', 'batch')),
-    -- Whether session.events_finished is sent the more seldom the more often it was sent lately.
+    -- Whether session.events_finished is sent less often the more often it was sent lately.
     wake_up_throttling boolean NOT NULL DEFAULT false,
     -- NULL: the sessions of all clients. A subscription to one session names both.
     client text COLLATE "C",
-    -- Another word for what `deleted_at` says, so that the look-ups of who wants an event can use
-    -- their own index alone: a plan made while the table was almost empty takes
+    -- Says again what `deleted_at` says, so that the look-ups of who wants an event can use their
+    -- own index alone: a plan made while the table was almost empty takes
     -- subscription_living, and reads all of a tenant's.
     is_living boolean NOT NULL GENERATED ALWAYS AS (deleted_at IS NULL) STORED,
     CONSTRAINT subscription_check CHECK ((disabled_at IS NULL) = (disabled_reason IS NULL)),
@@ -122,7 +123,7 @@ CREATE TABLE delivery_log (
     -- Dead is a message that was given up. Expired are events that were kept no longer when they
     -- were to be delivered.
     state text NOT NULL CHECK (state IN ('waiting', 'delivered', 'dead', 'expired')),
-    -- It stays known after a replay that was taken.
+    -- Kept also after a replay that was taken.
     died_at timestamptz,
     -- When it is to be sent once more; the end of the lease while that is being done.
     replay_due_at timestamptz,
@@ -150,7 +151,7 @@ CREATE INDEX delivery_log_replay_due ON delivery_log (replay_due_at)
 -- Serves the pages of logged deliveries in one state, and the dead that are to be sent again.
 CREATE INDEX delivery_log_by_state ON delivery_log (subscription_id, state, id);
 
--- Serves the deliveries of one subscription that are to be sent again, when it wants them no more.
+-- Serves the cancellation of one subscription's replays.
 CREATE INDEX delivery_log_replay_of ON delivery_log (subscription_id)
     WHERE replay_due_at IS NOT NULL;
 
@@ -164,7 +165,7 @@ CREATE TABLE delivery_attempt (
     status smallint,
     -- NULL when the message was taken.
     reason text,
-    -- The begin of what was answered, made harmless.
+    -- The start of the answer, made harmless.
     answer text CHECK (octet_length(answer) <= 4096),
     -- Serves the list of a delivery's attempts.
     PRIMARY KEY (delivery_id, number)

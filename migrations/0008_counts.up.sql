@@ -1,4 +1,4 @@
--- Counts: how many tasks are in which state, known without counting them.
+-- Counts: the number of tasks in each state, known without counting them.
 --
 -- Each statement that moves tasks adds a row that says from where to where, and these are folded
 -- into the counts. What somebody reads is the counts and the rows that are not folded yet, so it is
@@ -13,7 +13,7 @@ CREATE TABLE task_move (
     -- NULL for tasks that are kept no longer.
     to_state task_state,
     tasks bigint NOT NULL CHECK (tasks > 0),
-    -- Of tasks that have ended, as they tell them.
+    -- Of ended tasks, as their outcomes have them.
     bytes_received bigint NOT NULL,
     bytes_sent bigint NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);

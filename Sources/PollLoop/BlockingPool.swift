@@ -35,7 +35,7 @@ package final class BlockingPool<Key: Hashable & Sendable>: Sendable {
     /// - Parameters:
     ///   - name: the threads' name in tools such as `top -H`.
     ///   - threadsMax: threads at most, above zero.
-    ///   - perKeyMax: threads that one key may have; three quarters unless said.
+    ///   - perKeyMax: threads that one key may have; three quarters by default.
     /// - Throws: ``PollLoopError`` when the process has no descriptor or thread left.
     package init(
         name: String,

@@ -1,6 +1,7 @@
 import CLinux
 import Dispatch
 import Glibc
+import HeapModule
 import Synchronization
 
 /// One thread that owns an epoll set, timers and a mailbox, and executes the actors confined to it.
@@ -266,7 +267,7 @@ extension PollLoop {
     private func runDueTimers() {
         let now = ContinuousClock.now
         while let next = confined.deadlines.min, next.instant <= now {
-            confined.deadlines.removeMin()
+            _ = confined.deadlines.popMin()
             confined.timerBodies.removeValue(forKey: next.timer)?()
         }
     }
@@ -279,7 +280,7 @@ extension PollLoop {
         }
         if hasWork { return 0 }
         while let next = confined.deadlines.min, confined.timerBodies[next.timer] == nil {
-            confined.deadlines.removeMin()
+            _ = confined.deadlines.popMin()
         }
         guard let next = confined.deadlines.min else { return -1 }
         let remaining = next.instant - .now

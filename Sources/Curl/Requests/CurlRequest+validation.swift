@@ -14,7 +14,7 @@ extension CurlRequest {
             headers.allSatisfy(Self.isSendable),
             receiveRateMax ?? 1 > 0, sendRateMax ?? 1 > 0
         else { throw CurlError(.invalidRequest) }
-        return try CurlURL(url)
+        return try url.get()
     }
 
     private static func isSendable(name: String, value: String) -> Bool {

@@ -13,8 +13,8 @@ package struct CurlRequest: Sendable {
         case negotiated
     }
 
-    /// An absolute `http` or `https` URL without user information; see ``CurlURL``.
-    package var url: String
+    /// The URL, or why it is none; ``CurlLoop`` refuses such a request.
+    let url: Result<CurlURL, CurlError>
     /// The request method, sent as it is spelled; `HEAD` expects no body.
     package var method: String
     /// Header lines in order; names are tokens, values have no control characters or outer blanks.
@@ -87,11 +87,39 @@ package struct CurlRequest: Sendable {
     ///
     /// ``isReplayable`` starts as true for the idempotent methods of RFC 9110, section 9.2.2.
     package init(
+        url: CurlURL,
+        method: String = "GET",
+        headers: [(name: String, value: String)] = [],
+        body: [UInt8]? = nil,
+        egress: EgressGuard
+    ) {
+        self.init(.success(url), method, headers, body, egress)
+    }
+
+    /// Creates a request for an absolute `http` or `https` URL without user information; see
+    /// ``CurlURL``.
+    package init(
         url: String,
         method: String = "GET",
         headers: [(name: String, value: String)] = [],
         body: [UInt8]? = nil,
         egress: EgressGuard
+    ) {
+        let parsed: Result<CurlURL, CurlError>
+        do throws(CurlError) {
+            parsed = .success(try CurlURL(url))
+        } catch {
+            parsed = .failure(error)
+        }
+        self.init(parsed, method, headers, body, egress)
+    }
+
+    private init(
+        _ url: Result<CurlURL, CurlError>,
+        _ method: String,
+        _ headers: [(name: String, value: String)],
+        _ body: [UInt8]?,
+        _ egress: EgressGuard
     ) {
         self.url = url
         self.method = method

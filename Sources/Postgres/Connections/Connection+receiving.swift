@@ -1,4 +1,5 @@
 internal import CLibPQ
+import DequeModule
 import PollLoop
 
 extension Connection {
@@ -229,5 +230,12 @@ extension Connection {
                 returning: .failure(PostgresError(.connectionFailed, summary, details: details))
             )
         }
+    }
+}
+
+extension Deque {
+    /// Changes the first element in place; does nothing when there is none.
+    fileprivate mutating func updateFirst(_ change: (inout Element) -> Void) {
+        if !isEmpty { change(&self[startIndex]) }
     }
 }

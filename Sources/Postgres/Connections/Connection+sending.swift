@@ -1,4 +1,5 @@
 internal import CLibPQ
+import DequeModule
 import PollLoop
 
 extension Connection {

@@ -1,4 +1,5 @@
 internal import CLibPQ
+import DequeModule
 package import PollLoop
 
 /// One session with the server, in libpq's pipeline mode, confined to an event loop.
@@ -53,8 +54,8 @@ package import PollLoop
     /// The registered descriptor, and the readiness that it is registered for.
     var watched: (descriptor: Int32, interest: PollLoop.Readiness)?
     var statements: StatementCache
-    var waiting = FIFO<Segment>()
-    var inFlight = FIFO<Segment>()
+    var waiting = Deque<Segment>()
+    var inFlight = Deque<Segment>()
     var segmentCount = 0
     /// The timer for the deadline of the handshake or of the oldest segment in flight.
     var timer: PollLoop.Timer?

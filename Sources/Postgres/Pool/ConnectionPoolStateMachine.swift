@@ -1,3 +1,5 @@
+import DequeModule
+
 /// Decides which caller gets which connection, without performing anything itself.
 ///
 /// A waiting caller gets an idle connection; otherwise one is opened, up to the maximum; at the
@@ -61,7 +63,7 @@ struct ConnectionPoolStateMachine: ~Copyable {
     ///
     /// Their order is in ``queue``, which may still name some that have left.
     private var waiters: [WaiterID: Instant] = [:]
-    private var queue = FIFO<WaiterID>()
+    private var queue = Deque<WaiterID>()
 
     /// - Parameters:
     ///   - connectionsMax: how many connections there may be.

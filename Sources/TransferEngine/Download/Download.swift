@@ -164,7 +164,7 @@ final class Download: CurlSink, TransferAttempt {
     /// Returns a request for the file as things stand now, without a range.
     func plainRequest(_ state: State) -> CurlRequest {
         var request = CurlRequest(
-            url: state.machine.url.absoluteString,
+            url: state.machine.url,
             headers: state.headers.map { ($0.name, $0.value) },
             egress: configuration.egress
         )

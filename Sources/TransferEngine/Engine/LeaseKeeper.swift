@@ -90,7 +90,7 @@ package struct LeaseKeeper: Service {
             identity.trust(until: trustedUntil)
             return
         }
-        logger.warning("this worker was declared dead and registers anew")
+        logger.warning("this worker was declared dead and registers again")
         onLost()
         identity.adopt(
             incarnation: try await workers.registerWorker(

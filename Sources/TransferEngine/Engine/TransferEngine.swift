@@ -66,141 +66,35 @@ package struct TransferEngine: Service {
         self.logger = logger
         self.onEvents = onEvents
         self.onWork = onWork
-        let (queue, controls) = (queue, controls)
-        let fairShare = SharedFairShare(FairShare.Settings(configuration))
-        self.fairShare = fairShare
-        active = ActiveAttempts(connectionsMax: configuration.concurrency) {
-            fairShare.place(of: $0)
-        }
-        completer = AttemptCompleter(
-            loop: try PollLoop(name: "completer"),
+        let parts = try EngineParts(
             stores: stores,
-            container: container,
-            shortages: shortages,
-            logger: logger,
-            onEnded: { isAnyBackInQueue in
-                fairShare.stored(isAnyBackInQueue: isAnyBackInQueue, queue)
-                if isAnyBackInQueue { onWork() }
-                onEvents()
-            }
-        )
-        let bandwidth = Bandwidth(onQuery: { controls.signal() })
-        let unanswered = UnansweredClaims()
-        let onRunnable: @Sendable () -> Void = {
-            queue.added()
-            onWork()
-        }
-        hosts = HostReporter(
-            hosts: stores.hosts,
-            queue: stores.queue,
-            reachability: Reachability(configuration.connectivity) { claim, change in
-                fairShare.record(change, of: claim)
-            },
-            fairShare: fairShare
-        )
-        shards = ShardLeaser(
-            workers: stores.workers,
-            identity: identity,
-            fairShare: fairShare,
-            active: active,
-            logger: logger
-        )
-        promoter = Promoter(
-            queue: stores.queue,
-            clock: SharedDatabaseClock(patience: configuration.lease),
-            logger: logger,
-            onRunnable: onRunnable,
-            onEvents: onEvents
-        )
-        rescuer = Rescuer(
             lifeline: lifeline ?? stores.workers,
             identity: identity,
-            completer: completer,
-            signal: queue,
-            lease: configuration.lease,
-            logger: logger
-        )
-        finder = ForgottenAttemptFinder(
-            workers: stores.workers,
-            control: stores.control,
-            identity: identity,
-            active: active,
-            completer: completer,
-            unanswered: unanswered,
-            logger: logger
-        )
-        controlWatcher = ControlWatcher(
-            workers: stores.workers,
-            parts: stores.parts,
-            identity: identity,
-            active: active,
-            fairShare: fairShare,
-            bandwidth: bandwidth,
-            hosts: hosts,
-            signal: controls,
-            logger: logger,
-            onEvents: onEvents
-        )
-        shortageWatcher = ShortageWatcher(
-            shortages: shortages,
-            files: completer.resultFiles,
-            signal: queue,
-            logger: logger
-        )
-        let credentials = CredentialResolver(
-            store: stores.credentials,
-            keeper: CredentialKeeper(
-                store: stores.credentials,
-                box: secrets,
-                curl: curl,
-                identity: identity,
-                egress: configuration.egress,
-                logger: logger
-            ),
-            completer: completer,
-            logger: logger
-        )
-        let starter = AttemptStarter(
-            store: stores.queue,
-            identity: identity,
             container: container,
-            disk: try disk ?? BlockingPool(name: "disk", threadsMax: Self.diskThreadsMax),
             curl: curl,
-            active: active,
-            fairShare: fairShare,
-            bandwidth: bandwidth,
-            reachability: hosts.reachability,
-            credentials: credentials,
-            verifier: try Verifier(),
-            judge: AttemptJudge(
-                container: container,
-                active: active,
-                hosts: hosts,
-                credentials: credentials,
-                completer: completer,
-                shortages: shortages,
-                configuration: configuration
-            ),
-            completer: completer,
-            configuration: configuration,
-            signal: queue,
-            logger: logger,
-            onCheckpoint: { controls.signal() }
-        )
-        claimer = Claimer(
-            store: stores.queue,
-            identity: identity,
-            active: active,
-            fairShare: fairShare,
-            shards: shards,
-            reachability: hosts.reachability,
-            starter: starter,
-            completer: completer,
             configuration: configuration,
             shortages: shortages,
-            unanswered: unanswered,
-            signal: queue,
-            logger: logger
+            queue: queue,
+            controls: controls,
+            logger: logger,
+            onEvents: onEvents,
+            onWork: onWork
+        )
+        active = parts.active
+        fairShare = parts.fairShare
+        completer = parts.completer
+        hosts = parts.hosts
+        shards = parts.shards
+        promoter = parts.promoter
+        rescuer = parts.rescuer
+        finder = parts.finder
+        controlWatcher = parts.controlWatcher
+        shortageWatcher = parts.shortageWatcher
+        claimer = parts.claimer(
+            starter: try parts.starter(
+                disk: try disk ?? BlockingPool(name: "disk", threadsMax: Self.diskThreadsMax),
+                credentials: parts.credentials(secrets)
+            )
         )
     }
 
@@ -285,21 +179,5 @@ package struct TransferEngine: Service {
             // It ends with the group, and then there is nothing to report.
             logger.debug("maintenance has ended", metadata: ["error": "\(error)"])
         }
-    }
-}
-
-extension FairShare.Settings {
-    fileprivate init(_ configuration: EngineConfiguration) {
-        self.init()
-        slots = configuration.concurrency
-        perHost = configuration.connectionsPerHost
-    }
-}
-
-extension SharedFairShare {
-    /// Wakes the claimer for what the end of attempts has made room for.
-    fileprivate func stored(isAnyBackInQueue: Bool, _ queue: QueueSignal) {
-        if with({ $0.stored() }) { queue.freed() }
-        if isAnyBackInQueue { queue.added() }
     }
 }

@@ -144,7 +144,7 @@ final class Exchange: CurlSink, TransferAttempt {
             state.metrics.redirects = state.machine.redirects
             state.metrics.fetchStart = .now - state.startedAt
             var request = CurlRequest(
-                url: state.machine.url.absoluteString,
+                url: state.machine.url,
                 method: state.request.method,
                 headers: state.headers.map { ($0.name, $0.value) },
                 egress: configuration.egress

@@ -5,7 +5,7 @@ package struct EventReaderBounds: Sendable {
     /// The maximum number of all for events, and also for tasks; an eighth more is reserved so that
     /// some are free for newcomers.
     package var max = 1000
-    /// The time without an event after which a stream sends a sign of life.
+    /// The time without an event after which a stream sends a comment.
     package var heartbeatInterval: Duration = .seconds(15)
     /// The time in which a client takes nothing of what was sent, after which its stream is given
     /// up.

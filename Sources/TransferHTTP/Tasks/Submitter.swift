@@ -50,7 +50,7 @@ struct Submitter: Sendable {
         case .unknownResumeData:
             throw Problem(
                 .unknownResumeData,
-                "Resume data is there once, for one task; submit without it to begin anew."
+                "Resume data is there once, for one task; submit without it to start over."
             )
         case .replay(let response): return Answer(replaying: response)
         case .idempotencyMismatch: throw Problem(.idempotencyKeyReused)

@@ -81,6 +81,7 @@ extension Credential {
         /// A certificate in PEM, shown in the TLS handshake; its private key is the secret.
         case clientCertificate(pem: String)
 
+        /// The kind of the form.
         package var kind: Kind {
             switch self {
             case .bearer: .bearer

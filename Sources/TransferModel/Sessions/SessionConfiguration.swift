@@ -23,8 +23,11 @@ package struct SessionConfiguration: Equatable, Sendable {
     /// `URLSessionConfiguration.isDiscretionary`.
     package var isDiscretionary = false
 
+    /// The default of the time without a byte after which an attempt fails.
     package static let timeoutForRequestDefault: Duration = .seconds(60)
+    /// The default of the time for a whole task.
     package static let timeoutForResourceDefault: Duration = .seconds(7 * 24 * 3600)
+    /// The default of the time for which an ended task and its result are kept.
     package static let resultRetentionDefault: Duration = .seconds(7 * 24 * 3600)
     /// The allowed values of ``maxConnectionsPerHost``.
     package static let maxConnectionsPerHostRange = 1...256

@@ -10,8 +10,11 @@ package struct RetryPolicy: Equatable, Sendable {
     /// The longest wait, also for a server's `Retry-After`.
     package var delayMax = delayMaxDefault
 
+    /// The default of the maximum number of attempts.
     package static let attemptsMaxDefault = 5
+    /// The default of the delay before the second attempt.
     package static let delayBaseDefault: Duration = .seconds(1)
+    /// The default of the longest delay between two attempts.
     package static let delayMaxDefault: Duration = .seconds(3600)
     /// The longest wait for a resource that this machine is short of, so that a task continues soon
     /// after.

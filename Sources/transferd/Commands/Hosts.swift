@@ -58,7 +58,7 @@ struct Hosts: AsyncParsableCommand {
                 await pool.close()
                 guard isSet else {
                     throw ValidationError(
-                        "\(HostStore.boundHostsMax) hosts have a limit already; as many as may."
+                        "\(HostStore.boundHostsMax) hosts have a limit already, the maximum."
                     )
                 }
             }

@@ -2,7 +2,7 @@ import PollLoop
 import Postgres
 import TransferStore
 
-/// Connections for the signs of life of the instance, separate from the load's.
+/// Connections for the heartbeats of the instance, separate from the load's.
 ///
 /// They have a loop of their own and carry its heartbeat, the readiness check, and the rescue of
 /// others. Behind the load of a busy instance each of them would come late, and a living instance

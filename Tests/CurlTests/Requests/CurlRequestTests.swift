@@ -94,7 +94,9 @@ struct CurlRequestTests {
     ])
     func refusesURL(url: String) async throws {
         let exchange = try Exchange()
-        let (_, code) = await exchange.run(.response()) { $0.url = url }
+        let (_, code) = await exchange.run(.response()) {
+            $0 = CurlRequest(url: url, egress: .everywhere)
+        }
         #expect(code == .unsupportedURL)
     }
 

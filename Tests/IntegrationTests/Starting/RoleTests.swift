@@ -45,7 +45,7 @@ import TransferWire
         }
         health = try await probe.get("/health", as: HealthDocument.self)
         #expect(health.roles == ["worker"])
-        try await eventually("it has given a sign of life") {
+        try await eventually("it has sent a heartbeat") {
             try await probe.get("/health", as: HealthDocument.self).workers == 1
         }
         try await completed(id, client)

@@ -8,26 +8,6 @@ import TransferTestSupport
 
 /// The slots of a worker, and attempts that wait for an earlier attempt of their task.
 @Suite struct ActiveAttemptsTests {
-    private final class Running: TransferAttempt {
-        let claim: TaskClaim
-        let connections = Connections()
-        let received = Mutex<Int64>(5)
-        private let state = Mutex((hasBegun: false, isAbandoned: false, wanted: 0))
-        var progress: AttemptStatus { AttemptStatus(received: received.withLock { $0 }) }
-        var hasBegun: Bool { state.withLock { $0.hasBegun } }
-        var isAbandoned: Bool { state.withLock { $0.isAbandoned } }
-        /// The number of connections that it was asked to give up and has not.
-        var wanted: Int { state.withLock { $0.wanted } }
-        init(_ claim: TaskClaim) { self.claim = claim }
-        func begin() { state.withLock { $0.hasBegun = true } }
-        func yieldConnection() { state.withLock { $0.wanted += 1 } }
-        func gaveUp() { state.withLock { $0.wanted -= 1 } }
-        func abandon() {
-            state.withLock { $0.isAbandoned = true }
-            connections.abandon()
-        }
-    }
-
     private static let task = TaskID(UUID())
     private static let session = SessionID(UUID())
 
@@ -39,6 +19,11 @@ import TransferTestSupport
                 perFlow: $0.maxConnectionsPerHost ?? .max
             )
         }
+    }
+
+    /// Attempts of tasks of their own at one host.
+    private static func attempts(_ count: Int64) -> [RunningAttempt] {
+        (1...count).map { RunningAttempt(claim($0, of: TaskID(UUID()), hostKey: 7)) }
     }
 
     private static func claim(
@@ -78,8 +63,10 @@ import TransferTestSupport
     }
 
     /// Returns attempts of one task each.
-    private static func attempts(at hostKeys: [Int64]) -> [Running] {
-        hostKeys.enumerated().map { Running(claim(Int64($0), of: TaskID(UUID()), hostKey: $1)) }
+    private static func attempts(at hostKeys: [Int64]) -> [RunningAttempt] {
+        hostKeys.enumerated().map {
+            RunningAttempt(claim(Int64($0), of: TaskID(UUID()), hostKey: $1))
+        }
     }
 
     private static func waits(_ claim: TaskClaim, in active: ActiveAttempts) -> Bool {
@@ -89,7 +76,7 @@ import TransferTestSupport
     @Test func anAttemptWaitsForTheOneThatStillHasTheFile() {
         let active = Self.active(8, perHost: 4)
         let old = Self.claim(1)
-        #expect(active.insert(Running(old)))
+        #expect(active.insert(RunningAttempt(old)))
         #expect(Self.waits(Self.claim(2), in: active))
         // When several were given and taken away again, the last one counts.
         guard case .postponed(let former) = active.postpone(Self.claim(3)) else {
@@ -107,7 +94,7 @@ import TransferTestSupport
     @Test func nobodyWaitsWithoutAReason() {
         let active = Self.active(8, perHost: 4)
         let old = Self.claim(1)
-        #expect(active.insert(Running(old)))
+        #expect(active.insert(RunningAttempt(old)))
         #expect(!Self.waits(Self.claim(2, hasPartial: false), in: active))
         #expect(!Self.waits(Self.claim(3, of: TaskID(UUID())), in: active))
         #expect(active.remove(old) == nil)
@@ -117,7 +104,7 @@ import TransferTestSupport
     @Test func whatIsTakenAwayWhileItWaitsDoesNotBegin() {
         let active = Self.active(8, perHost: 4)
         let old = Self.claim(1)
-        #expect(active.insert(Running(old)))
+        #expect(active.insert(RunningAttempt(old)))
         #expect(Self.waits(Self.claim(2), in: active))
         #expect(active.drop(postponed: [Fence(rawValue: 2)]).map(\.fence.rawValue) == [2])
         #expect(active.remove(old) == nil)
@@ -125,16 +112,18 @@ import TransferTestSupport
 
     @Test func aClosedWorkerLetsNobodyIn() {
         let active = Self.active(8, perHost: 4)
-        #expect(active.insert(Running(Self.claim(1))))
+        #expect(active.insert(RunningAttempt(Self.claim(1))))
         #expect(active.close().count == 1)
-        #expect(!active.insert(Running(Self.claim(2, of: TaskID(UUID())))))
+        #expect(!active.insert(RunningAttempt(Self.claim(2, of: TaskID(UUID())))))
     }
 
     @Test func eventsComeNoOftenerThanAskedForAndOnlyForward() {
         let active = Self.active(8, perHost: 4)
         let start = ContinuousClock.now
-        let running = Running(Self.claim(1, hasPartial: false, progressInterval: .seconds(10)))
-        let silent = Running(Self.claim(2, hasPartial: false))
+        let running = RunningAttempt(
+            Self.claim(1, hasPartial: false, progressInterval: .seconds(10))
+        )
+        let silent = RunningAttempt(Self.claim(2, hasPartial: false))
         #expect(active.insert(running))
         #expect(active.insert(silent))
         func told(_ bytes: Int64, after seconds: Int) -> [Int64] {
@@ -157,7 +146,7 @@ import TransferTestSupport
 
     @Test func progressIsToldOnceUntilItMoves() {
         let active = Self.active(8, perHost: 4)
-        #expect(active.insert(Running(Self.claim(1))))
+        #expect(active.insert(RunningAttempt(Self.claim(1))))
         #expect(active.takeProgress().progress.map(\.bytesReceived) == [5])
         #expect(active.takeProgress().progress.isEmpty)
         active.restore()
@@ -167,7 +156,7 @@ import TransferTestSupport
     /// Bytes left by an earlier attempt do not mean that this one has heard from the host.
     @Test func whoseBytesMoveHasHeardOfItsHost() {
         let active = Self.active(8, perHost: 4)
-        let running = Running(Self.claim(1))
+        let running = RunningAttempt(Self.claim(1))
         #expect(active.insert(running))
         #expect(active.takeProgress().heard.isEmpty)
         running.received.withLock { $0 += 1 }
@@ -177,12 +166,12 @@ import TransferTestSupport
 
     @Test func aTaskGetsAConnectionThatAnotherOneCanSpare() {
         let active = Self.active(8, perHost: 3)
-        let download = Running(Self.claim(1))
+        let download = RunningAttempt(Self.claim(1))
         #expect(active.insert(download))
         #expect(active.takeConnection(for: download.claim.fence))
         #expect(active.takeConnection(for: download.claim.fence))
         #expect(!active.takeConnection(for: download.claim.fence))
-        let task = Running(Self.claim(2, of: TaskID(UUID())))
+        let task = RunningAttempt(Self.claim(2, of: TaskID(UUID())))
         #expect(active.insert(task))
         #expect(download.wanted == 1)
         #expect(!task.hasBegun)
@@ -191,7 +180,7 @@ import TransferTestSupport
         #expect(task.hasBegun)
         #expect(!active.takeConnection(for: download.claim.fence))
         // Nobody can spare more than one.
-        let other = Running(Self.claim(3, of: TaskID(UUID()), hostKey: 8))
+        let other = RunningAttempt(Self.claim(3, of: TaskID(UUID()), hostKey: 8))
         #expect(active.insert(other))
         #expect(other.hasBegun)
         _ = active.remove(task.claim)
@@ -203,13 +192,11 @@ import TransferTestSupport
         let active = ActiveAttempts(connectionsMax: 3) {
             ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
         }
-        let attempts = (1...5).map {
-            Running(Self.claim(Int64($0), of: TaskID(UUID()), hostKey: 7))
-        }
+        let attempts = Self.attempts(5)
         for attempt in attempts { #expect(active.insert(attempt)) }
         #expect(attempts.map(\.hasBegun) == [true, true, false, false, false])
         // An attempt that waits for its own host holds up nobody elsewhere.
-        let other = Running(Self.claim(6, of: TaskID(UUID()), hostKey: 8))
+        let other = RunningAttempt(Self.claim(6, of: TaskID(UUID()), hostKey: 8))
         #expect(active.insert(other))
         #expect(other.hasBegun)
         _ = active.remove(attempts[0].claim)
@@ -260,9 +247,7 @@ import TransferTestSupport
 
     @Test func whatHasNotBegunIsGivenBackBeforeAHostChangesHands() {
         let active = Self.active(8, perHost: 1)
-        let attempts = (1...2).map {
-            Running(Self.claim(Int64($0), of: TaskID(UUID()), hostKey: 7))
-        }
+        let attempts = Self.attempts(2)
         for attempt in attempts { #expect(active.insert(attempt)) }
         let shard = HostKey(rawValue: 7).shard
         #expect(!active.withdraw(from: [shard]))
@@ -278,7 +263,7 @@ import TransferTestSupport
             ConnectionSlots.Place(flow: $0.flow, perHost: $0.hostKey.shard == shard ? 0 : 4)
         }
         #expect(active.withdraw(from: [shard]))
-        let late = Running(Self.claim(1, of: TaskID(UUID()), hostKey: 7))
+        let late = RunningAttempt(Self.claim(1, of: TaskID(UUID()), hostKey: 7))
         #expect(active.insert(late))
         #expect(!late.hasBegun)
         // Its host is here, and all its connections are taken: it waits.
@@ -293,9 +278,7 @@ import TransferTestSupport
 
     @Test func whatIsAbandonedBeforeItHasBegunEndsWithoutAConnection() {
         let active = Self.active(8, perHost: 1)
-        let attempts = (1...3).map {
-            Running(Self.claim(Int64($0), of: TaskID(UUID()), hostKey: 7))
-        }
+        let attempts = Self.attempts(3)
         for attempt in attempts { #expect(active.insert(attempt)) }
         active.abandon([attempts[1]])
         #expect(attempts.map(\.hasBegun) == [true, true, false])
@@ -312,8 +295,8 @@ import TransferTestSupport
             ConnectionSlots.Place(flow: $0.flow, perHost: perHost.withLock { $0 })
         }
         let (here, there) = (HostKey(rawValue: 7), HostKey(rawValue: -7))
-        let download = Running(Self.claim(1, hostKey: here.rawValue))
-        let other = Running(Self.claim(2, of: TaskID(UUID()), hostKey: there.rawValue))
+        let download = RunningAttempt(Self.claim(1, hostKey: here.rawValue))
+        let other = RunningAttempt(Self.claim(2, of: TaskID(UUID()), hostKey: there.rawValue))
         for attempt in [download, other] {
             #expect(active.insert(attempt))
             #expect(active.takeConnection(for: attempt.claim.fence))
@@ -335,14 +318,16 @@ import TransferTestSupport
 
     @Test func aSessionsCapHoldsForFurtherConnectionsToo() {
         let active = Self.active(8, perHost: 4)
-        let capped = Running(Self.claim(1, session: SessionID(UUID()), maxConnectionsPerHost: 2))
-        let other = Running(Self.claim(2, of: TaskID(UUID())))
+        let capped = RunningAttempt(
+            Self.claim(1, session: SessionID(UUID()), maxConnectionsPerHost: 2)
+        )
+        let other = RunningAttempt(Self.claim(2, of: TaskID(UUID())))
         for attempt in [capped, other] { #expect(active.insert(attempt)) }
         #expect(active.takeConnection(for: capped.claim.fence))
         #expect(!active.takeConnection(for: capped.claim.fence))
         #expect(active.takeConnection(for: other.claim.fence))
         // The next task of that session waits for its own, although the other has one to spare.
-        let next = Running(
+        let next = RunningAttempt(
             Self.claim(
                 3,
                 of: TaskID(UUID()),
@@ -363,7 +348,7 @@ import TransferTestSupport
         var generator = SeededGenerator(state: seed)
         let (total, perHost) = (6, 3)
         let active = Self.active(total, perHost: perHost)
-        var running: [Running] = []
+        var running: [RunningAttempt] = []
         var extras: [Fence: Int] = [:]
         for step in 1...300 {
             let attempt = running.filter(\.hasBegun).randomElement(using: &generator)
@@ -372,7 +357,9 @@ import TransferTestSupport
                 // As claims do: some come before there is a connection for them.
                 let hostKey = Int64.random(in: 0..<4, using: &generator)
                 guard active.count < 2 * total else { continue }
-                let new = Running(Self.claim(Int64(step), of: TaskID(UUID()), hostKey: hostKey))
+                let new = RunningAttempt(
+                    Self.claim(Int64(step), of: TaskID(UUID()), hostKey: hostKey)
+                )
                 running.append(new)
                 #expect(active.insert(new))
             case 1:
@@ -389,7 +376,7 @@ import TransferTestSupport
                 active.returnConnection(of: attempt.claim.fence)
             }
             let open = running.filter(\.hasBegun)
-            func count(_ attempts: [Running]) -> Int {
+            func count(_ attempts: [RunningAttempt]) -> Int {
                 attempts.reduce(0) { $0 + 1 + extras[$1.claim.fence, default: 0] }
             }
             #expect(count(open) <= total)

@@ -40,7 +40,7 @@ extension ExhaustiveSearch {
             require(
                 world.parts.contains(part) || world.replaced == part
                     || world.result == part && published.contains(part),
-                "the file that is to be gone on with is there"
+                "the file to be resumed is there"
             )
         }
         let workers = Set(new.lines("worker").compactMap(\.worker))

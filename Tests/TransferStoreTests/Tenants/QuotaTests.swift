@@ -229,7 +229,7 @@ import TransferTestSupport
             )
         }
         guard case .accepted = try await submit(70, fixture.tenant) else {
-            Issue.record("a part of the queue was not to be had")
+            Issue.record("a part of the queue could not be had")
             return
         }
         try await eventually("the server has counted them") {
