@@ -191,6 +191,7 @@ struct AttemptJudge {
         let decision = configuration.retryPolicy.overridden(by: claim.options).decision(
             after: failure,
             attempt: claim.number,
+            in: claim.sessionKind,
             remaining: remaining,
             chance: .random(in: 0..<1)
         )

@@ -204,8 +204,9 @@ final class Download: CurlSink, TransferAttempt {
     }
 
     func receive(head: ResponseHead) -> SinkVerdict {
-        // The first head always comes from the task's own host, before any redirect.
-        if state.withLock({ $0.metrics.httpStatus == nil }) { onReached() }
+        // The first head always comes from the task's own host, before any redirect. A 503 does not
+        // show that the host serves.
+        if head.status != 503, state.withLock({ $0.metrics.httpStatus == nil }) { onReached() }
         return state.withLock { state in
             // This is another part that the first connection fetches.
             if state.segments != nil { return accept(head, on: Segments.lead, &state) }

@@ -1,12 +1,12 @@
 import TransferModel
 
-/// The states of hosts, which tell an unreachable host from a failed attempt; they only decide and
+/// The states of hosts, which tell a host that is away from a failed attempt; they only decide and
 /// carry nothing out.
 ///
-/// An unreachable host is tried with one attempt at a time while the others wait.
+/// A host that is away is tried with one attempt at a time while the others wait.
 ///
-/// A host is closed when several attempts in a row could not connect and none has connected for a
-/// while. After a delay, which doubles up to a limit, one attempt goes as a probe. As soon as any
+/// A host is closed when several attempts in a row could not connect, or were told that it is out
+/// of service, and none has fared better for a while. After a delay, which doubles up to a limit, one attempt goes as a probe. As soon as any
 /// attempt reaches the host, it is open for all.
 struct HostConnectivity: ~Copyable {
     typealias Instant = ContinuousClock.Instant
@@ -50,6 +50,8 @@ struct HostConnectivity: ~Copyable {
         case reached
         /// Its name has no address, or no address accepted the connection.
         case unreachable
+        /// It has said that it is out of service: 503 (RFC 9110 §15.6.4).
+        case unavailable
         /// The attempt ended for another reason before it could know.
         case nothing
     }
@@ -131,13 +133,16 @@ struct HostConnectivity: ~Copyable {
         case (.reached, .doubtful), (.reached, nil):
             states[hostKey] = nil
             return .none
-        case (.unreachable, nil):
+        case (.unreachable, nil), (.unavailable, nil):
             return doubt(hostKey, failures: 1, since: now, at: now, chance)
-        case (.unreachable, .doubtful(let failures, let since)):
+        case (.unreachable, .doubtful(let failures, let since)),
+            (.unavailable, .doubtful(let failures, let since)):
             return doubt(hostKey, failures: failures + 1, since: since, at: now, chance)
-        case (.unreachable, .probing(probe, let probes, _)):
+        case (.unreachable, .probing(probe, let probes, _)),
+            (.unavailable, .probing(probe, let probes, _)):
             return close(hostKey, probes: probes + 1, at: now, chance)
-        case (.unreachable, .closed(_, let end)), (.unreachable, .probing(_, _, let end)):
+        case (.unreachable, .closed(_, let end)), (.unreachable, .probing(_, _, let end)),
+            (.unavailable, .closed(_, let end)), (.unavailable, .probing(_, _, let end)):
             // The attempt started before the host was closed, so it tells nothing new.
             return .wait(until: max(end, now))
         case (.nothing, .probing(probe, let probes, _)):

@@ -85,17 +85,19 @@ final class Reachability: Sendable {
             let isClosed = state.hosts.isClosed(claim.hostKey)
             let change: Change? =
                 switch (wasClosed, isClosed) {
-                case (false, true): .closed(closing)
+                case (false, true): .closed(closing(observation))
                 case (true, false): .opened(Self.opening)
                 default: nil
                 }
-            guard observation == .unreachable, claim.options.waitsForConnectivity ?? false else {
-                return (nil, change)
+            guard claim.options.waitsForConnectivity ?? false else { return (nil, change) }
+            switch (observation, effect) {
+            case (.unreachable, .wait(let until)), (.unavailable, .wait(let until)):
+                let asked = failure?.retryAfter ?? .zero
+                return (max(until - now, settings.retryDelay, asked), change)
+            case (.unreachable, _): return (settings.retryDelay.jittered, change)
+            // One 503 may concern one resource alone; it is retried like any other failure.
+            default: return (nil, change)
             }
-            guard case .wait(let until) = effect else {
-                return (settings.retryDelay.jittered, change)
-            }
-            return (max(until - now, settings.retryDelay), change)
         }
         if let change { onChange(claim, change) }
         return wait
@@ -123,8 +125,9 @@ final class Reachability: Sendable {
 
     private static let opening = "Opened, because an attempt has reached it."
 
-    private var closing: String {
-        "Closed, because \(settings.failuresMin) or more attempts in a row could not connect for "
+    private func closing(_ observation: HostConnectivity.Observation) -> String {
+        let what = observation == .unavailable ? "were answered with 503" : "could not connect"
+        return "Closed, because \(settings.failuresMin) or more attempts in a row \(what) for "
             + "\(Int(settings.silenceMin / .seconds(1))) s; one at a time tries it again."
     }
 
@@ -148,6 +151,7 @@ final class Reachability: Sendable {
         _ failure: TransferFailure?,
         _ metrics: AttemptMetrics
     ) -> HostConnectivity.Observation {
+        if failure?.httpStatus == 503, metrics.redirects == 0 { return .unavailable }
         // An attempt that was redirected had an answer before, whatever the other host does.
         if metrics.remoteAddress != nil || metrics.redirects > 0 { return .reached }
         guard let failure, failure.isAboutHost else { return .nothing }

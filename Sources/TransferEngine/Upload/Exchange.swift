@@ -186,8 +186,9 @@ final class Exchange: CurlSink, TransferAttempt {
     }
 
     func receive(head: ResponseHead) -> SinkVerdict {
-        // The first head always comes from the task's own host, before any redirect.
-        if state.withLock({ $0.metrics.httpStatus == nil }) { onReached() }
+        // The first head always comes from the task's own host, before any redirect. A 503 does not
+        // show that the host serves.
+        if head.status != 503, state.withLock({ $0.metrics.httpStatus == nil }) { onReached() }
         return state.withLock { state in
             state.metrics.httpStatus = head.status
             state.body = []

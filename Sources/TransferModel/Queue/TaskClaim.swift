@@ -4,6 +4,7 @@ package struct TaskClaim: Sendable {
     package let fence: Fence
     package let tenant: TenantID
     package let session: SessionID
+    package let sessionKind: Session.Kind
     package let hostKey: HostKey
     package let priority: TaskPriority
     /// The number of this attempt of the task, from 1.
@@ -43,6 +44,7 @@ package struct TaskClaim: Sendable {
         fence: Fence,
         tenant: TenantID,
         session: SessionID,
+        sessionKind: Session.Kind = .background,
         hostKey: HostKey,
         priority: TaskPriority = .default,
         number: Int,
@@ -64,6 +66,7 @@ package struct TaskClaim: Sendable {
         self.fence = fence
         self.tenant = tenant
         self.session = session
+        self.sessionKind = sessionKind
         self.hostKey = hostKey
         self.priority = priority
         self.number = number

@@ -3,8 +3,11 @@
 /// It uses exponential backoff with full jitter on the upper half, so that tasks that failed
 /// together do not return together. A pure value: chance is an argument.
 package struct RetryPolicy: Equatable, Sendable {
-    /// The most attempts of one task, the first included.
+    /// The maximum number of attempts of one task, the first included.
     package var attemptsMax = attemptsMaxDefault
+    /// The maximum number of attempts of a task in a background session whose failures pass by
+    /// themselves, see ``TransferFailure/passes``: the task's time ends them before.
+    package var attemptsInBackgroundMax = attemptsInBackgroundMaxDefault
     /// The wait after the first failure; doubled after each further one.
     package var delayBase = delayBaseDefault
     /// The longest wait, also for a server's `Retry-After`.
@@ -12,6 +15,9 @@ package struct RetryPolicy: Equatable, Sendable {
 
     /// The default of the maximum number of attempts.
     package static let attemptsMaxDefault = 5
+    /// The default of ``attemptsInBackgroundMax``: with the default delays some 240 attempts fit
+    /// into seven days.
+    package static let attemptsInBackgroundMaxDefault = 1000
     /// The default of the delay before the second attempt.
     package static let delayBaseDefault: Duration = .seconds(1)
     /// The default of the longest delay between two attempts.
@@ -45,17 +51,21 @@ package struct RetryPolicy: Equatable, Sendable {
         return min(max(delayBase, elapsed / 2), ceiling) * (0.5 + chance / 2)
     }
 
-    /// Returns what follows the failure of attempt `number`, counted from 1.
+    /// Returns what follows the failure of attempt `number`, counted from 1, of a task in a session
+    /// of the kind.
     ///
     /// `chance`, uniform in 0..<1, places the wait in the upper half of its range. A wait that
     /// would outlast `remaining`, the rest of the task's time, is not started.
     package func decision(
         after failure: TransferFailure,
         attempt number: Int,
+        in kind: Session.Kind = .ephemeral,
         remaining: Duration = .seconds(Int64.max),
         chance: Double
     ) -> Decision {
-        guard failure.isRetryable, number < attemptsMax else { return .giveUp }
+        let isLasting = kind == .background && failure.passes
+        let numberMax = isLasting ? max(attemptsMax, attemptsInBackgroundMax) : attemptsMax
+        guard failure.isRetryable, number < numberMax else { return .giveUp }
         let doublings = min(max(0, number - 1), 30)
         let ceiling = min(delayBase * (1 << doublings), delayMax)
         let backoff = ceiling * (0.5 + chance / 2)

@@ -150,4 +150,15 @@ package struct TransferFailure: Error, Equatable, Sendable {
             false
         }
     }
+
+    /// Whether a retryable failure passes without a change of the task or of what the origin
+    /// offers: an outage or an overload of the origin, or of the way to it.
+    package var passes: Bool {
+        switch code {
+        case .couldNotResolveHost, .couldNotConnect, .timedOut, .connectionLost, .lengthMismatch,
+            .httpStatus:
+            isRetryable
+        default: false
+        }
+    }
 }

@@ -60,6 +60,17 @@ package struct TransferOptions: Equatable, Sendable {
 
     package init() {}
 
+    /// Returns these options with the defaults of tasks in a session of the kind: in background, a
+    /// task waits for a host that cannot be reached, unless its attempts are limited.
+    package func withDefaults(of kind: Session.Kind) -> TransferOptions {
+        guard kind == .background, attemptsMax == nil, waitsForConnectivity == nil else {
+            return self
+        }
+        var options = self
+        options.waitsForConnectivity = true
+        return options
+    }
+
     /// Whether no option is set.
     package var isEmpty: Bool { self == TransferOptions() }
 
@@ -91,11 +102,13 @@ package struct TransferOptions: Equatable, Sendable {
 extension RetryPolicy {
     /// Returns this policy, overridden by what `options` set.
     package func overridden(by options: TransferOptions) -> RetryPolicy {
-        let base = options.retryDelayBase ?? delayBase
-        return RetryPolicy(
-            attemptsMax: options.attemptsMax ?? attemptsMax,
-            delayBase: base,
-            delayMax: max(base, options.retryDelayMax ?? delayMax)
-        )
+        var policy = self
+        policy.delayBase = options.retryDelayBase ?? delayBase
+        policy.delayMax = max(policy.delayBase, options.retryDelayMax ?? delayMax)
+        if let attemptsMax = options.attemptsMax {
+            policy.attemptsMax = attemptsMax
+            policy.attemptsInBackgroundMax = attemptsMax
+        }
+        return policy
     }
 }

@@ -11,6 +11,7 @@ package struct StoreSettings: Sendable {
     /// The newest migration that this program knows, which its workers tell others.
     package var schemaVersion = 0
 
+    /// The default of the maximum number of tasks outstanding in the whole service.
     package static let queueMaxDefault: Int64 = 20_000_000
 
     package init() {}

@@ -78,7 +78,7 @@ extension Fragment {
     /// When nothing is outstanding any more, it ends the generation with `session.events_finished`:
     /// in the transaction that ended the last task, under the lock of the session's counters, hence
     /// exactly once. A session that was to be finished ends with it, and one whose tasks begin to
-    /// need their client tells it so, once until it is heard of.
+    /// need their client tells it so, once until it acts.
     ///
     /// Expects `happening(session_id, place, kind, ends, task_id, from_state, task_state, attempt,
     /// bytes_received, bytes_sent, failure)`, without a `from_state` where the task has not moved;

@@ -186,7 +186,7 @@ extension CompletionStore {
                     local_port, connections)
                     USING (place)
             ),
-            -- 2. What another attempt goes on with, and what no longer serves anybody.
+            -- 2. What another attempt resumes, and what no longer serves anybody.
             kept AS (
                 SELECT g.task_id, k.part_fence, k.ranges::int8multirange AS ranges, k.boot_id,
                     k.bytes_durable, k.bytes_total, k.validator

@@ -50,8 +50,8 @@ extension PartStore {
         )
     }
 
-    /// The files that those of `kept` take the place of: an attempt that could not go on with one,
-    /// because another still had it, has begun anew beside it.
+    /// The files that those of `kept` take the place of: an attempt that could not resume one,
+    /// because another still had it, has started over beside it.
     static let selectReplaced: Query = """
         SELECT x.part_fence, x.task_id, x.source_task_id FROM kept k
         JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
@@ -111,7 +111,7 @@ extension PartStore {
         return Set(try rows.map { row throws(StoreError) in try row.task("task_id") })
     }
 
-    /// Which of these tasks' part files somebody may still go on with, or is about to rename, or
+    /// Which of these tasks' part files somebody may still resume, or is about to rename, or
     /// are results: an end whose answer was lost has happened when its worker asks again.
     package func keptParts(
         _ parts: [(task: TaskID, fence: Fence)]
@@ -137,7 +137,7 @@ extension PartStore {
     /// Notes how much of a part file, whose attempt was taken away, has been made durable, and
     /// where it is when the file was written in segments.
     ///
-    /// Whoever goes on with the file may have told of more ranges since; both are true.
+    /// The attempt that resumes the file may have reported more ranges since; both are true.
     package func recordDurable(
         _ parts: [(partFence: Fence, bytes: Int64, ranges: ByteRangeSet?)]
     ) async throws(StoreError) {
@@ -181,7 +181,7 @@ extension PartStore {
         )
     }
 
-    /// Some of the part files that nobody will go on with.
+    /// Some of the part files that no attempt will resume.
     package func abandonedParts() async throws(StoreError) -> [AbandonedPart] {
         try await database.fetch(
             AbandonedPart.self,

@@ -137,8 +137,8 @@ extension QueueStore {
             s.max_connections_per_host, t.url, t.headers,
             t.destination_path, t.destination_overwrite, s.timeout_for_request_ms,
             s.timeout_for_resource_ms, s.additional_headers, t.options,
-            s.options AS session_options, s.has_credentials, t.kind, t.method, t.upload_path, t.upload_is_staged,
-            t.upload_data,
+            s.kind AS session_kind, s.options AS session_options, s.has_credentials, t.kind,
+            t.method, t.upload_path, t.upload_is_staged, t.upload_data,
             (extract(epoch FROM clock_timestamp() - a.began_at) * 1000)::bigint AS elapsed_ms,
             x.part_fence AS partial_fence, x.source_task_id, x.ranges::text AS ranges, x.boot_id,
             x.bytes_durable,
@@ -160,7 +160,9 @@ extension QueueStore {
 
 extension TaskClaim {
     init(_ row: StoredRow) throws(StoreError) {
+        let sessionKind = try row.word("session_kind", as: Session.Kind.self)
         let options = try row.options("session_options").overridden(by: row.options("options"))
+            .withDefaults(of: sessionKind)
         let timeoutForRequest = try row.milliseconds("timeout_for_request_ms")
         let timeoutForResource = try row.milliseconds("timeout_for_resource_ms")
         self.init(
@@ -168,6 +170,7 @@ extension TaskClaim {
             fence: try row.fence("fence"),
             tenant: try row.tenant("tenant_id"),
             session: try row.session("session_id"),
+            sessionKind: sessionKind,
             hostKey: HostKey(rawValue: try row.decode("host_key")),
             priority: TaskPriority(rank: try row.decode("priority_rank")),
             number: Int(try row.decode("number", as: Int16.self)),

@@ -13,6 +13,7 @@ extension ErasureStore {
     private static let erasureDelayMax: Duration = .seconds(3600)
     /// Sessions looked after by one call, and tasks and events of one of them.
     private static let erasureSessionsMax = 100
+    /// The maximum number of tasks erased by one call.
     package static let erasureTasksMax = 1000
 
     /// Begins the erasure of invalidated ephemeral sessions that have nothing left to do or tell.
@@ -174,7 +175,7 @@ extension ErasureStore {
     /// planned as a walk through all of a table.
     private static let emptyOnes: Query = "ARRAY(SELECT e.session_id FROM empty e)"
 
-    /// Tasks whose rows a worker that still has to stop needs, or whoever removes or goes on with a
+    /// Tasks whose rows a worker that still has to stop needs, or whoever removes or resumes a
     /// part file; all but the kept parts are few.
     static let needed: Query = """
         needed AS MATERIALIZED (

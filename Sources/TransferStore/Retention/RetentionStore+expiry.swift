@@ -5,6 +5,7 @@ package import TransferModel
 extension RetentionStore {
     /// Sessions looked at by one call, and tasks.
     private static let expirySessionsMax = 500
+    /// The maximum number of tasks that expire by one call.
     package static let expiryTasksMax = 1000
 
     /// Looks at a batch of sessions for those with tasks that were created long enough ago to be
@@ -111,7 +112,7 @@ extension RetentionStore {
 
     /// Keeps tasks no longer whose files are gone, but for what events tell of them.
     ///
-    /// Their attempts go by the week, and are told to nobody until then.
+    /// Their attempts go weekly, and are shown to nobody until then.
     package func expire(_ tasks: [TaskID]) async throws(StoreError) {
         guard !tasks.isEmpty else { return }
         let ids = tasks.map(\.uuid)

@@ -11,7 +11,7 @@ extension VerificationStore {
         return Set(try rows.map { row throws(StoreError) in try row.tenant("id") })
     }
 
-    /// Which of these part files any row names: somebody writes them, goes on with them, publishes
+    /// Which of these part files any row names: somebody writes them, resumes them, publishes
     /// them or will remove them, or one is the result of its task, which is among `tasks`.
     ///
     /// One statement, so that a row on its way from one table to another is seen in one of them.

@@ -14,7 +14,7 @@ extension VerificationStore {
     /// How long an instance is silent before it does not count as alive: three leases.
     private static let silence: Duration = .seconds(30)
 
-    /// Whether an instance that holds tasks or deliveries has given a sign of life lately.
+    /// Whether an instance that holds tasks or deliveries has sent a heartbeat lately.
     package func isAnyWorkerAlive() async throws(StoreError) -> Bool {
         let rows = try await database.run(
             """

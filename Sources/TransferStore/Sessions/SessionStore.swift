@@ -227,7 +227,7 @@ extension SessionStore {
 
     /// Ends a session.
     ///
-    /// From the commit on no task of it is accepted or begins, and its identifier may be used anew.
+    /// From the commit on no task of it is accepted or begins, and its identifier may be used again.
     /// What is outstanding is cancelled: a page at once, the rest by ``continueCancellations()``.
     /// Its events are still delivered. Of an ephemeral session nothing else is to be found from now
     /// on, and soon nothing is there.

@@ -35,7 +35,7 @@ package final class SignalRelay: Sendable {
     /// - Parameters:
     ///   - channel: all that share it hear each other.
     ///   - logger: is told when the connection goes away and when it is back, once each.
-    ///   - connect: opens a connection that may stay open for good.
+    ///   - connect: opens a connection that may stay open.
     ///   - onSignals: called with what other instances tell, and with everything after each
     ///     connect, because what was told before that is lost; must not block.
     package init(

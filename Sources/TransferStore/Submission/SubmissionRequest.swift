@@ -15,7 +15,7 @@ struct SubmissionRequest: Sendable {
         )
     }
 
-    /// Whether a task goes on with what another one left, which may be gone.
+    /// Whether a task resumes what another one left, which may be gone.
     var namesResumeData: Bool { submissions.contains { $0.resumeData != nil } }
 }
 

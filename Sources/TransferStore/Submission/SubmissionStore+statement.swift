@@ -154,7 +154,7 @@ extension SubmissionStore {
         """
     }
 
-    /// Offers `token(is_there)`: whether all resume data is that the tasks go on with.
+    /// Offers `token(is_there)`: whether all resume data is there that the tasks name.
     private static func token(_ columns: SubmissionColumns, _ batches: [SessionBatch]) -> Query {
         guard !columns.resumeData.isEmpty else { return "token AS (SELECT true AS is_there)" }
         return """

@@ -30,7 +30,7 @@ extension HostStore {
             }
         )
         let decisions = changes.map(\.decision)
-        // What is lost in a power cut is decided anew.
+        // What is lost in a power cut is decided again.
         _ = try await database.run([
             Database.TransactionSetting.unsynced.query,
             """
@@ -148,7 +148,7 @@ extension HostStore {
     }
 
     /// Forgets hosts of which nothing was decided for a month and no operator has said anything,
-    /// also such as are still given less: who goes there again finds out anew.
+    /// also such as are still given less: who goes there again finds out again.
     ///
     /// - Returns: how many, `limit` at most.
     package func pruneHosts(limit: Int = 1000) async throws(StoreError) -> Int {

@@ -120,7 +120,7 @@ extension WorkerStore {
         )
     }
 
-    /// How many workers share the shards: a worker itself and all that have given a sign of life
+    /// How many workers share the shards: a worker itself and all that have sent a heartbeat
     /// since they were registered.
     ///
     /// Whoever never heard of its registration takes no share.

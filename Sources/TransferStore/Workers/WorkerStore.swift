@@ -67,7 +67,7 @@ extension WorkerStore {
     /// The workers `v` that `incarnation` may declare dead.
     ///
     /// It must have been heard without a gap for a lease: then the database was there for all of
-    /// them, and whoever lives was heard too. A sign of life that is ahead of the clock was given
+    /// them, and whoever lives was heard too. A heartbeat that is ahead of the clock was given
     /// before the clock was set back, which is as long ago.
     private static func silentWorkers(for lease: Duration, heardBy incarnation: Int32) -> Query {
         """
@@ -81,10 +81,10 @@ extension WorkerStore {
         """
     }
 
-    /// What an instance looks at all the time; the answer is the sign of life that health is judged
+    /// What an instance looks at all the time; the answer is the heartbeat that health is judged
     /// by.
     ///
-    /// Workers count that have given a sign of life within `lease`. A registration alone is none:
+    /// Workers count that have sent a heartbeat within `lease`. A registration alone is none:
     /// whoever made it may never have heard that it was made.
     package func vitals(silentFor lease: Duration) async throws(StoreError) -> Vitals {
         let rows = try await database.run(
@@ -114,7 +114,7 @@ extension WorkerStore {
     /// and of those whose registration is gone.
     ///
     /// The attempts get new fences, so that a worker that was only asleep can end nothing; pending
-    /// renames keep the name of their part file. Part files that nobody will go on with are left to
+    /// renames keep the name of their part file. Part files that no attempt will resume are left to
     /// ``abandonedParts()``. Time is the database's alone.
     package func takeOver(
         silentFor lease: Duration,

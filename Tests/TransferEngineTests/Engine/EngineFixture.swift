@@ -49,7 +49,10 @@ final class EngineFixture: Sendable {
         self.folder = try folder ?? TestFolder("engine")
         directory = "\(self.folder.path)/containers"
         database.expectsRelease(of: self)
-        try await putSession()
+        // Hosts that are away are the subject of their own tests.
+        var configuration = SessionConfiguration()
+        configuration.options.waitsForConnectivity = false
+        try await putSession(configuration)
     }
 
     deinit {
@@ -91,6 +94,7 @@ final class EngineFixture: Sendable {
             delayBase: .milliseconds(1),
             delayMax: .milliseconds(2)
         )
+        configuration.retryPolicy.attemptsInBackgroundMax = 0
         change(&configuration)
         let curl = try CurlLoop(name: "engine-test", connectionsMax: 2 * configuration.concurrency)
         defer { curl.stop() }

@@ -58,6 +58,23 @@ import TransferModel
 
     private struct Unexpected: Error {}
 
+    /// A host that says that it is out of service counts as one that is away.
+    @Test func aHostThatIsOutOfServiceIsProbed() throws {
+        var trace = Trace()
+        let first = [0.0, 5].map { trace.observe(.unavailable, $0) }
+        #expect(first == [.none, .none])
+        let third = trace.observe(.unavailable, 10)
+        #expect(third == .wait(until: Self.at(14)))
+        let probe = try trace.probe(14)
+        let other = trace.admit(15)
+        #expect(other != .open)
+        let probed = trace.observe(.unavailable, 15, probe: probe)
+        #expect(probed == .wait(until: Self.at(23)))
+        let next = try trace.probe(23)
+        let reached = trace.observe(.reached, 24, probe: next)
+        #expect(reached == .opened)
+    }
+
     @Test func enoughFailuresOverEnoughTimeCloseAHost() {
         var trace = Trace()
         #expect(trace.observe(.unreachable, 0) == .none)

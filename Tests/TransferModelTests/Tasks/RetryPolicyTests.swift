@@ -36,6 +36,37 @@ import TransferModel
         #expect(once.decision(after: Self.transient, attempt: 1, chance: 0) == .giveUp)
     }
 
+    @Test func outlastsAnOutageInBackground() {
+        let policy = RetryPolicy()
+        func decision(_ failure: TransferFailure, _ attempt: Int) -> RetryPolicy.Decision {
+            policy.decision(after: failure, attempt: attempt, in: .background, chance: 0)
+        }
+        #expect(decision(Self.transient, 999) == .retry(after: .seconds(1800)))
+        #expect(decision(Self.transient, 1000) == .giveUp)
+        #expect(decision(Self.asking(.zero), 500) != .giveUp)
+        let wrong = TransferFailure(.checksumMismatch, "wrong")
+        #expect(decision(wrong, 4) != .giveUp)
+        #expect(decision(wrong, 5) == .giveUp)
+        var options = TransferOptions()
+        options.attemptsMax = 2
+        let limited = policy.overridden(by: options)
+        #expect(
+            limited.decision(after: Self.transient, attempt: 2, in: .background, chance: 0)
+                == .giveUp
+        )
+    }
+
+    @Test func aTaskInBackgroundWaitsForItsHostUnlessItsAttemptsAreLimited() {
+        var options = TransferOptions()
+        #expect(options.withDefaults(of: .background).waitsForConnectivity == true)
+        #expect(options.withDefaults(of: .ephemeral).waitsForConnectivity == nil)
+        options.attemptsMax = 3
+        #expect(options.withDefaults(of: .background).waitsForConnectivity == nil)
+        options = TransferOptions()
+        options.waitsForConnectivity = false
+        #expect(options.withDefaults(of: .background).waitsForConnectivity == false)
+    }
+
     @Test func givesUpAtOnceOnWhatNoRepetitionChanges() {
         let failure = TransferFailure(.httpStatus, "gone", httpStatus: 404)
         #expect(RetryPolicy().decision(after: failure, attempt: 1, chance: 0) == .giveUp)
