@@ -81,8 +81,7 @@ struct SessionRoutes: Sendable {
         reconnecting isReconnecting: Bool
     ) async throws -> Answer {
         let request = body.isEmpty ? nil : try decoded(SessionRequest.self, from: body)
-        let configuration =
-            try request?.configuration?.configuration() ?? SessionConfiguration()
+        let configuration = try request?.configuration?.configuration()
         let kind = try request?.sessionKind()
         let result = try await stores.sessions.putSession(
             tenant: address.tenant,

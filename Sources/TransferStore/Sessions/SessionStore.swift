@@ -10,7 +10,8 @@ package struct SessionStore: Sendable {
 }
 
 extension SessionStore {
-    /// Creates the tenant's session `identifier`, or gives the living one `configuration`.
+    /// Creates the tenant's session `identifier`, or gives the living one `configuration`; without
+    /// one, a new session has the defaults and a living one keeps its own.
     ///
     /// Without a `kind` a new one is a background session. A living one of another kind than that
     /// is not changed.
@@ -21,9 +22,10 @@ extension SessionStore {
         client: ClientID = .default,
         identifier: String,
         kind: Session.Kind? = nil,
-        configuration: SessionConfiguration
+        configuration given: SessionConfiguration?
     ) async throws(StoreError) -> PutSessionResult {
         let id = UUID.version7()
+        let configuration = given ?? SessionConfiguration()
         let headers = try StoredJSON.text(of: configuration.additionalHeaders)
         let options = try StoredJSON.text(of: configuration.options)
         let room = Database.hasRoom(
@@ -87,7 +89,7 @@ extension SessionStore {
                     max_connections_per_host = excluded.max_connections_per_host,
                     is_discretionary = excluded.is_discretionary,
                     revision = s.revision + 1
-                WHERE \(kind == nil) OR s.kind = excluded.kind
+                WHERE \(given != nil) AND (\(kind == nil) OR s.kind = excluded.kind)
                 RETURNING s.id = \(id) AS is_created, \(Self.selectOwnLimits)
             ),
             \(Self.countLimitChangeOfSession)
@@ -104,7 +106,8 @@ extension SessionStore {
         ])
         guard let owner = rows[0].first else { return .unknownClient }
         let kind = try owner.word("kind", as: Client.Kind.self)
-        guard kind == .app || configuration.sharedContainerIdentifier != nil else {
+        let mayBeMade = kind == .app || configuration.sharedContainerIdentifier != nil
+        guard mayBeMade || given == nil && !rows[4].isEmpty else {
             return .sharedContainerRequired
         }
         guard let row = rows[4].first else {

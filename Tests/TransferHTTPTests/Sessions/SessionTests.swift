@@ -65,6 +65,33 @@ import TransferWire
         }
     }
 
+    /// What a client does at each start: it must not lose what it configured.
+    @Test func putWithoutAConfigurationKeepsIt() async throws {
+        try await APIServer.run { server in
+            let path = "/v1/sessions/kept"
+            let body = """
+                {"configuration": {"timeout_for_request": 1.5, "additional_headers": {"A": "b"}}}
+                """
+            let made = try await server.send("PUT", path, body)
+            #expect(made.status == 201)
+            let configuration = try made.json(SessionDocument.self).configuration
+            for (target, body) in [
+                (path, ""), (path, "{}"), (path, #"{"kind": "background"}"#),
+                (path, #"{"configuration": null}"#), ("\(path)?reconnect=true", ""),
+            ] {
+                let again = try await server.send("PUT", target, body)
+                #expect(again.status == 200)
+                let kept = try again.json(SessionDocument.self).configuration
+                #expect(kept.additionalHeaders == configuration.additionalHeaders, "\(target) \(body)")
+                #expect(kept.options.timeoutForRequest == 1.5, "\(target) \(body)")
+            }
+            let replaced = try await server.send("PUT", path, #"{"configuration": {}}"#)
+                .json(SessionDocument.self).configuration
+            #expect(replaced.additionalHeaders.isEmpty)
+            #expect(replaced.options.timeoutForRequest == 60)
+        }
+    }
+
     @Test func patchesAtTheSameTimeAreAllMade() async throws {
         try await APIServer.run { server in
             let path = try await server.session()
