@@ -38,7 +38,19 @@ extension ActiveTransfer {
             if [EMFILE, ENFILE].contains(socketError) { return .outOfDescriptors }
             if [ENOMEM, ENOBUFS].contains(socketError) { return .outOfMemory }
         }
+        if result == CURLE_SSL_CONNECT_ERROR, Self.isRefusal(easy.errorText) {
+            return .tlsDisagreement
+        }
         return CurlError.Code(result, isConnected: isConnected)
+    }
+
+    /// Whether libcurl's words about a failed handshake are those of OpenSSL about the handshake
+    /// itself, such as an alert, and not about a connection that broke meanwhile.
+    ///
+    /// Libcurl begins the latter with "OpenSSL SSL_connect:", and passes on OpenSSL's own text for
+    /// the former; an end of the connection has such a text too.
+    private static func isRefusal(_ text: String) -> Bool {
+        text.contains("SSL routines:") && !text.contains("unexpected eof")
     }
 
     private func hasBody(_ head: ResponseHead) -> Bool {

@@ -48,6 +48,7 @@ extension EasyHandle {
     ) throws(CurlError) {
         for (option, value) in Self.fixedNumbers { try set(option, value) }
         for (option, value) in Self.fixedTexts { try set(option, value) }
+        try keepErrorText()
         try configure(request.tls, certificateFile: certificateFile)
         try set(CURLOPT_URL, url.absoluteString)
         try set(connectTimeout: request.connectTimeout)

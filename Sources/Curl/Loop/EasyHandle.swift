@@ -9,13 +9,19 @@ import CCurl
     /// The list of the host's addresses, which libcurl refers to in the same way.
     private var addressList: UnsafeMutablePointer<curl_slist>?
 
+    /// The buffer for libcurl's words about an error (CURLOPT_ERRORBUFFER(3)).
+    private let words: UnsafeMutableBufferPointer<CChar>
+
     init() throws(CurlError) {
         guard let raw = unsafe curl_easy_init() else { throw CurlError(.outOfMemory) }
         unsafe self.raw = raw
+        unsafe words = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        unsafe words.initialize(repeating: 0)
     }
 
     deinit {
         unsafe curl_easy_cleanup(raw)
+        unsafe words.deallocate()
         unsafe curl_slist_free_all(headerList)
         unsafe curl_slist_free_all(addressList)
     }
@@ -27,6 +33,18 @@ import CCurl
         unsafe headerList = nil
         unsafe curl_slist_free_all(addressList)
         unsafe addressList = nil
+    }
+
+    /// Lets libcurl say what went wrong, for ``errorText``.
+    func keepErrorText() throws(CurlError) {
+        unsafe words[0] = 0
+        try check(unsafe ccurl_set_pointer(raw, CURLOPT_ERRORBUFFER, words.baseAddress))
+    }
+
+    /// Libcurl's words about the error of the last transfer; empty without one.
+    var errorText: String {
+        let bytes = unsafe words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Makes libcurl use `addresses` for a name and a port.

@@ -20,7 +20,7 @@ package struct TLSSettings: Sendable, Hashable {
     package var furtherAuthorities: [UInt8]?
     /// The certificate shown to a server that asks for one; nil shows none.
     package var clientCertificate: ClientCertificate?
-    /// The oldest accepted version; a server with only older ones fails with `tlsHandshake`.
+    /// The oldest accepted version; a server with only older ones fails with `tlsDisagreement`.
     package var minimumVersion = Version.v1_2
 
     /// Creates the default settings: system authorities, no client certificate, TLS 1.2 or newer.

@@ -25,8 +25,10 @@ package struct CurlError: Error, Sendable {
         /// The certificate or its name is not trusted, or our own certificates are not usable:
         /// trying again does not help.
         case tlsFailure
-        /// The TLS handshake broke off, or there is no common version: try later, not for long.
+        /// The TLS handshake broke off: try later.
         case tlsHandshake
+        /// Server and client cannot agree on TLS, as on a version: trying again does not help.
+        case tlsDisagreement
         /// A timeout expired: try later.
         case timedOut(Timeout)
         /// The connection broke, or ended before a response: try later.

@@ -48,7 +48,15 @@ extension HTTPHeader {
 extension CurlRequest {
     /// Applies a claim's settings for repetition, timing and TLS (for speed, see ``Bandwidth``);
     /// `isAtOrigin` when the request goes to the task's own origin and not elsewhere by a redirect.
-    mutating func apply(_ claim: TaskClaim, remaining: Duration, isAtOrigin: Bool) {
+    mutating func apply(
+        _ claim: TaskClaim,
+        remaining: Duration,
+        isAtOrigin: Bool,
+        userAgent: String
+    ) {
+        if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
+            headers.append(("user-agent", userAgent))
+        }
         isReplayable = claim.isIdempotent
         // An attempt after a wait for connectivity has the number of the one before.
         resolvesAnew = claim.number > 1 || claim.elapsed > .seconds(1)

@@ -14,6 +14,11 @@ extension TransferFailure {
             self.init(.couldNotConnect, "No connection to the host could be made.")
         case .tlsFailure:
             self.init(.tlsFailure, "The server's certificate is not trusted.")
+        case .tlsDisagreement:
+            self.init(
+                .tlsFailure,
+                "The server and this service cannot agree on TLS: a version, a cipher or a certificate."
+            )
         case .tlsHandshake:
             self.init(.connectionLost, "The TLS handshake broke off.")
         case .timedOut(.connect):

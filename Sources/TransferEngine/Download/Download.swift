@@ -170,7 +170,12 @@ final class Download: CurlSink, TransferAttempt {
         )
         request.method = state.method
         request.httpVersion = .choice(for: .file(size: claim.options.expectedSize))
-        request.apply(claim, remaining: timeLeft(state), isAtOrigin: state.isAtOrigin)
+        request.apply(
+            claim,
+            remaining: timeLeft(state),
+            isAtOrigin: state.isAtOrigin,
+            userAgent: configuration.userAgent
+        )
         // The limit covers the whole file, for an origin may send all of it again where a part was
         // asked for.
         request.bodyBytesMax = min(configuration.fileBytesMax, claim.options.sizeMax ?? .max)

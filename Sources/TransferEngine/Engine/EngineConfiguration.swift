@@ -31,6 +31,8 @@ package struct EngineConfiguration: Sendable {
     var segments = Segments.Settings()
     /// The addresses to which connections may be made.
     package var egress: EgressGuard
+    /// The `user-agent` of requests whose task names none (RFC 9110 §10.1.5).
+    package var userAgent = "transferd"
     /// The name of this instance in the `worker` table.
     package var workerName = "transferd"
 

@@ -158,7 +158,12 @@ final class Exchange: CurlSink, TransferAttempt {
             request.httpVersion = .choice(
                 for: claim.request.kind == .data ? .message : .file(size: bytesToSend(state))
             )
-            request.apply(claim, remaining: timeLeft(state), isAtOrigin: state.isAtOrigin)
+            request.apply(
+                claim,
+                remaining: timeLeft(state),
+                isAtOrigin: state.isAtOrigin,
+                userAgent: configuration.userAgent
+            )
             return request
         }
         guard let request else { return loop.refuse(self) }

@@ -15,13 +15,19 @@ extension Request {
     /// timeout and never learn what was wrong.
     static let discardedBytesMax = 4 * bodyBytesMax
 
+    /// The media type of a change (RFC 7396), which PATCH also takes as plain JSON.
+    private static let mergePatchType = "application/merge-patch+json"
+
     /// Returns the bytes of the body, which must be declared as JSON unless it is empty.
     func jsonBody() async throws -> [UInt8] {
         let bytes = try await collect()
         if let announced = headers[.contentLength].flatMap(Int.init), announced != bytes.count {
             throw Self.incomplete
         }
-        if !bytes.isEmpty || headers[.contentType] != nil { try checkMediaType("application/json") }
+        if !bytes.isEmpty || headers[.contentType] != nil {
+            let isChange = method == .patch && hasMediaType(Self.mergePatchType)
+            try checkMediaType(isChange ? Self.mergePatchType : "application/json")
+        }
         return bytes
     }
 

@@ -208,7 +208,11 @@ extension TaskPatchRequest {
             )
         }
         if let earliestBeginAt { change.earliestBeginAt = .some(earliestBeginAt?.date) }
-        change.priority = FieldRules.priority(priority, at: "", into: &errors)
+        if let priority {
+            change.priority =
+                priority == nil
+                ? .default : FieldRules.priority(priority, at: "", into: &errors)
+        }
         if let credential {
             if let name = credential, !Credential.isName(name) {
                 errors.append(

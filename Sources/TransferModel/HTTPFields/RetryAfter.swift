@@ -17,8 +17,10 @@ package enum RetryAfter {
             return .seconds(min(seconds, secondsMax))
         }
         guard let date = date(value) else { return nil }
-        let seconds = date - Int64(now.timeIntervalSince1970.rounded(.up))
-        return seconds >= 0 ? .seconds(min(seconds, secondsMax)) : nil
+        guard Double(date) >= now.timeIntervalSince1970 else { return nil }
+        // Rounded up, so that the wait never ends before the date.
+        let seconds = date - Int64(now.timeIntervalSince1970.rounded(.down))
+        return .seconds(min(seconds, secondsMax))
     }
 
     /// Returns the seconds since 1970 of an HTTP date (RFC 9110, section 5.6.7), also in obsolete

@@ -43,7 +43,7 @@ enum DeliveryOutcome: Equatable, Sendable {
         case .unsupportedURL: "unsupported_url"
         case .couldNotResolve: "could_not_resolve_host"
         case .couldNotConnect: "could_not_connect"
-        case .tlsFailure, .tlsHandshake: "tls_failure"
+        case .tlsFailure, .tlsDisagreement, .tlsHandshake: "tls_failure"
         case .timedOut: "timed_out"
         case .connectionLost, .truncated: "connection_lost"
         case .badResponse, .bodyTooLarge: "bad_response"

@@ -5,7 +5,7 @@ package struct TaskPatchRequest: Decodable, Sendable {
     /// The time before which the task does not begin.
     package let earliestBeginAt: Timestamp??
     /// The priority from 0 to 1 among tasks for the same host.
-    package let priority: Double?
+    package let priority: Double??
     /// The name of the credential for the task's own origin.
     package let credential: String??
     /// The task's own limit of bytes per second.
@@ -18,7 +18,7 @@ package struct TaskPatchRequest: Decodable, Sendable {
             forKey: .clientPersistedString
         )
         earliestBeginAt = try container.decodeIfNamed(Timestamp.self, forKey: .earliestBeginAt)
-        priority = try container.decodeIfPresent(Double.self, forKey: .priority)
+        priority = try container.decodeIfNamed(Double.self, forKey: .priority)
         credential = try container.decodeIfNamed(String.self, forKey: .credential)
         bytesPerSecondMax = try container.decodeIfNamed(Int64.self, forKey: .bytesPerSecondMax)
     }

@@ -157,6 +157,7 @@ extension EngineConfiguration {
         discretionaryHours = configuration.discretionaryHours
         fileBytesMax = configuration.fileBytesMax
         pollInterval = configuration.pollInterval
+        userAgent = "transferd/\(Version.current)"
         workerName = "\(ProcessInfo.processInfo.hostName):\(getpid())"
     }
 }

@@ -45,7 +45,7 @@ struct TLSFaultTests {
 
     @Test func refusesServerWithoutModernVersion() async throws {
         let old = ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"]
-        #expect(try await outcome(authority.issue(), options: old) == .tlsHandshake)
+        #expect(try await outcome(authority.issue(), options: old) == .tlsDisagreement)
     }
 
     /// Nothing of the server's part arrives, or only its first bytes.

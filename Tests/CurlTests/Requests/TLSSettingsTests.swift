@@ -81,7 +81,7 @@ struct TLSSettingsTests {
 
     @Test func refusesVersionOlderThanAskedFor() async throws {
         for (minimum, code) in [
-            (TLSSettings.Version.v1_2, CurlError.Code?.none), (.v1_3, .tlsHandshake),
+            (TLSSettings.Version.v1_2, CurlError.Code?.none), (.v1_3, .tlsDisagreement),
         ] {
             let server = try await TLSServer(authority.issue(), of: authority, options: ["-tls1_2"])
             var request = request(server)

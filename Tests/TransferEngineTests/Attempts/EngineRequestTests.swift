@@ -20,6 +20,27 @@ import TransferTestSupport
         #expect(task.failure?.message.contains("begin its answer") == true)
     }
 
+    @Test func aRequestSaysWhoAsks() async throws {
+        let fixture = try await EngineFixture()
+        fixture.origin.when("/file", .response(body: Self.body))
+        let silent = try await fixture.submit(fixture.origin.url("/file"))
+        let named = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.headers = [HTTPHeader(name: "User-Agent", value: "their own")]
+        }
+        let data = try await fixture.submit(fixture.origin.url("/file")) {
+            $0.request = TransferRequest(upload: .data([1]))
+        }
+        try await fixture.withEngine({ $0.userAgent = "transferd/test" }) { _ in
+            try await fixture.expectCompletion([silent, named, data])
+        }
+        let agents = fixture.origin.log.now.requests.map { request in
+            request.headers.filter { $0.name.lowercased() == "user-agent" }.map(\.value)
+        }
+        #expect(agents.count == 3)
+        #expect(agents.filter { $0 == ["transferd/test"] }.count == 2)
+        #expect(agents.filter { $0 == ["their own"] }.count == 1)
+    }
+
     /// A slow machine only makes the transfer slower.
     @Test(arguments: [true, false])
     func bytesComeAndGoNoFasterThanTheTaskAllows(isUpload: Bool) async throws {
@@ -81,7 +102,7 @@ import TransferTestSupport
         let fixture = try await EngineFixture()
         let authority = try await TestAuthority()
         let server = try await TLSServer(authority.issue(), of: authority, options: ["-tls1_2"])
-        for (requiresTLS13, code) in [(true, TransferFailure.Code.connectionLost), (false, nil)] {
+        for (requiresTLS13, code) in [(true, TransferFailure.Code.tlsFailure), (false, nil)] {
             let id = try await fixture.submit(server.url()) {
                 $0.options.certificateAuthorities = CertificateAuthorities(
                     stored: authority.certificate

@@ -82,8 +82,9 @@ import TransferWire
                 let again = try await server.send("PUT", target, body)
                 #expect(again.status == 200)
                 let kept = try again.json(SessionDocument.self).configuration
-                #expect(kept.additionalHeaders == configuration.additionalHeaders, "\(target) \(body)")
-                #expect(kept.options.timeoutForRequest == 1.5, "\(target) \(body)")
+                let what: Comment = "\(target) \(body)"
+                #expect(kept.additionalHeaders == configuration.additionalHeaders, what)
+                #expect(kept.options.timeoutForRequest == 1.5, what)
             }
             let replaced = try await server.send("PUT", path, #"{"configuration": {}}"#)
                 .json(SessionDocument.self).configuration

@@ -172,6 +172,13 @@ import TransferWire
             #expect(cleared.clientPersistedString == nil)
             #expect(cleared.earliestBeginAt == nil)
             #expect(cleared.state == "queued")
+            let merged = try await server.send(
+                "PATCH",
+                path,
+                #"{"priority": null}"#,
+                fields: [("Content-Type", "application/merge-patch+json")]
+            )
+            #expect(try merged.json(TaskDocument.self).priority == TaskPriority.default.value)
             #expect(try await patch("{}").status == 200)
             let limited = try await patch(#"{"bytes_per_second_max": 2000}"#)
             #expect(try limited.json(TaskDocument.self).bytesPerSecondMax == 2000)

@@ -24,6 +24,12 @@ import TransferModel
         #expect(RetryAfter.wait(value, now: Self.date) == .seconds(10))
     }
 
+    @Test func aDateIsNeverEarly() {
+        let now = Self.date.addingTimeInterval(0.9)
+        #expect(RetryAfter.wait("Sun, 06 Nov 1994 08:49:47 GMT", now: now) == .seconds(10))
+        #expect(RetryAfter.wait("Sun, 06 Nov 1994 08:49:37 GMT", now: now) == nil)
+    }
+
     @Test func aLeapDayIsADayOfItsOwn() {
         let now = Date(timeIntervalSince1970: 1_709_164_800)  // 2024-02-29T00:00:00Z
         #expect(RetryAfter.wait("Fri, 01 Mar 2024 00:00:00 GMT", now: now) == .seconds(86_400))

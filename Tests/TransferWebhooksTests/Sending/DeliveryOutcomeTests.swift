@@ -56,7 +56,8 @@ import Testing
         arguments: [
             (.unsupportedURL, "unsupported_url"), (.couldNotResolve, "could_not_resolve_host"),
             (.couldNotConnect, "could_not_connect"), (.tlsFailure, "tls_failure"),
-            (.tlsHandshake, "tls_failure"), (.timedOut(.total), "timed_out"),
+            (.tlsHandshake, "tls_failure"), (.tlsDisagreement, "tls_failure"),
+            (.timedOut(.total), "timed_out"),
             (.timedOut(.connect), "timed_out"), (.connectionLost, "connection_lost"),
             (.truncated, "connection_lost"), (.badResponse, "bad_response"),
             (.egressDenied, "egress_denied"), (.outOfMemory, "service"), (.other, "service"),
