@@ -54,8 +54,10 @@ extension CurlRequest {
         isAtOrigin: Bool,
         userAgent: String
     ) {
-        if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
-            headers.append(("user-agent", userAgent))
+        // What is stored is the file, and not a coding of it (RFC 9110 §12.5.3).
+        for field in [("user-agent", userAgent), ("accept-encoding", "identity")]
+        where !headers.contains(where: { $0.name.lowercased() == field.0 }) {
+            headers.append(field)
         }
         isReplayable = claim.isIdempotent
         // An attempt after a wait for connectivity has the number of the one before.

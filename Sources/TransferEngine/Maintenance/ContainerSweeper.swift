@@ -39,7 +39,8 @@ actor ContainerSweeper {
 
     private let container: Container
     private let logger: Logger
-    private var walk: ContainerWalk?
+    /// The searches under way, by the folder that they go through.
+    private var walks: [String: ContainerWalk] = [:]
 
     /// Starts its thread.
     init(_ container: Container, logger: Logger) throws(PollLoopError) {
@@ -57,25 +58,32 @@ actor ContainerSweeper {
         }
     }
 
-    /// Starts going through a tenant's files.
-    func begin(_ tenant: TenantID) throws(StorageError) {
-        walk = try container.walk(tenant.description)
+    /// Starts going through a tenant's files, or those beneath one of its folders.
+    func begin(_ tenant: TenantID, beneath folder: String? = nil) throws(StorageError) {
+        let path = Self.path(of: tenant, folder)
+        walks[path] = try container.walk(path)
     }
 
-    /// Returns the next batch of a tenant's files, with old results only if it is to be thorough;
+    private static func path(of tenant: TenantID, _ folder: String?) -> String {
+        folder.map { "\(tenant)/\($0)" } ?? tenant.description
+    }
+
+    /// Returns the next batch of the files that ``begin(_:beneath:)`` named, with old results only if it is to be thorough;
     /// nil after the last.
     ///
     /// Files younger than `ageMin` are left out, whatever they look like.
     func next(
         of tenant: TenantID,
+        beneath folder: String? = nil,
         isThorough: Bool,
         ageMin: Duration = ContainerSweeper.ageMin
     ) -> Batch? {
-        guard let walk else { return nil }
+        let place = Self.path(of: tenant, folder)
+        guard let walk = walks[place] else { return nil }
         var batch = Batch()
         for _ in 0..<Self.entriesMax {
             guard let entry = walk.next() else {
-                self.walk = nil
+                walks[place] = nil
                 break
             }
             let path = "\(entry.directory)/\(entry.name)".dropFirst(tenant.description.count + 1)

@@ -34,6 +34,41 @@ extension Pruner {
         } while place != nil && !Task.isCancelled
     }
 
+    /// Removes the bodies that clients brought for uploads which have ended.
+    ///
+    /// One whose task the database does not know is left to ``sweepFiles(isThorough:)``.
+    func sweepBodies() async throws(StoreError) {
+        do {
+            for tenant in try await files.tenants() {
+                try await files.begin(tenant, beneath: ResultLocation.bodyFolder)
+                while let batch = await files.next(
+                    of: tenant,
+                    beneath: ResultLocation.bodyFolder,
+                    isThorough: false,
+                    ageMin: .zero
+                ) {
+                    let bodies = batch.leftovers.compactMap { leftover in
+                        if case .body(let task) = leftover.kind {
+                            (task, leftover.place)
+                        } else {
+                            nil
+                        }
+                    }
+                    let tasks = bodies.map(\.0)
+                    guard !tasks.isEmpty else { continue }
+                    let living = try await stores.verification.outstandingTasks(among: tasks)
+                    let known = try await stores.verification.tasks(among: tasks)
+                    let ended = bodies.filter { known.contains($0.0) && !living.contains($0.0) }
+                    _ = await files.remove(ended.map(\.1))
+                }
+            }
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            logger.warning("bodies not looked through", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// Removes the part files and bodies that no row names: a worker that was only asleep when it
     /// was declared dead, and was then killed, leaves such files.
     ///

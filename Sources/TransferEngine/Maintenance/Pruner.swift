@@ -17,6 +17,8 @@ package struct Pruner: Service {
     package static let retentionRangeInDays = 7...3650
 
     private static let interval: Duration = .seconds(3600)
+    /// The interval of what clients measure: what ends or expires is gone within a minute.
+    private static let endInterval: Duration = .seconds(45)
     /// The maximum number of tries for a change that finds a table in use.
     private static let triesMax = 20
     private static let triesPause: Duration = .seconds(1)
@@ -84,7 +86,14 @@ package struct Pruner: Service {
             chore("unused resume data") { () throws(StoreError) in
                 while try await stores.retention.expireResumeData() > 0 {}
             },
-            chore("old tasks", expireTasks),
+            Chore("old tasks", every: Self.endInterval) { () throws(StoreError) in
+                try await expireTasks()
+                return .rest
+            },
+            Chore("bodies of ended uploads", every: Self.endInterval) { () throws(StoreError) in
+                try await sweepBodies()
+                return .rest
+            },
             chore("expired tasks") { () throws(StoreError) in
                 try await sweep(stores.retention.pruneExpiredTasks)
             },

@@ -20,12 +20,15 @@ import TransferTestSupport
         #expect(task.failure?.message.contains("begin its answer") == true)
     }
 
-    @Test func aRequestSaysWhoAsks() async throws {
+    @Test func aRequestSaysWhoAsksAndWantsTheFileAsItIs() async throws {
         let fixture = try await EngineFixture()
         fixture.origin.when("/file", .response(body: Self.body))
         let silent = try await fixture.submit(fixture.origin.url("/file"))
         let named = try await fixture.submit(fixture.origin.url("/file")) {
-            $0.headers = [HTTPHeader(name: "User-Agent", value: "their own")]
+            $0.headers = [
+                HTTPHeader(name: "User-Agent", value: "their own"),
+                HTTPHeader(name: "Accept-Encoding", value: "gzip"),
+            ]
         }
         let data = try await fixture.submit(fixture.origin.url("/file")) {
             $0.request = TransferRequest(upload: .data([1]))
@@ -33,9 +36,15 @@ import TransferTestSupport
         try await fixture.withEngine({ $0.userAgent = "transferd/test" }) { _ in
             try await fixture.expectCompletion([silent, named, data])
         }
-        let agents = fixture.origin.log.now.requests.map { request in
-            request.headers.filter { $0.name.lowercased() == "user-agent" }.map(\.value)
+        func values(_ name: String) -> [[String]] {
+            fixture.origin.log.now.requests.map { request in
+                request.headers.filter { $0.name.lowercased() == name }.map(\.value)
+            }
         }
+        let agents = values("user-agent")
+        let codings = values("accept-encoding")
+        #expect(codings.filter { $0 == ["identity"] }.count == 2)
+        #expect(codings.filter { $0 == ["gzip"] }.count == 1)
         #expect(agents.count == 3)
         #expect(agents.filter { $0 == ["transferd/test"] }.count == 2)
         #expect(agents.filter { $0 == ["their own"] }.count == 1)

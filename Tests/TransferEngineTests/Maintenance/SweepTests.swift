@@ -236,6 +236,28 @@ import TransferTestSupport
         )
     }
 
+    /// However young a body is: what it was for has ended.
+    @Test func theBodyOfAnEndedUploadGoesAtOnce() async throws {
+        let fixture = try await EngineFixture()
+        var ids: [TaskID] = []
+        for _ in 0..<2 {
+            ids.append(
+                try await fixture.submit(fixture.origin.url("/upload")) { submission in
+                    submission.request = TransferRequest(kind: .upload, upload: .staged)
+                }
+            )
+        }
+        _ = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: ids[1])
+        let unknown = TaskID(.version7())
+        for id in ids + [unknown] {
+            try place(ResultLocation.bodyPath(of: id), fixture, hours: 0)
+        }
+        try place("a/file", fixture)
+        try await pruner(fixture).sweepBodies()
+        let kept = [ids[0], unknown].map { ResultLocation.bodyPath(of: $0) } + ["a/file"]
+        #expect(try files(fixture) == Set(kept.map { "\(fixture.tenant)/\($0)" }))
+    }
+
     /// The files that are not the client's own are removed together with their tasks.
     @Test func resultsGoWithTheirTasks() async throws {
         let fixture = try await EngineFixture()
