@@ -5,8 +5,8 @@ enum CompletionStep: Sendable {
     case rename(PendingRename, PartFile)
     /// An end; its part file, if there is one, is removed unless an attempt needs it.
     case end(AttemptEnd, part: PartFile?)
-    /// A pending rename whose file cannot get its name; the part is removed once that is
-    /// stored, for whoever finds the pending rename before must find the part too.
+    /// A pending rename whose file cannot get its name; the part is removed once that is stored,
+    /// for whoever finds the pending rename before must find the part too.
     case refuse(PendingRename, AttemptEnd)
 
     var task: TaskID {

@@ -204,8 +204,8 @@ actor ResultFiles {
         }
     }
 
-    /// Returns the end that runs a task again because its file could not be made durable;
-    /// nobody can tell what was lost.
+    /// Returns the end that runs a task again because its file could not be made durable; nobody
+    /// can tell what was lost.
     private func retry(_ pendingRename: PendingRename, _ error: StorageError) -> AttemptEnd {
         let failure = failure(of: error)
         let delay = RetryPolicy.delayBaseDefault.jittered

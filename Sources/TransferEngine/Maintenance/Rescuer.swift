@@ -36,8 +36,8 @@ struct Rescuer {
         signal.added()
     }
 
-    /// Returns the end of a dead worker's attempt; a task during which one worker after
-    /// another died is not given to yet another.
+    /// Returns the end of a dead worker's attempt; a task during which one worker after another
+    /// died is not given to yet another.
     static func end(
         ofOrphan claim: TaskClaim,
         _ deaths: DeathStreak?

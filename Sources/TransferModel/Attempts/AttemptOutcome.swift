@@ -4,22 +4,22 @@ package enum AttemptOutcome: Equatable, Sendable {
     case completed
     /// The part file is whole and durable, and is itself the result.
     case fetched(TransferResult, part: Fence)
-    /// The origin has answered a data task, or an upload, for which the body may be only the
-    /// start of the answer.
+    /// The origin has answered a data task, or an upload, for which the body may be only the start
+    /// of the answer.
     case answered(TransferResult, body: [UInt8])
     /// No further attempt will be made.
     case failed(TransferFailure)
     /// Another attempt follows after the delay.
     case retry(TransferFailure, after: Duration)
-    /// The host cannot be reached; another attempt follows after the delay or as soon as the
-    /// host is reached, and this attempt does not count.
+    /// The host cannot be reached; another attempt follows after the delay or as soon as the host
+    /// is reached, and this attempt does not count.
     case waitForConnectivity(TransferFailure, after: Duration)
-    /// This machine is short of a resource; another attempt follows after the delay, and this
-    /// one does not count.
+    /// This machine is short of a resource; another attempt follows after the delay, and this one
+    /// does not count.
     case waitOut(TransferFailure, after: Duration)
     /// The origin wants a credential; another attempt follows the client's answer, which has to
-    /// come within the time, and this attempt does not count. The named credential is the one
-    /// that did not work.
+    /// come within the time, and this attempt does not count. The named credential is the one that
+    /// did not work.
     case askForCredential(TransferFailure, Origin, named: String?, within: Duration)
     /// The task was given back unharmed, as when the worker stops; the attempt does not count.
     case released

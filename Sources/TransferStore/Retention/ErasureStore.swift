@@ -175,8 +175,8 @@ extension ErasureStore {
     /// planned as a walk through all of a table.
     private static let emptyOnes: Query = "ARRAY(SELECT e.session_id FROM empty e)"
 
-    /// Tasks whose rows a worker that still has to stop needs, or whoever removes or resumes a
-    /// part file; all but the kept parts are few.
+    /// Tasks whose rows a worker that still has to stop needs, or whoever removes or resumes a part
+    /// file; all but the kept parts are few.
     static let needed: Query = """
         needed AS MATERIALIZED (
             SELECT task_id FROM revocation

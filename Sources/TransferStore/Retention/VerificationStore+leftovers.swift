@@ -11,8 +11,8 @@ extension VerificationStore {
         return Set(try rows.map { row throws(StoreError) in try row.tenant("id") })
     }
 
-    /// Which of these part files any row names: somebody writes them, resumes them, publishes
-    /// them or will remove them, or one is the result of its task, which is among `tasks`.
+    /// Which of these part files any row names: somebody writes them, resumes them, publishes them
+    /// or will remove them, or one is the result of its task, which is among `tasks`.
     ///
     /// One statement, so that a row on its way from one table to another is seen in one of them.
     package func namedParts(

@@ -120,8 +120,8 @@ extension WorkerStore {
         )
     }
 
-    /// How many workers share the shards: a worker itself and all that have sent a heartbeat
-    /// since they were registered.
+    /// How many workers share the shards: a worker itself and all that have sent a heartbeat since
+    /// they were registered.
     ///
     /// Whoever never heard of its registration takes no share.
     private static func countSharers(with incarnation: Int32) -> Query {
