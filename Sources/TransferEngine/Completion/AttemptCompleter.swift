@@ -5,13 +5,13 @@ import TransferContainer
 import TransferModel
 import TransferStore
 
-/// The part of the engine that turns ended attempts into results, in groups: complete files are made durable,
-/// and then the database is told which file is whose result.
+/// The part of the engine that turns ended attempts into results, in groups: complete files are
+/// made durable, and then the database is told which file is whose result.
 ///
 /// A file with a destination is permanently claimed in the database, renamed, and only then
-/// reported completed. This order makes a crash at any point harmless: before `beginRenames` commits,
-/// the attempt is simply run again; after it, whichever worker finds the pending rename's row
-/// repeats the rename, which is idempotent.
+/// reported completed. This order makes a crash at any point harmless: before `beginRenames`
+/// commits, the attempt is simply run again; after it, whichever worker finds the pending rename's
+/// row repeats the rename, which is idempotent.
 ///
 /// Two loops take turns, and each takes at once all that the other has left meanwhile. A flush of
 /// the file system makes new files durable, and also the names of published files; a transaction

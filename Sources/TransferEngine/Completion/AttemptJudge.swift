@@ -218,9 +218,9 @@ struct AttemptJudge {
         )
     }
 
-    /// Returns the outcome of a claim of a task whose host is closed, without a request to the host:
-    /// the task waits for the host if it waits for connectivity; otherwise this counts as one of
-    /// its attempts.
+    /// Returns the outcome of a claim of a task whose host is closed, without a request to the
+    /// host: the task waits for the host if it waits for connectivity; otherwise this counts as one
+    /// of its attempts.
     func outcome(ofWaiting wait: Duration, forHostOf claim: TaskClaim) -> AttemptOutcome {
         let failure = TransferFailure(
             .couldNotConnect,

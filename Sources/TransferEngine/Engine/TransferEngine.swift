@@ -13,7 +13,8 @@ package import TransferStore
 ///
 /// It is a group of loops around shared values: ``Claimer`` takes tasks, ``AttemptStarter`` starts
 /// their attempts, ``AttemptJudge`` decides what their ends mean, ``AttemptCompleter`` stores it,
-/// and ``Maintenance`` does the rest. ``LeaseKeeper`` keeps this worker alive in the eyes of others.
+/// and ``Maintenance`` does the rest. ``LeaseKeeper`` keeps this worker alive in the eyes of
+/// others.
 package struct TransferEngine: Service {
     let stores: EngineStores
     let configuration: EngineConfiguration

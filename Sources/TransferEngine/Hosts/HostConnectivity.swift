@@ -6,8 +6,8 @@ import TransferModel
 /// A host that is away is tried with one attempt at a time while the others wait.
 ///
 /// A host is closed when several attempts in a row could not connect, or were told that it is out
-/// of service, and none has fared better for a while. After a delay, which doubles up to a limit, one attempt goes as a probe. As soon as any
-/// attempt reaches the host, it is open for all.
+/// of service, and none has fared better for a while. After a delay, which doubles up to a limit,
+/// one attempt goes as a probe. As soon as any attempt reaches the host, it is open for all.
 struct HostConnectivity: ~Copyable {
     typealias Instant = ContinuousClock.Instant
 

@@ -68,8 +68,8 @@ actor ContainerSweeper {
         folder.map { "\(tenant)/\($0)" } ?? tenant.description
     }
 
-    /// Returns the next batch of the files that ``begin(_:beneath:)`` named, with old results only if it is to be thorough;
-    /// nil after the last.
+    /// Returns the next batch of the files that ``begin(_:beneath:)`` named, with old results only
+    /// if it is to be thorough; nil after the last.
     ///
     /// Files younger than `ageMin` are left out, whatever they look like.
     func next(

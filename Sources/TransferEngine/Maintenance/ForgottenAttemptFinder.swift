@@ -2,7 +2,8 @@ import Logging
 import TransferModel
 import TransferStore
 
-/// The part of the engine that settles what the database assigns to this worker but is unknown here.
+/// The part of the engine that settles what the database assigns to this worker but is unknown
+/// here.
 struct ForgottenAttemptFinder {
     let workers: WorkerStore
     let control: ControlStore

@@ -66,7 +66,7 @@ extension CredentialStore {
         return (try Credential(row), try created.decode("is_created"))
     }
 
-    /// The tenant's credential of that name.
+    /// Returns the tenant's credential of that name.
     package func credential(
         tenant: TenantID,
         name: String
@@ -77,7 +77,7 @@ extension CredentialStore {
         )
     }
 
-    /// A page of the tenant's credentials by name, in byte order.
+    /// Returns a page of the tenant's credentials by name, in byte order.
     package func credentials(
         tenant: TenantID,
         after name: String?,
@@ -108,8 +108,8 @@ extension CredentialStore {
         ).affectedCount == 1
     }
 
-    /// The credentials that claims are to show: what the client has answered for the session and
-    /// the origin, or else what the task or its session names.
+    /// Returns the credentials that claims are to show: what the client has answered for the
+    /// session and the origin, or else what the task or its session names.
     ///
     /// - Returns: nothing for those that have none.
     package func credentials(
@@ -137,7 +137,7 @@ extension CredentialStore {
         return found
     }
 
-    /// The credential as it is now.
+    /// Returns the credential as it is now.
     package func storedCredential(_ id: CredentialID) async throws(StoreError) -> StoredCredential?
     {
         let rows = try await database.run("\(Self.selectStored) WHERE id = \(id.uuid)")

@@ -6,8 +6,8 @@ import TransferModel
 /// All of it is judged by what the statement sees: requests at the same time may each take the last
 /// place. That is a few too many, and nobody has to wait for anybody.
 extension Database {
-    /// What keeps submissions out: `quota(tenant_id, maximum, is_exceeded)` of each tenant, and
-    /// `queue(is_full, share)` for `count` tasks of them all.
+    /// Returns what keeps submissions out: `quota(tenant_id, maximum, is_exceeded)` of each tenant,
+    /// and `queue(is_full, share)` for `count` tasks of them all.
     ///
     /// A tenant has three times what is free of the queue at most: alone three quarters of it, and
     /// whoever comes finds room. Nobody can have as much before the queue is three quarters full.
@@ -45,7 +45,8 @@ extension Database {
         """
     }
 
-    /// Whether a tenant may have one more of what `rows` selects; looks at `maximum` of them.
+    /// Returns whether a tenant may have one more of what `rows` selects; looks at `maximum` of
+    /// them.
     static func hasRoom(in rows: Query, maximum: Int64) -> Query {
         "(SELECT count(*) FROM (\(rows) LIMIT \(maximum)) q) < \(maximum)"
     }

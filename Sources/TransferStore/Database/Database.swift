@@ -31,7 +31,7 @@ package struct Database: Sendable {
         self.settings = settings
     }
 
-    /// The release of PostgreSQL that answers.
+    /// Returns the release of PostgreSQL that answers.
     package func serverVersion() async throws(StoreError) -> String {
         let rows = try await run("SELECT current_setting('server_version') AS version")
         return try rows.first?.decode("version") ?? ""

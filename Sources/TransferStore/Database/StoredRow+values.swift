@@ -53,7 +53,7 @@ extension StoredRow {
         try decodeIfPresent(column, as: [UInt8].self).map { ClientString(stored: $0) }
     }
 
-    /// A value of an enumeration that the database keeps by its raw value.
+    /// Returns a value of an enumeration that the database keeps by its raw value.
     func word<Value: RawRepresentable<String>>(
         _ column: String,
         as type: Value.Type = Value.self

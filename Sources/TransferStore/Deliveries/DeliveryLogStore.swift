@@ -66,7 +66,7 @@ extension DeliveryLogStore {
         """
     }
 
-    /// A page of a subscription's logged deliveries, from the newest.
+    /// Returns a page of a subscription's logged deliveries, from the newest.
     ///
     /// - Returns: nil when the tenant has no such subscription.
     package func deliveries(
@@ -106,7 +106,7 @@ extension DeliveryLogStore {
         )
     }
 
-    /// A logged delivery of one of the tenant's subscriptions.
+    /// Returns a logged delivery of one of the tenant's subscriptions.
     package func delivery(
         tenant: TenantID,
         id: DeliveryID
@@ -121,8 +121,8 @@ extension DeliveryLogStore {
         ).first
     }
 
-    /// The deliveries `l` that `page` chooses, with events that are kept or have expired, as far as
-    /// `condition` is true of them.
+    /// Returns the deliveries `l` that `page` chooses, with events that are kept or have expired,
+    /// as far as `condition` is true of them.
     private func loggedDeliveries(
         _ page: Query,
         where condition: Query

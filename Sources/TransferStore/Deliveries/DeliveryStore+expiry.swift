@@ -58,7 +58,8 @@ extension DeliveryStore {
         return try rows.first?.decode("cursor")
     }
 
-    /// Whether the subscription `b` lives and may ask for events of a session, or of its tenant.
+    /// Returns whether the subscription `b` lives and may ask for events of a session, or of its
+    /// tenant.
     ///
     /// Which kinds the lost ones were nobody can tell any more.
     static func isAskedFor(ofSession session: Query) -> Query {

@@ -98,7 +98,7 @@ extension DeliveryStore {
         )
         """
 
-    /// The end of the pause after so many failures in a row; NULL where there is none.
+    /// Returns the end of the pause after so many failures in a row; NULL where there is none.
     private static func pauseEnd(after failures: Query, _ health: DeliveryHealth) -> Query {
         let pauses = health.pauses.map(\.milliseconds)
         let first = Int32(health.failuresMax - 1)

@@ -160,8 +160,8 @@ extension DeliveryStore {
         )
     }
 
-    /// A client that was force-quit, of which a session is; or, where a tenant is in place of a
-    /// session, the subscription's client.
+    /// Returns a client that was force-quit, of which a session is; or, where a tenant is in place
+    /// of a session, the subscription's client.
     private static func selectAwayClient(
         ofSession session: Query,
         orOf client: Query

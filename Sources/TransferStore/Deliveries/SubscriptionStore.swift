@@ -68,7 +68,7 @@ extension SubscriptionStore {
         return answer.map { .replay($0) } ?? .idempotencyMismatch
     }
 
-    /// The tenant's subscription `id`.
+    /// Returns the tenant's subscription `id`.
     package func subscription(
         tenant: TenantID,
         id: SubscriptionID
@@ -83,7 +83,7 @@ extension SubscriptionStore {
         return try Subscription(row)
     }
 
-    /// A page of the tenant's subscriptions in order of creation.
+    /// Returns a page of the tenant's subscriptions in order of creation.
     package func subscriptions(
         tenant: TenantID,
         after: SubscriptionID?,

@@ -94,8 +94,9 @@ extension WakeUpStore {
         return !rows.isEmpty
     }
 
-    /// How many events of a generation before `sequence` a subscription was not delivered, because
-    /// they were given up; the same number whenever it is asked, whatever was replayed since.
+    /// Returns how many events of a generation before `sequence` a subscription was not delivered,
+    /// because they were given up; the same number whenever it is asked, whatever was replayed
+    /// since.
     package func deadLetterCount(
         of subscription: SubscriptionID,
         session: SessionID,

@@ -57,7 +57,7 @@ extension WakeUpStore {
         return try row.decode("is_postponed") ? .postponed : .undecided
     }
 
-    /// The wait after the last of the wake-ups that a row `w` counts.
+    /// Returns the wait after the last of the wake-ups that a row `w` counts.
     private static func delay(_ throttle: WakeUpThrottle) -> Query {
         let delays = throttle.delays.map(\.milliseconds)
         return "(\(delays))[least(w.count, \(Int32(delays.count)))] * interval '1 ms'"

@@ -10,7 +10,8 @@ package struct EventStore: Sendable {
 }
 
 extension EventStore {
-    /// How far logs have come, all of them in one look; those that are not there are left out.
+    /// Returns how far logs have come, all of them in one look; those that are not there are left
+    /// out.
     package func eventPositions(
         of logs: [SessionID]
     ) async throws(StoreError) -> [SessionID: EventPosition] {
@@ -35,7 +36,7 @@ extension EventStore {
         return positions
     }
 
-    /// A page of a living session's events in sequence.
+    /// Returns a page of a living session's events in sequence.
     ///
     /// - Returns: nil when the tenant has no such living session.
     package func events(
@@ -242,7 +243,7 @@ extension SessionEvent.Progress {
 }
 
 extension StoredRow {
-    /// What an event of that kind says besides; nil in the row of any other.
+    /// Returns what an event of that kind says besides; nil in the row of any other.
     fileprivate func details(of kind: SessionEvent.Kind) throws(StoreError) -> JSONText? {
         guard try word("kind", as: SessionEvent.Kind.self) == kind else { return nil }
         return try decodeIfPresent("details")

@@ -34,7 +34,7 @@ extension CountStore {
         """
     }
 
-    /// The moves of ended tasks `gone`, from `outcome`, that are kept no longer.
+    /// Returns the moves of ended tasks `gone`, from `outcome`, that are kept no longer.
     static func forgotten(_ gone: Query) -> Query {
         """
         SELECT session_id, state AS from_state, NULL::task_state AS to_state, bytes_received,
@@ -101,7 +101,7 @@ extension CountStore {
             """))) m
         """
 
-    /// The counts `c` of a tenant.
+    /// Returns the counts `c` of a tenant.
     static func joinCounts(ofTenant tenant: Query) -> Query {
         joinCounts(selectCounts(ofTenant: tenant))
     }
@@ -129,7 +129,7 @@ extension CountStore {
         """
     }
 
-    /// What `moves`, rows of `task_move`, change: what leaves one state comes to another.
+    /// Returns what `moves`, rows of `task_move`, change: what leaves one state comes to another.
     private static func selectChanges(of moves: Query) -> Query {
         """
         SELECT m.tenant_id, m.session_id, k.state, k.sign * m.tasks AS tasks,
@@ -151,7 +151,7 @@ extension CountStore {
         "\(state) IN ('completed', 'failed', 'cancelled')"
     }
 
-    /// The state of a task whose row `d` is in `delayed`.
+    /// Returns the state of a task whose row `d` is in `delayed`.
     static func state(ofDelayed d: Query) -> Query {
         """
         CASE WHEN \(d).awaits_host THEN 'waiting_for_connectivity'::task_state
@@ -159,7 +159,7 @@ extension CountStore {
         """
     }
 
-    /// The state of a task whose row `q` is in `asked`.
+    /// Returns the state of a task whose row `q` is in `asked`.
     static func state(ofAsked q: Query) -> Query {
         """
         CASE \(q).question WHEN 'begin' THEN 'waiting_to_begin'::task_state

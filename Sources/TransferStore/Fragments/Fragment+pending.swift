@@ -8,8 +8,8 @@ extension Fragment {
         task_state IN ('waiting_to_begin', 'waiting_for_authentication')
         """
 
-    /// The details of the event for a session of `counter` `c`, as `pending(details)`: all that
-    /// wait already, and what `more` (task_id, task_state) adds.
+    /// Returns the details of the event for a session of `counter` `c`, as `pending(details)`: all
+    /// that wait already, and what `more` (task_id, task_state) adds.
     static func joinPending(_ more: Query = "SELECT NULL::uuid, NULL::task_state WHERE false")
         -> Query
     {

@@ -6,7 +6,8 @@ enum Fragment {}
 
 /// Parts that several statements share; each names the CTEs it expects.
 extension Fragment {
-    /// Whether a task asks its client before it begins, by its own options or else its session's.
+    /// Returns whether a task asks its client before it begins, by its own options or else its
+    /// session's.
     static func asksToBegin(task: Query, session: Query) -> Query {
         """
         coalesce((\(task)->>'asks_to_begin')::boolean,

@@ -14,8 +14,8 @@ extension PageSize {
     /// six bytes for one.
     package static let reconnectionBytesMax = 448 * 1024
 
-    /// The rows of a query in the order of `key`, up to the one that brings the bytes of their
-    /// client strings to `bytes`.
+    /// Returns the rows of a query in the order of `key`, up to the one that brings the bytes of
+    /// their client strings to `bytes`.
     static func cut(_ rows: Query, orderedBy key: Query, at bytes: Int) -> Query {
         """
         SELECT w.* FROM (
@@ -28,7 +28,7 @@ extension PageSize {
         """
     }
 
-    /// Whether a page of these was ended by its bytes, so that there may be more.
+    /// Returns whether a page of these was ended by its bytes, so that there may be more.
     package static func isFull(_ page: [TransferTask]) -> Bool {
         page.reduce(0) { $0 + ($1.clientString?.utf8.count ?? 0) } >= pageBytesMax
     }

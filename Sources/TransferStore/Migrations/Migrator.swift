@@ -118,8 +118,8 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// How many migrations the database lacks at this moment, also through a pooler, behind which
-    /// no lock would be held.
+    /// Returns how many migrations the database lacks at this moment, also through a pooler, behind
+    /// which no lock would be held.
     package func pendingCount(_ connection: Connection) async throws -> Int {
         let rows = try await connection.execute(
             "SELECT to_regclass('schema_migration') IS NULL AS is_new"
@@ -309,8 +309,8 @@ package struct Migrator: Sendable {
 }
 
 extension Migrator {
-    /// The version that the first line of a migration names, or its own number; nil for a first
-    /// line that cannot be read.
+    /// Returns the version that the first line of a migration names, or its own number; nil for a
+    /// first line that cannot be read.
     private static func floor(in text: String, default number: Int) -> Int? {
         let line = text.prefix { !$0.isNewline }
         guard line.hasPrefix(floorMark) else { return number }

@@ -29,7 +29,8 @@ extension CompletionStore {
         return changed
     }
 
-    /// The sessions of tasks, and which of them others hold at this moment; no lock outlasts this.
+    /// Returns the sessions of tasks, and which of them others hold at this moment; no lock
+    /// outlasts this.
     package func sessions(of tasks: [TaskID]) async throws(StoreError) -> [TaskID: TaskSession] {
         let rows = try await database.run(
             """

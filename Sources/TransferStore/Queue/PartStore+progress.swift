@@ -38,7 +38,7 @@ extension PartStore {
         """
     }
 
-    /// The update with an event for each attempt that is to be told of.
+    /// Returns the update with an event for each attempt that is to be told of.
     ///
     /// An attempt's row is there only while its task runs, and whoever ends it has to wait for this
     /// one: the event never follows the end of its task.

@@ -111,8 +111,8 @@ extension PartStore {
         return Set(try rows.map { row throws(StoreError) in try row.task("task_id") })
     }
 
-    /// Which of these tasks' part files somebody may still resume, or is about to rename, or are
-    /// results: an end whose answer was lost has happened when its worker asks again.
+    /// Returns which of these tasks' part files somebody may still resume, or is about to rename,
+    /// or are results: an end whose answer was lost has happened when its worker asks again.
     package func keptParts(
         _ parts: [(task: TaskID, fence: Fence)]
     ) async throws(StoreError) -> Set<Fence> {
@@ -181,7 +181,7 @@ extension PartStore {
         )
     }
 
-    /// Some of the part files that no attempt will resume.
+    /// Returns some of the part files that no attempt will resume.
     package func abandonedParts() async throws(StoreError) -> [AbandonedPart] {
         try await database.fetch(
             AbandonedPart.self,

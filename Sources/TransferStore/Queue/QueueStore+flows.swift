@@ -6,8 +6,8 @@ extension QueueStore {
     /// Flows that one look at the queue finds at most.
     package static let flowsMax = 512
 
-    /// The flows in which tasks wait, in the order of their hosts, behind `after`; `hosts` are in
-    /// order too.
+    /// Returns the flows in which tasks wait, in the order of their hosts, behind `after`; `hosts`
+    /// are in order too.
     ///
     /// Goes through the index from one flow to the next, so that the cost grows with the flows and
     /// not with the tasks in them. Flows of sessions that have ended are among them, and are not to

@@ -17,7 +17,7 @@ extension PartitionStore {
     /// "trfr" in ASCII.
     private static let retentionLockKey: Int32 = 0x7472_6672
 
-    /// The weeks, from the running one on, that have no partition yet.
+    /// Returns the weeks, from the running one on, that have no partition yet.
     package func missingPartitions(
         of log: PartitionedLog
     ) async throws(StoreError) -> [LogPartition] {
@@ -70,7 +70,7 @@ extension PartitionStore {
         }
     }
 
-    /// The partitions whose youngest row is older than `retention`, from the oldest.
+    /// Returns the partitions whose youngest row is older than `retention`, from the oldest.
     package func expiredPartitions(
         of log: PartitionedLog,
         olderThan retention: Duration
@@ -122,8 +122,8 @@ extension PartitionStore {
         return rows.affectedCount
     }
 
-    /// The midnight of a day: digits that the database has written, for a statement that defines
-    /// something takes no parameters.
+    /// Returns the midnight of a day: digits that the database has written, for a statement that
+    /// defines something takes no parameters.
     private static func bound(_ day: String) -> Query {
         Query(stringLiteral: "('\(day) 00:00:00+00')")
     }

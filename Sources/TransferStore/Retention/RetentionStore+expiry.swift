@@ -223,7 +223,7 @@ extension RetentionStore {
         """
     }
 
-    /// The hexadecimal digits that an identifier of version 7 begins with, as text.
+    /// Returns the hexadecimal digits that an identifier of version 7 begins with, as text.
     static func identifierTime(of time: Query) -> Query {
         "lpad(to_hex((extract(epoch FROM \(time)) * 1000)::bigint), 12, '0')"
     }

@@ -80,8 +80,8 @@ extension RetentionStore {
         }
     }
 
-    /// Whether nothing tells of a session any more, and nothing is still to be done for it; a
-    /// look-up for each table.
+    /// Returns whether nothing tells of a session any more, and nothing is still to be done for it;
+    /// a look-up for each table.
     private static func isNothingKept(ofSession session: Query, tenant: Query) -> Query {
         """
         (SELECT t.id FROM task t WHERE t.session_id = \(session) LIMIT 1) IS NULL

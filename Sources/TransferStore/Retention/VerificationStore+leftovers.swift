@@ -3,7 +3,7 @@ package import TransferModel
 
 /// What the database knows of files whose names somebody has found.
 extension VerificationStore {
-    /// Which of these tenants there are.
+    /// Returns which of these tenants there are.
     package func tenants(among tenants: [TenantID]) async throws(StoreError) -> Set<TenantID> {
         let rows = try await database.run(
             "SELECT id FROM tenant WHERE id = ANY (\(tenants.map(\.uuid)))"
@@ -11,8 +11,9 @@ extension VerificationStore {
         return Set(try rows.map { row throws(StoreError) in try row.tenant("id") })
     }
 
-    /// Which of these part files any row names: somebody writes them, resumes them, publishes them
-    /// or will remove them, or one is the result of its task, which is among `tasks`.
+    /// Returns which of these part files any row names: somebody writes them, resumes them,
+    /// publishes them or will remove them, or one is the result of its task, which is among
+    /// `tasks`.
     ///
     /// One statement, so that a row on its way from one table to another is seen in one of them.
     package func namedParts(
@@ -36,7 +37,7 @@ extension VerificationStore {
         return Set(try rows.map { row throws(StoreError) in try row.fence("fence") })
     }
 
-    /// The part files that are the results of these tasks.
+    /// Returns the part files that are the results of these tasks.
     static func selectResults(_ tasks: [TaskID]) -> Query {
         """
         SELECT part_fence FROM outcome
@@ -44,7 +45,7 @@ extension VerificationStore {
         """
     }
 
-    /// Which of these tasks there are.
+    /// Returns which of these tasks there are.
     package func tasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
         guard !tasks.isEmpty else { return [] }
         let rows = try await database.run(
@@ -53,7 +54,7 @@ extension VerificationStore {
         return Set(try rows.map { row throws(StoreError) in try row.task("id") })
     }
 
-    /// Which of these tasks there are that have not ended.
+    /// Returns which of these tasks there are that have not ended.
     package func outstandingTasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
         guard !tasks.isEmpty else { return [] }
         let rows = try await database.run(

@@ -14,7 +14,7 @@ extension VerificationStore {
     /// How long an instance is silent before it does not count as alive: three leases.
     private static let silence: Duration = .seconds(30)
 
-    /// Whether an instance that holds tasks or deliveries has sent a heartbeat lately.
+    /// Returns whether an instance that holds tasks or deliveries has sent a heartbeat lately.
     package func isAnyWorkerAlive() async throws(StoreError) -> Bool {
         let rows = try await database.run(
             """
@@ -26,7 +26,7 @@ extension VerificationStore {
         return try rows.first?.decode("is_alive") ?? false
     }
 
-    /// A page of completed downloads, by task.
+    /// Returns a page of completed downloads, by task.
     package func results(
         after position: TaskID?,
         limit: Int

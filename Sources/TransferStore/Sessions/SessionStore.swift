@@ -170,7 +170,7 @@ extension SessionStore {
         )
         """
 
-    /// The tenant's living session `identifier`.
+    /// Returns the tenant's living session `identifier`.
     package func session(
         tenant: TenantID,
         client: ClientID = .default,
@@ -206,8 +206,8 @@ extension SessionStore {
         \(CountStore.joinCountsOfSession)
         """
 
-    /// A page of the living sessions of one of the tenant's clients, or of all, by client and
-    /// identifier in byte order.
+    /// Returns a page of the living sessions of one of the tenant's clients, or of all, by client
+    /// and identifier in byte order.
     package func sessions(
         tenant: TenantID,
         client: ClientID? = nil,
@@ -230,10 +230,10 @@ extension SessionStore {
 
     /// Ends a session.
     ///
-    /// From the commit on no task of it is accepted or begins, and its identifier may be used again.
-    /// What is outstanding is cancelled: a page at once, the rest by ``continueCancellations()``.
-    /// Its events are still delivered. Of an ephemeral session nothing else is to be found from now
-    /// on, and soon nothing is there.
+    /// From the commit on no task of it is accepted or begins, and its identifier may be used
+    /// again. What is outstanding is cancelled: a page at once, the rest by
+    /// ``continueCancellations()``. Its events are still delivered. Of an ephemeral session nothing
+    /// else is to be found from now on, and soon nothing is there.
     ///
     /// - Returns: false when the tenant has no such living session.
     package func invalidateSession(

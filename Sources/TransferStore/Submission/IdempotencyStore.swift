@@ -14,7 +14,7 @@ extension IdempotencyStore {
     /// Old keys removed by one call.
     private static let idempotencyPruneMax = 1000
 
-    /// What is known of `key`, before any work is done for it.
+    /// Returns what is known of `key`, before any work is done for it.
     package func lookUp(
         idempotencyKey key: [UInt8],
         requestSHA256: [UInt8],
@@ -110,7 +110,7 @@ extension IdempotencyStore {
         }
     }
 
-    /// The answer to a request that ``runOnce(_:keeping:)`` found to be a repetition.
+    /// Returns the answer to a request that ``runOnce(_:keeping:)`` found to be a repetition.
     ///
     /// - Returns: nil when the key belongs to another request.
     func keptAnswer(

@@ -51,7 +51,7 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
         return min(expiry, ready.arrival + bounds.gatherMax)
     }
 
-    /// A request wants to be stored.
+    /// Returns a request wants to be stored.
     mutating func arrived(
         _ id: RequestID,
         to session: Session,
@@ -63,27 +63,27 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
         return settle(now: now)
     }
 
-    /// The transaction of a group is over; the requests to `sessions` have their answers.
+    /// Returns the transaction of a group is over; the requests to `sessions` have their answers.
     mutating func groupEnded(freeing sessions: Set<Session>, now: Instant) -> [Action] {
         groupsUnderWay -= 1
         busy.subtract(sessions)
         return settle(now: now, isGathered: true)
     }
 
-    /// The requests to `session`, which were left over by their group, have their answers.
+    /// Returns the requests to `session`, which were left over by their group, have their answers.
     mutating func sessionEnded(_ session: Session, now: Instant) -> [Action] {
         busy.remove(session)
         return settle(now: now)
     }
 
-    /// The time of ``nextInstant`` has come.
+    /// Returns the time of ``nextInstant`` has come.
     mutating func tick(now: Instant) -> [Action] {
         let expired = waiting.prefix { $0.arrival + bounds.waitMax <= now }
         waiting.removeFirst(expired.count)
         return expired.map { .refuse($0.id, .exhausted) } + settle(now: now)
     }
 
-    /// A request's caller is gone; one that was sent is not concerned.
+    /// Returns a request's caller is gone; one that was sent is not concerned.
     mutating func cancel(_ id: RequestID) -> [Action] {
         guard let index = waiting.firstIndex(where: { $0.id == id }) else { return [] }
         waiting.remove(at: index)
@@ -108,7 +108,7 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
         return actions
     }
 
-    /// The oldest requests that may go together, and whether no more would fit.
+    /// Returns the oldest requests that may go together, and whether no more would fit.
     private func nextGroup() -> (group: [Waiting], isFull: Bool) {
         var group: [Waiting] = []
         var size = SubmissionSize(taskCount: 0, byteCount: 0)

@@ -50,7 +50,7 @@ final class SubmissionGatherer: Sendable {
         state = Mutex(State(machine: SubmissionBatcher(bounds: bounds)))
     }
 
-    /// Whether `request` is small enough to gain by a commit that it shares.
+    /// Returns whether `request` is small enough to gain by a commit that it shares.
     ///
     /// Resume data may be gone, which would keep the others from being stored.
     func takes(_ request: SubmissionRequest) -> Bool {

@@ -18,7 +18,7 @@ struct SubmissionGroupBounds: Sendable {
     /// How long a request may wait for a group, as for a connection of the pool.
     var waitMax: Duration = .seconds(5)
 
-    /// Whether a group may have so much.
+    /// Returns whether a group may have so much.
     func hold(requestCount: Int, _ size: SubmissionSize) -> Bool {
         requestCount <= requestsMax && size.fits(in: sizeMax)
     }

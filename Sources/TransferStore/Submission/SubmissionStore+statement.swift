@@ -146,7 +146,8 @@ extension SubmissionStore {
             """
     }
 
-    /// The member of an array of `chosen` that belongs to the row `p` of a session's counters.
+    /// Returns the member of an array of `chosen` that belongs to the row `p` of a session's
+    /// counters.
     private static func ofChosen(_ array: Query) -> Query {
         """
         (SELECT \(array) FROM chosen)[

@@ -168,7 +168,7 @@ extension CancellationStore {
             """
     }
 
-    /// The last task of that page; no row when there is none behind the place.
+    /// Returns the last task of that page; no row when there is none behind the place.
     private static func lastOfPage(of session: Query) -> Query {
         """
         SELECT t.id AS last FROM (
@@ -197,7 +197,8 @@ extension CancellationStore {
             WHERE b.task_id > \(UUID.zero) AND b.session_id = p.session_id))
         """
 
-    /// Whether tasks of a session may begin: it has not ended, and its client was not force-quit.
+    /// Returns whether tasks of a session may begin: it has not ended, and its client was not
+    /// force-quit.
     ///
     /// A look-up for each, whatever is believed of the table.
     static func mayBegin(session: Query) -> Query {

@@ -38,8 +38,8 @@ extension ControlStore {
         throw .unavailable(PostgresError(decoding: "the task never stood still"))
     }
 
-    /// A statement reads one snapshot: a row that was just being moved is in neither place for it,
-    /// and then waits by the old time.
+    /// Returns a statement reads one snapshot: a row that was just being moved is in neither place
+    /// for it, and then waits by the old time.
     private static func isBetweenTables(_ task: TransferTask, _ change: TaskChange) -> Bool {
         guard change.earliestBeginAt != nil, task.attempt == 0 else { return false }
         switch task.state {

@@ -36,7 +36,8 @@ extension ControlStore {
         }
     }
 
-    /// Whether a cancelled task has left resume data of that name, which nobody has used yet.
+    /// Returns whether a cancelled task has left resume data of that name, which nobody has used
+    /// yet.
     package func hasResumeData(_ id: ResumeDataID) async throws(StoreError) -> Bool {
         let rows = try await database.run("SELECT 1 FROM resume_data WHERE id = \(id.uuid)")
         return !rows.isEmpty
@@ -108,7 +109,7 @@ extension ControlStore {
         return try await isInFlight(task) ? .inFlight(task) : .answered(task)
     }
 
-    /// Whether a task has an attempt whose request must not be sent twice.
+    /// Returns whether a task has an attempt whose request must not be sent twice.
     private func isInFlight(_ task: TransferTask) async throws(StoreError) -> Bool {
         guard task.state == .running else { return false }
         let rows = try await database.run(
@@ -121,7 +122,7 @@ extension ControlStore {
         return !rows.isEmpty
     }
 
-    /// Those of the tasks whose requests an origin may see twice.
+    /// Returns those of the tasks whose requests an origin may see twice.
     package func idempotentTasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
         let rows = try await database.run(
             """

@@ -3,8 +3,8 @@ import Postgres
 package import TransferModel
 
 extension DecisionStore {
-    /// Takes a client's credential for the origin that a task waits for: the task continues with it,
-    /// and so do all others of its session that wait for that origin or will come to it.
+    /// Takes a client's credential for the origin that a task waits for: the task continues with
+    /// it, and so do all others of its session that wait for that origin or will come to it.
     package func answerChallenge(
         tenant: TenantID,
         id: TaskID,

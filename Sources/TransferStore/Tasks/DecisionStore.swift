@@ -59,7 +59,7 @@ extension DecisionStore {
         ).count
     }
 
-    /// The task after an answer that has moved `rows`.
+    /// Returns the task after an answer that has moved `rows`.
     func result(
         _ rows: StoredRows,
         _ tenant: TenantID,

@@ -6,8 +6,8 @@ extension TaskStore {
     /// Attempts of one task that are told, the newest.
     package static let attemptsMax = 200
 
-    /// The attempts of a task that have ended, in the order in which they began; nil when the
-    /// tenant has no such task.
+    /// Returns the attempts of a task that have ended, in the order in which they began; nil when
+    /// the tenant has no such task.
     package func attempts(
         tenant: TenantID,
         task: TaskID
@@ -15,7 +15,7 @@ extension TaskStore {
         try await metrics(tenant: tenant, task: task)?.attempts
     }
 
-    /// What was measured of a task; nil when the tenant has no such task.
+    /// Returns what was measured of a task; nil when the tenant has no such task.
     package func metrics(
         tenant: TenantID,
         task: TaskID

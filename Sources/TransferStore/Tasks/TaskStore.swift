@@ -10,8 +10,8 @@ package struct TaskStore: Sendable {
 }
 
 extension TaskStore {
-    /// Whether there was such a task of the tenant that is kept no longer; known for as long as
-    /// events tell of it.
+    /// Returns whether there was such a task of the tenant that is kept no longer; known for as
+    /// long as events tell of it.
     package func isExpired(tenant: TenantID, id: TaskID) async throws(StoreError) -> Bool {
         let rows = try await database.run(
             """
@@ -22,7 +22,7 @@ extension TaskStore {
         return !rows.isEmpty
     }
 
-    /// The tenant's task `id`.
+    /// Returns the tenant's task `id`.
     package func task(tenant: TenantID, id: TaskID) async throws(StoreError) -> TransferTask? {
         let rows = try await database.run(
             """
@@ -34,7 +34,8 @@ extension TaskStore {
         return try TransferTask(row, keptFor: database.settings.resultRetention)
     }
 
-    /// What the origin answered to a completed upload or data task; nil when that was nothing.
+    /// Returns what the origin answered to a completed upload or data task; nil when that was
+    /// nothing.
     package func responseBody(
         tenant: TenantID,
         task: TaskID
@@ -48,8 +49,8 @@ extension TaskStore {
         return try rows.first?.decodeIfPresent("response_body")
     }
 
-    /// A page of a session's tasks in order of submission, all or only those in `state`; nil when
-    /// the tenant has no such living session.
+    /// Returns a page of a session's tasks in order of submission, all or only those in `state`;
+    /// nil when the tenant has no such living session.
     ///
     /// Where a state's table is not in the order of sessions only so many tasks are looked at: a
     /// page may hold fewer than `limit`, or none, with more behind it.
@@ -95,7 +96,7 @@ extension TaskStore {
     /// Tasks looked at for those in one state.
     private static let lookMax = 5000
 
-    /// The first tasks `(id)` of a session after one of them, at most `limit`.
+    /// Returns the first tasks `(id)` of a session after one of them, at most `limit`.
     ///
     /// Read from there to the session's end in the order of their index: by an equality a plan may
     /// walk through the tasks of all sessions in the order of their keys.
@@ -108,8 +109,8 @@ extension TaskStore {
         """
     }
 
-    /// The last task of `look`, which has as many as `count` if there may be more behind it; NULL
-    /// otherwise.
+    /// Returns the last task of `look`, which has as many as `count` if there may be more behind
+    /// it; NULL otherwise.
     static func selectEnd(ofLook count: Int) -> Query {
         "(SELECT l.id FROM look l ORDER BY l.id OFFSET \(count - 1) LIMIT 1)"
     }
@@ -211,7 +212,7 @@ extension TaskStore {
         }
     }
 
-    /// The tasks `l` of a look of which `condition` selects something.
+    /// Returns the tasks `l` of a look of which `condition` selects something.
     ///
     /// A nested loop keeps the order of the look, and ends with the page.
     private static func page(

@@ -36,7 +36,7 @@ extension ClientStore {
         return (client: try Client(row), isCreated: rows[0].affectedCount == 1)
     }
 
-    /// The tenant's client `id`.
+    /// Returns the tenant's client `id`.
     package func client(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
         try first(try await database.run(Self.selectClient(tenant, id)))
     }
@@ -48,7 +48,7 @@ extension ClientStore {
         """
     }
 
-    /// A page of the tenant's clients by name, in byte order.
+    /// Returns a page of the tenant's clients by name, in byte order.
     package func clients(
         tenant: TenantID,
         after: ClientID?,

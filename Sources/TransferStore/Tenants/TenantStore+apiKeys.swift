@@ -3,7 +3,7 @@ import Postgres
 package import TransferModel
 
 extension TenantStore {
-    /// The key with the public identifier `id`.
+    /// Returns the key with the public identifier `id`.
     package func apiKey(id: String) async throws(StoreError) -> StoredAPIKey? {
         let rows = try await database.run(
             """

@@ -2,7 +2,8 @@ import Postgres
 package import TransferModel
 
 extension TenantStore {
-    /// What all tasks of the tenant trust besides the system's authorities; nil for nothing.
+    /// Returns what all tasks of the tenant trust besides the system's authorities; nil for
+    /// nothing.
     package func certificateAuthorities(
         tenant: TenantID
     ) async throws(StoreError) -> CertificateAuthorities? {

@@ -9,7 +9,7 @@ package struct TenantStore: Sendable {
 }
 
 extension TenantStore {
-    /// The tenant with what it is allowed and how its tasks stand.
+    /// Returns the tenant with what it is allowed and how its tasks stand.
     ///
     /// - Throws: ``StoreError/defect(_:)`` when there is none, for tenants are not removed.
     package func tenant(_ id: TenantID) async throws(StoreError) -> Tenant {

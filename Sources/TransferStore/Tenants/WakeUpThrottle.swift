@@ -14,7 +14,7 @@ package struct WakeUpThrottle: Sendable {
 
     package init() {}
 
-    /// How long to wait after the last of `count` wake-ups; not at all before the first.
+    /// Returns how long to wait after the last of `count` wake-ups; not at all before the first.
     package func delay(after count: Int) -> Duration {
         guard count > 0, let last = delays.last else { return .zero }
         return count <= delays.count ? delays[count - 1] : last

@@ -100,8 +100,8 @@ extension HostStore {
         return rows.affectedCount == 1
     }
 
-    /// What is known of hosts at which the tenant has or had tasks; those with an operator's bound
-    /// only when something was decided of them, by name.
+    /// Returns what is known of hosts at which the tenant has or had tasks; those with an
+    /// operator's bound only when something was decided of them, by name.
     package func hosts(
         tenant: TenantID,
         after name: String? = nil,
@@ -118,7 +118,7 @@ extension HostStore {
         return try rows.map { row throws(StoreError) in try RemoteHost(row, decisions: []) }
     }
 
-    /// One of ``hosts(tenant:after:limit:)``, with what was decided of it.
+    /// Returns one of ``hosts(tenant:after:limit:)``, with what was decided of it.
     package func host(_ hostKey: HostKey, tenant: TenantID) async throws(StoreError) -> RemoteHost?
     {
         let rows = try await database.run([

@@ -73,8 +73,8 @@ extension WorkerStore {
         )
     }
 
-    /// How many connections other workers have to the hosts of a worker's shards, from when these
-    /// were theirs.
+    /// Returns how many connections other workers have to the hosts of a worker's shards, from when
+    /// these were theirs.
     ///
     /// They only become fewer: nobody else claims there. So it is asked of shards that are new
     /// until there are none, and not for ever: under an old snapshot it reads each attempt that
@@ -120,8 +120,8 @@ extension WorkerStore {
         )
     }
 
-    /// How many workers share the shards: a worker itself and all that have sent a heartbeat since
-    /// they were registered.
+    /// Returns how many workers share the shards: a worker itself and all that have sent a
+    /// heartbeat since they were registered.
     ///
     /// Whoever never heard of its registration takes no share.
     private static func countSharers(with incarnation: Int32) -> Query {

@@ -64,7 +64,7 @@ extension WorkerStore {
         "\(duration.milliseconds) * interval '1 ms'"
     }
 
-    /// The workers `v` that `incarnation` may declare dead.
+    /// Returns the workers `v` that `incarnation` may declare dead.
     ///
     /// It must have been heard without a gap for a lease: then the database was there for all of
     /// them, and whoever lives was heard too. A heartbeat that is ahead of the clock was given
@@ -81,8 +81,8 @@ extension WorkerStore {
         """
     }
 
-    /// What an instance looks at all the time; the answer is the heartbeat that health is judged
-    /// by.
+    /// Returns what an instance looks at all the time; the answer is the heartbeat that health is
+    /// judged by.
     ///
     /// Workers count that have sent a heartbeat within `lease`. A registration alone is none:
     /// whoever made it may never have heard that it was made.
@@ -209,7 +209,7 @@ extension WorkerStore {
         ) l
         """
 
-    /// Whether a worker is dead, or something is of one that was.
+    /// Returns whether a worker is dead, or something is of one that was.
     ///
     /// Rows that are of no worker lie in the gaps between those that there are, so that nothing of
     /// a living one is read, and of what it has had nothing that an old snapshot keeps.
@@ -241,7 +241,7 @@ extension WorkerStore {
         return try rows.first?.decode("is_orphaned") ?? false
     }
 
-    /// What the worker has to look after, whether it knows or not.
+    /// Returns what the worker has to look after, whether it knows or not.
     package func holdings(incarnation: Int32) async throws(StoreError) -> Holdings {
         let rows = try await database.run([
             "SELECT task_id, fence FROM attempt WHERE worker = \(incarnation)",

@@ -23,7 +23,8 @@ struct WebhookMessage: Sendable {
         self.body = body
     }
 
-    /// Creates the message of a batch; nil for a message that is not one, and without JSON as above.
+    /// Creates the message of a batch; nil for a message that is not one, and without JSON as
+    /// above.
     init?(_ outgoing: OutgoingMessage, linkBase: String?) {
         guard let batch = outgoing.batch else { return nil }
         let message = BatchMessage(
