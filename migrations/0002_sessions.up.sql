@@ -62,8 +62,9 @@ CREATE TABLE session_progress (
     -- Repeats the client's lifecycle where the row lock is, so that no submit slips past a
     -- force-quit.
     is_force_quit boolean NOT NULL DEFAULT false,
-    -- The session takes no further tasks and ends with its last one. It stands where the row lock
-    -- is: no submit slips past it, and the transaction that ends the last task sees it.
+    -- The session takes no further tasks, and its last event comes with the end of its last one,
+    -- which also ends the session unless it was invalidated. It stands where the row lock is: no
+    -- submit slips past it, and the transaction that ends the last task sees it.
     is_finishing boolean NOT NULL DEFAULT false,
     -- Whether the client was told that tasks of the session need it, and has done nothing since.
     is_pending_told boolean NOT NULL DEFAULT false

@@ -46,7 +46,7 @@ struct Claimer {
                 wakeAfterRest(&queue)
             } catch {
                 // The next poll tries again; until then nothing is lost, only delayed.
-                logger.debug("no claim", metadata: ["error": "\(error)"])
+                logger.debug("claim failed", metadata: ["error": "\(error)"])
             }
         }
     }
@@ -107,7 +107,10 @@ struct Claimer {
             (share.givingWay(unconnected: unconnected), !share.newcomers.isEmpty)
         }
         if !fences.isEmpty {
-            logger.info("attempts give way", metadata: ["count": "\(fences.count)"])
+            logger.info(
+                "attempts gave way to other tenants",
+                metadata: ["count": "\(fences.count)"]
+            )
             active.abandon(active.attempts(fences))
         }
         if isAnyWaiting { wake(after: fairShare.with { $0.settings.patience }) }

@@ -114,7 +114,7 @@ actor CredentialKeeper {
             }
         } catch {
             logger.error(
-                "a credential does not open",
+                "credential cannot be opened",
                 metadata: ["error": "\(error)", "tenant": "\(tenant)"]
             )
             return .unavailable("This service cannot open the credential.")
@@ -151,7 +151,7 @@ actor CredentialKeeper {
         } catch {
             // If the endpoint has already answered, a refresh token for a single use is lost.
             logger.error(
-                "a credential was not refreshed",
+                "credential not refreshed",
                 metadata: ["error": "\(error)", "tenant": "\(stored.credential.tenant)"]
             )
             return .unavailable("This service could not refresh the credential.")

@@ -33,7 +33,7 @@ struct CredentialResolver {
                 }
             }
         } catch {
-            logger.debug("no credentials", metadata: ["error": "\(error)"])
+            logger.debug("credentials not looked up", metadata: ["error": "\(error)"])
             let failure = TransferFailure(.couldNotConnect, "The database did not answer.")
             for index in claims.indices { onFound(index, .retry(failure)) }
         }

@@ -31,7 +31,7 @@ struct FailureLog {
             guard text != failure, !Task.isCancelled else { return nil }
             failure = text
             logger.warning(
-                "failed, is tried again",
+                "failed, will be tried again",
                 metadata: ["what": "\(name)", "error": "\(text)"]
             )
             return nil

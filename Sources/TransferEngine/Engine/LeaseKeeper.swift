@@ -67,7 +67,7 @@ package struct LeaseKeeper: Service {
             do throws(StoreError) {
                 try await beatOnce()
             } catch {
-                logger.debug("no heartbeat", metadata: ["error": "\(error)"])
+                logger.debug("heartbeat failed", metadata: ["error": "\(error)"])
                 // Thus the heartbeat arrives as soon as the database is back, long before others
                 // may rescue.
                 interval = configuration.heartbeatRetryInterval
@@ -90,7 +90,7 @@ package struct LeaseKeeper: Service {
             identity.trust(until: trustedUntil)
             return
         }
-        logger.warning("this worker was declared dead and registers again")
+        logger.warning("worker was declared dead, registering again")
         onLost()
         identity.adopt(
             incarnation: try await workers.registerWorker(
@@ -112,7 +112,7 @@ package struct LeaseKeeper: Service {
     private func heedStandstill() {
         guard let gap = standstill.look() else { return }
         logger.warning(
-            "this process stood still; what it had begun is closed",
+            "process stood still, its attempts were closed",
             metadata: ["seconds": "\(gap / .seconds(1))"]
         )
         onLost()

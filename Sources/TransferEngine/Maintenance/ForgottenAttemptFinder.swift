@@ -32,7 +32,7 @@ struct ForgottenAttemptFinder {
         )
         try await giveUp(attempts.filter { gone.contains($0.fence) })
         for pendingRename in holdings.pendingRenames where gone.contains(pendingRename.fence) {
-            logger.notice("finishes a pending_rename", metadata: ["task": "\(pendingRename.task)"])
+            logger.notice("finishing a pending rename", metadata: ["task": "\(pendingRename.task)"])
             completer.submit(.pendingRename(pendingRename))
         }
     }

@@ -65,7 +65,7 @@ extension Pruner {
         } catch let error as StoreError {
             throw error
         } catch {
-            logger.warning("bodies not looked through", metadata: ["error": "\(error)"])
+            logger.warning("upload bodies not checked", metadata: ["error": "\(error)"])
         }
     }
 
@@ -92,7 +92,7 @@ extension Pruner {
         } catch let error as StoreError {
             throw error
         } catch let error as StorageError {
-            logger.warning("container not looked through", metadata: ["error": "\(error)"])
+            logger.warning("container not checked", metadata: ["error": "\(error)"])
         } catch {
             // Cancelled.
             return

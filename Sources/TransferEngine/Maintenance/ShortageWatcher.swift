@@ -24,11 +24,11 @@ struct ShortageWatcher {
             guard current != told else { continue }
             told = current
             if current.isEmpty {
-                logger.notice("no longer short of what tasks need")
+                logger.notice("shortage over, claiming again")
                 signal.added()
             } else {
                 logger.warning(
-                    "short of what tasks need, and claims none",
+                    "shortage, claiming nothing",
                     metadata: ["shortages": "\(current.map(\.rawValue).joined(separator: " "))"]
                 )
             }

@@ -49,7 +49,10 @@ extension APIResponder {
                     }.get()
                 } catch {
                     // The server is stopping.
-                    logger.debug("listens no longer", metadata: ["error": "\(error)"])
+                    logger.debug(
+                        "server stopped before it listened",
+                        metadata: ["error": "\(error)"]
+                    )
                 }
                 await onServerRunning(channel.localAddress?.port ?? port)
             },

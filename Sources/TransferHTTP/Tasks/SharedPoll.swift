@@ -117,13 +117,13 @@ actor SharedPoll<Subject: Hashable & Sendable, State: Sendable> {
     private func lookOnce(at subjects: [Subject]) async -> [Subject: State]? {
         do {
             let found = try await look(subjects)
-            if isFailing { logger.notice("requests that wait are told of changes again") }
+            if isFailing { logger.notice("waiting requests see changes again") }
             isFailing = false
             return found
         } catch {
             if !isFailing {
                 logger.warning(
-                    "requests that wait are told of no change",
+                    "waiting requests cannot see changes",
                     metadata: ["error": "\(error)"]
                 )
             }

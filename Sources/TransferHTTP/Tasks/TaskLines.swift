@@ -1,6 +1,7 @@
 import Hummingbird
 import NIOCore
 import NIOHTTP1
+import TransferStore
 import TransferWire
 
 /// The lines of a request's body, read as they arrive and returned in parts.
@@ -20,7 +21,7 @@ final class TaskLines: @unchecked Sendable {
     /// strings escaped.
     static let lineBytesMax = 1024 * 1024
     /// The maximum number of lines in a part.
-    static let partLinesMax = 1000
+    static let partLinesMax = SubmissionStore.submissionMax
     /// The number of bytes at which a part ends, with the line that reaches it.
     static let partBytesMax = 4 * 1024 * 1024
     /// The maximum number of lines in a body.

@@ -78,13 +78,13 @@ extension Fragment {
     ///
     /// When nothing is outstanding any more, it ends the generation with `session.events_finished`:
     /// in the transaction that ended the last task, under the lock of the session's counters, hence
-    /// exactly once. A session that was to be finished ends with it, and one whose tasks begin to
-    /// need their client tells it so, once until it acts.
+    /// exactly once. A session that was to be finished ends with it, one that was invalidated has
+    /// its last event then, and one whose tasks begin to need their client tells it so, once until
+    /// it acts.
     ///
     /// Expects `happening(session_id, place, kind, ends, task_id, from_state, task_state, attempt,
     /// bytes_received, bytes_sent, failure)`, without a `from_state` where the task has not moved;
-    /// offers
-    /// `counter`.
+    /// offers `counter`.
     static let recordHappenings: Query = """
         change AS (
             SELECT session_id, count(*) AS events,
@@ -101,8 +101,7 @@ extension Fragment {
         locked AS MATERIALIZED (
             SELECT p.session_id, p.last_sequence AS base,
                 c.ended > 0 AND p.outstanding = c.ended AS is_drained,
-                c.ended > 0 AND p.outstanding = c.ended AND p.is_finishing
-                    AND NOT p.is_invalidated AS is_ended,
+                c.ended > 0 AND p.outstanding = c.ended AND p.is_finishing AS is_ended,
                 c.asks AND NOT p.is_pending_told AS is_pending
             FROM session_progress p JOIN change c ON p.session_id = ANY (ARRAY[c.session_id])
             ORDER BY c.session_id FOR UPDATE OF p
@@ -116,6 +115,7 @@ extension Fragment {
                 last_sequence = l.base + c.events + l.is_drained::int + l.is_ended::int
                     + l.is_pending::int,
                 is_invalidated = p.is_invalidated OR l.is_ended,
+                is_finishing = p.is_finishing AND NOT l.is_ended,
                 is_pending_told = c.asks OR p.is_pending_told AND NOT c.is_heard_of
             FROM change c JOIN locked l USING (session_id)
             WHERE p.session_id = ANY (ARRAY[c.session_id])

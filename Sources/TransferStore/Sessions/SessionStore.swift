@@ -232,7 +232,8 @@ extension SessionStore {
     ///
     /// From the commit on no task of it is accepted or begins, and its identifier may be used
     /// again. What is outstanding is cancelled: a page at once, the rest by
-    /// ``continueCancellations()``. Its events are still delivered. Of an ephemeral session nothing
+    /// ``continueCancellations()``. Its last event, `session.invalidated`, comes with the end of the
+    /// last task. Its events are still delivered. Of an ephemeral session nothing
     /// else is to be found from now on, and soon nothing is there.
     ///
     /// - Returns: false when the tenant has no such living session.
@@ -244,16 +245,17 @@ extension SessionStore {
         let rows = try await database.run(
             """
             WITH counter AS (
-                UPDATE session_progress p
-                SET is_invalidated = true, last_sequence = p.last_sequence + 1
+                UPDATE session_progress p SET
+                    is_invalidated = true, is_finishing = p.outstanding > 0,
+                    last_sequence = p.last_sequence + (p.outstanding = 0)::int
                 FROM session s
                 WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
                     AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NULL
                     AND p.session_id = ANY (ARRAY[s.id]) AND NOT p.is_invalidated
                 RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base,
-                    true AS is_ended
+                    p.outstanding = 0 AS is_drained, true AS is_ended
             ),
-            event_row AS (\(Self.insertInvalidated)),
+            event_row AS (\(Self.insertInvalidated) WHERE c.is_drained),
             \(Self.endSessions),
             \(Fragment.wake)
             SELECT session_id FROM counter

@@ -73,7 +73,7 @@ package final class SignalRelay: Sendable {
                 let connection = try await connect()
                 do throws(PostgresError) {
                     _ = try await connection.execute("LISTEN \(identifier: channel)")
-                    if isAway { logger.info("other instances are heard again") }
+                    if isAway { logger.info("signals of other instances arrive again") }
                     isAway = false
                     pause = Self.pauseMin
                     try await relay(over: connection)
@@ -87,7 +87,7 @@ package final class SignalRelay: Sendable {
             }
             if !isAway, !Task.isCancelled {
                 logger.warning(
-                    "other instances are not heard, polls find what they do",
+                    "signals of other instances do not arrive, polling instead",
                     metadata: ["error": "\(cause)"]
                 )
             }

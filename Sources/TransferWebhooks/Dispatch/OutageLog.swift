@@ -17,7 +17,7 @@ final class OutageLog: Sendable {
             defer { isAway = false }
             return isAway
         }
-        if wasAway { logger.info("webhook deliveries go on") }
+        if wasAway { logger.info("webhook deliveries continue") }
     }
 
     func failed(_ error: StoreError) {

@@ -1,4 +1,5 @@
 import Testing
+import TransferStore
 import TransferTestSupport
 import TransferModel
 import TransferWire
@@ -86,6 +87,8 @@ import TransferWire
                 return answer.faults
             }
             let item = #"{"url":"http://origin.example/"}"#
+            // What passes here must not be too much there.
+            #expect(SubmitRequest.tasksMax <= SubmissionStore.submissionMax)
             let many = "[" + Array(repeating: item, count: 1001).joined(separator: ",") + "]"
             #expect(try await faults(many) == [" too_many_items"])
             let long = String(repeating: "é", count: 32 * 1024)

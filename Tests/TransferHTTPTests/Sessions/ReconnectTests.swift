@@ -128,7 +128,10 @@ import TransferWire
             #expect(made.status == 201)
             let configuration = try made.json(SessionDocument.self).configuration
             #expect(configuration.sharedContainerIdentifier == "group.photos")
-            #expect(try await server.send("PUT", path).faults == fault)
+            let kept = try await server.send("PUT", path).json(SessionDocument.self).configuration
+            #expect(kept.sharedContainerIdentifier == "group.photos")
+            let bare = #"{"configuration": {}}"#
+            #expect(try await server.send("PUT", path, bare).faults == fault)
             let cleared = #"{"configuration": {"shared_container_identifier": null}}"#
             #expect(try await server.send("PATCH", path, cleared).faults == fault)
             let other = #"{"configuration": {"timeout_for_request": 5}}"#
