@@ -1,8 +1,8 @@
-/// What became of a request to finish a session.
+/// The result of a request to finish a session.
 package enum FinishResult: Sendable {
-    /// It ends with the last of its outstanding tasks.
+    /// The session ends with the last of its outstanding tasks.
     case finishing
-    /// Nothing was outstanding.
+    /// The session has ended, because no task was outstanding.
     case ended
     case unknownSession
 }

@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// What became of a session that was put.
+/// The result of creating or updating a session.
 package enum PutSessionResult: Sendable {
     case created(Session)
-    /// It was there; unless it is of another kind, it has the configuration now.
+    /// The session existed; unless it is of another kind, it has the configuration now.
     case updated(Session)
     /// The tenant has no such client; nothing was stored.
     case unknownClient

@@ -2,8 +2,8 @@ package import Foundation
 
 /// A lease as it is after a renewal.
 package struct RenewedLease: Sendable {
-    /// How many tasks it still holds.
+    /// The number of tasks that the lease still holds.
     package let tasks: Int
-    /// Nil when it does not end.
+    /// The end of the lease; nil when it does not end.
     package let expiresAt: Date?
 }

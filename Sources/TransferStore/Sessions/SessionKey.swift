@@ -1,10 +1,11 @@
 import TransferModel
 
-/// Names a living session of a tenant, as requests do.
+/// The name of a living session of a tenant, as in requests.
 struct SessionKey: Hashable, Sendable {
     let tenant: TenantID
     let client: ClientID
-    /// Compared by their bytes, as in the database: Swift takes equivalent strings for equal.
+    /// The identifier, compared by its bytes as in the database: Swift treats equivalent strings as
+    /// equal.
     private let identifierUTF8: [UInt8]
 
     var identifier: String { String(decoding: identifierUTF8, as: UTF8.self) }

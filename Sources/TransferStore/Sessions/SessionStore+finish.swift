@@ -2,10 +2,10 @@ import Postgres
 package import TransferModel
 
 extension SessionStore {
-    /// Ends a session as soon as nothing of it is outstanding, which may be at once.
+    /// Ends a session as soon as none of its tasks is outstanding, which may be at once.
     ///
-    /// From the commit on it takes no further task. The transaction that ends its last one also
-    /// ends the session, whichever instance runs it. May be repeated.
+    /// From the commit on, the session takes no further task. The transaction that ends its last
+    /// task also ends the session, whichever instance runs it. The call may be repeated.
     package func finishSession(
         tenant: TenantID,
         client: ClientID = .default,
@@ -40,18 +40,19 @@ extension SessionStore {
         return try row.decode("is_ended") ? .ended : .finishing
     }
 
-    /// The event of sessions that end without a task; expects `counter(session_id, base,
+    /// Inserts the event of sessions that end without a task; expects `counter(session_id, base,
     /// generation)`.
     static let insertInvalidated: Query = """
         INSERT INTO event (session_id, sequence, kind, generation)
         SELECT c.session_id, c.base + 1, 'session.invalidated', c.generation FROM counter c
         """
 
-    /// Gives the identifiers of ended sessions free, and remembers what is left to do for them,
-    /// should this instance die before it is done.
+    /// Releases the identifiers of ended sessions, and stores the work left to do for them, in case
+    /// this instance dies before it is done.
     ///
-    /// Expects `counter(session_id, is_ended)` of which the counters say that already. The
-    /// session's row is locked behind its counters everywhere, so that nobody waits for each other.
+    /// Expects `counter(session_id, is_ended)` for sessions whose counters already say that they
+    /// have ended. Everywhere, the session's row is locked after its counters, so that there is no
+    /// deadlock.
     static let endSessions: Query = """
         ended AS (
             UPDATE session s SET invalidated_at = now()

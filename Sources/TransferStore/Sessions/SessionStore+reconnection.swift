@@ -3,16 +3,16 @@ import Postgres
 package import TransferModel
 
 extension SessionStore {
-    /// Pages that are looked through for one with a task that nobody holds, and tasks of a page.
+    /// The number of pages searched for one with a task that nobody holds.
     private static let reconnectionPagesMax = 10
     private static let reconnectionLookMax = 5000
 
     /// Takes over tasks of a session, ended or not, that nobody holds.
     ///
-    /// Of calls at the same time each task is one's: both may choose it, and the primary key of its
-    /// owner lets one have it. A lease that has ended is as none. Goes on `after` where an earlier
-    /// call has ended. Takes fewer than `limit` when their client strings have
-    /// ``reconnectionBytesMax`` together.
+    /// Of concurrent calls, each task goes to exactly one: several may choose it, but the primary
+    /// key of its owner gives it to one. A lease that has ended does not count. The call continues
+    /// `after` the place where an earlier call ended. It takes fewer tasks than `limit` when their
+    /// client strings reach ``reconnectionBytesMax`` together.
     package func reconnect(
         _ session: SessionID,
         owner: String?,
@@ -89,7 +89,8 @@ extension SessionStore {
             WHERE w.lease_token = \(lease.uuid)
             ORDER BY w.task_id
             """,
-            // The client is there: whatever begins to wait for it from now on is told.
+            // The client is present: it is told about every task that begins to wait for it from
+            // now on.
             """
             UPDATE session_progress SET is_pending_told = false
             WHERE session_id = \(session.uuid) AND is_pending_told
@@ -100,7 +101,7 @@ extension SessionStore {
             lease: lease,
             expiresAt: try rows[1].first?.decodeIfPresent("expires_at"),
             items: try rows[1].map { row throws(StoreError) in
-                // One task that cannot be read is no reason to withhold the others.
+                // One task that cannot be decoded is no reason to withhold the others.
                 Reconnection.Item(
                     id: try row.task("id"),
                     task: try? TransferTask(row, keptFor: database.settings.resultRetention)
@@ -117,9 +118,9 @@ extension SessionStore {
         }
     }
 
-    /// Holds what a reconnection has taken for longer, or shorter.
+    /// Extends or shortens the lease on the tasks that a reconnection has taken.
     ///
-    /// - Returns: nil when nothing of it is held any more.
+    /// - Returns: nil when it no longer holds any task.
     package func renewLease(
         tenant: TenantID,
         _ lease: LeaseToken,
@@ -140,9 +141,9 @@ extension SessionStore {
         )
     }
 
-    /// Gives back what a reconnection has taken.
+    /// Releases the tasks that a reconnection has taken.
     ///
-    /// - Returns: false when nothing of it is held any more.
+    /// - Returns: false when it no longer holds any task.
     package func releaseLease(
         tenant: TenantID,
         _ lease: LeaseToken

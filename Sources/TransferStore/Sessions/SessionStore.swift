@@ -13,10 +13,10 @@ extension SessionStore {
     /// Creates the tenant's session `identifier`, or gives the living one `configuration`; without
     /// one, a new session has the defaults and a living one keeps its own.
     ///
-    /// Without a `kind` a new one is a background session. A living one of another kind than that
-    /// is not changed.
+    /// Without a `kind`, a new session is a background session. A living session of another kind
+    /// than `kind` is not changed.
     ///
-    /// Of parallel calls exactly one makes it.
+    /// Of parallel calls, exactly one creates the session.
     package func putSession(
         tenant: TenantID,
         client: ClientID = .default,
@@ -33,9 +33,10 @@ extension SessionStore {
                 "SELECT 1 FROM session x WHERE x.tenant_id = \(tenant.uuid) AND x.invalidated_at IS NULL",
             maximum: Quota.sessionsMax
         )
-        // 1. Hold the client as it is, so that a session is either force-quit with it or made so.
-        // 2. Wait for other changes, so that the next statement sees what it changes.
-        // 3. Insert, or update the one that is there, and tell of changed limits.
+        // 1. Hold the client as it is, so that a session is either force-quit with it or created
+        //    so.
+        // 2. Wait for other changes, so that the next statement sees the row it changes.
+        // 3. Insert, or update the existing one, and report changed limits.
         // 4. Give a new session its counters.
         let rows = try await database.run([
             """
@@ -120,7 +121,7 @@ extension SessionStore {
 
     /// Gives a session another configuration, unless it was changed or ended since it was read.
     ///
-    /// - Returns: false when it was.
+    /// - Returns: false when it was changed or ended.
     package func changeSession(
         _ session: Session,
         to configuration: SessionConfiguration
@@ -157,12 +158,13 @@ extension SessionStore {
         return !rows.isEmpty
     }
 
-    /// What a session `s` limits, as far as its running tasks have to follow.
+    /// The limits of a session `s` that its running tasks have to follow.
     private static let selectOwnLimits: Query = """
         s.total_bytes_per_second_max AS total, s.options->>'bytes_per_second_max' AS each
         """
 
-    /// Expects `old` and `new` with the limits of a session before and after its change.
+    /// Counts a change of a session's limits; expects `old` and `new` with the limits before and
+    /// after.
     private static let countLimitChangeOfSession: Query = """
         limit_change_row AS (
             UPDATE limit_change SET version = version + 1
@@ -230,11 +232,10 @@ extension SessionStore {
 
     /// Ends a session.
     ///
-    /// From the commit on no task of it is accepted or begins, and its identifier may be used
-    /// again. What is outstanding is cancelled: a page at once, the rest by
-    /// ``continueCancellations()``. Its last event, `session.invalidated`, comes with the end of the
-    /// last task. Its events are still delivered. Of an ephemeral session nothing
-    /// else is to be found from now on, and soon nothing is there.
+    /// From the commit on, none of its tasks is accepted or begins, and its identifier may be
+    /// reused. Outstanding tasks are cancelled: a page at once, the rest by
+    /// ``continueCancellations()``. The session's events are still delivered. Apart from them,
+    /// nothing of an ephemeral session can be found from now on, and soon nothing of it is left.
     ///
     /// - Returns: false when the tenant has no such living session.
     package func invalidateSession(
@@ -304,7 +305,7 @@ extension Session: RowDecodable {
 }
 
 extension Duration {
-    /// Whole milliseconds, clamped to what PostgreSQL's bigint holds.
+    /// The duration in whole milliseconds, clamped to the range of PostgreSQL's bigint.
     var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1000)

@@ -1,11 +1,11 @@
 import Postgres
 package import TransferModel
 
-/// What an ended task leaves in its tenant's container.
+/// The files that an ended task leaves in its tenant's container.
 package struct TaskRemains: Sendable {
     package let task: TaskID
     package let tenant: TenantID
-    /// Relative to the tenant's container; a file that a client gave a name is none of them.
+    /// Paths relative to the tenant's container, without files named by a client.
     package let paths: [String]
 }
 

@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// What became of an answer to a question.
+/// The result of answering a question that a task has asked.
 package enum AnswerResult: Sendable {
     case answered(TransferTask)
-    /// The task waits for no such answer.
+    /// The task does not wait for an answer of this kind.
     case notAsked(TransferTask)
     case unknownTask
 }

@@ -9,33 +9,33 @@ package struct CancellationStore: Sendable {
     package init(_ database: Database) { self.database = database }
 }
 
-/// How sessions of any size end: what is outstanding of one is cancelled page by page, by whichever
-/// instance, while nothing of it is claimed any more.
+/// The end of sessions of any size: any instance cancels the outstanding tasks page by page, while
+/// none of them can be claimed any more.
 extension CancellationStore {
-    /// Tasks looked at by one transaction, which holds the session's counters while it cancels
-    /// them.
+    /// The number of tasks examined by one transaction, which holds the session's counters while it
+    /// cancels them.
     package static let cancellationPageMax = 1000
-    /// Sessions found by one look for those that have something to cancel.
+    /// The number of sessions found by one search for sessions with tasks to cancel.
     static let cancellationSessionsMax = 100
-    /// Tries for tasks that are met on their way between two tables.
+    /// The number of tries for tasks that are found moving between two tables.
     private static let cancellationTriesMax = 20
-    /// Any number that no other lock of the service has: "cncl" in ASCII.
+    /// A number that no other lock of the service uses: "cncl" in ASCII.
     private static let cancellationLockKey: Int32 = 0x636E_636C
 
-    /// What is left of a session after a page of it was cancelled.
+    /// The work left for a session after one of its pages was cancelled.
     enum CancellationRest: String {
-        /// There are tasks behind the page.
+        /// There are tasks after the page.
         case more
-        /// All tasks were looked at; some were met on their way between two tables.
+        /// All tasks were examined, but some were moving between two tables.
         case again
-        /// Nothing, but for what is being published or looked after by another instance.
+        /// Nothing, except tasks that are being published or handled by another instance.
         case none
     }
 
-    /// Cancels a page of what is outstanding of each session that has ended or whose client was
+    /// Cancels a page of outstanding tasks of each session that has ended or whose client was
     /// force-quit.
     ///
-    /// A session that others hold up is left for the next call, and holds up none of the others.
+    /// A session that is blocked by others is left for the next call, and does not delay the rest.
     ///
     /// - Returns: whether there are more pages.
     /// - Throws: why nothing could be done.
@@ -59,7 +59,7 @@ extension CancellationStore {
         return isMore
     }
 
-    /// Sessions of which something may be outstanding that is to be cancelled, in order.
+    /// Returns sessions that may have outstanding tasks to cancel, in order.
     private func cancellations(
         after position: SessionID?
     ) async throws(StoreError) -> [SessionID] {
@@ -72,10 +72,10 @@ extension CancellationStore {
         return try rows.map { row throws(StoreError) in try row.session("session_id") }
     }
 
-    /// Cancels the first page of a session, which for most is all of it.
+    /// Cancels the first page of a session, which for most sessions is all of it.
     ///
-    /// It never fails: what has been decided is remembered, and continued with
-    /// ``continueCancellations()``, which tells why it could not be done.
+    /// This never fails: the decision is stored, and ``continueCancellations()`` carries it out
+    /// later and throws the reason if that fails.
     func beginCancellation(of session: SessionID) async {
         for _ in 0..<Self.cancellationTriesMax {
             do throws(StoreError) {
@@ -86,11 +86,11 @@ extension CancellationStore {
         }
     }
 
-    /// Cancels a page of what is outstanding of a session, and remembers how far it is.
+    /// Cancels a page of a session's outstanding tasks, and stores the position reached.
     ///
-    /// One instance at a time does so; another one waits for it, or has nothing to do unless
-    /// `waits`. Whoever is stopped between two pages leaves nothing undone that the next page does
-    /// not find.
+    /// One instance at a time does this. Another one waits for it if `waits`, and otherwise does
+    /// nothing. If an instance is stopped between two pages, the next page finds all the remaining
+    /// tasks.
     func cancelPage(
         of session: SessionID,
         waits: Bool = false
@@ -115,7 +115,7 @@ extension CancellationStore {
             FROM cancellation c JOIN session_progress p ON p.session_id = c.session_id
             WHERE c.session_id = \(id) AND \(isElected)
             """,
-            // Another pass, for what was met on its way or has come back from an attempt.
+            // Another pass, for tasks that were moving between tables or came back from an attempt.
             """
             UPDATE cancellation c SET cancelled_through = \(UUID.zero)
             FROM session_progress p
@@ -133,7 +133,7 @@ extension CancellationStore {
         return try row.word("rest")
     }
 
-    /// Ends the outstanding tasks of the page behind the place where the session's cancellation is.
+    /// Ends the outstanding tasks of the page after the position of the session's cancellation.
     private static func cancelPage(
         of session: Query,
         if isElected: Query
@@ -168,7 +168,7 @@ extension CancellationStore {
             """
     }
 
-    /// Returns the last task of that page; no row when there is none behind the place.
+    /// Selects the last task of that page; no row when there is no task after the position.
     private static func lastOfPage(of session: Query) -> Query {
         """
         SELECT t.id AS last FROM (
@@ -181,26 +181,28 @@ extension CancellationStore {
         """
     }
 
-    /// Whether there are tasks behind the place of a cancellation `c`, of a session with `p`.
+    /// Whether there are tasks after the position of a cancellation `c`, whose session has the
+    /// counters `p`.
     private static let isAnyBehind: Query = """
         (p.outstanding > 0 AND EXISTS (
             SELECT 1 FROM task t
             WHERE t.session_id = c.session_id AND t.id > c.cancelled_through))
         """
 
-    /// Whether more is outstanding of a session with `p` than what is being published.
+    /// Whether a session with the counters `p` has more outstanding tasks than those being
+    /// published.
     ///
-    /// Those are few, and walked through by their key.
+    /// Tasks being published are few, and are scanned by their key.
     static let isAnyLeft: Query = """
         (p.outstanding > (
             SELECT count(*) FROM pending_rename b
             WHERE b.task_id > \(UUID.zero) AND b.session_id = p.session_id))
         """
 
-    /// Returns whether tasks of a session may begin: it has not ended, and its client was not
+    /// Selects whether tasks of a session may begin: it has not ended, and its client was not
     /// force-quit.
     ///
-    /// A look-up for each, whatever is believed of the table.
+    /// This is one look-up per task, whatever the planner assumes about the table.
     static func mayBegin(session: Query) -> Query {
         """
         (SELECT NOT (p.is_invalidated OR p.is_force_quit) FROM session_progress p

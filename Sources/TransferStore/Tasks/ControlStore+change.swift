@@ -3,10 +3,10 @@ import Postgres
 package import TransferModel
 
 extension ControlStore {
-    /// Tries of a change that keeps meeting the task on its way between two tables.
+    /// The number of tries of a change that keeps finding the task moving between two tables.
     private static let triesMax = 20
 
-    /// What became of a change.
+    /// The result of a change.
     package enum ChangeResult: Sendable {
         case changed(TransferTask)
         /// The task as it ended; nothing was changed.
@@ -16,8 +16,9 @@ extension ControlStore {
 
     /// Changes a task that has not ended.
     ///
-    /// The lock on the session's counters orders it against events: each tells the client string as
-    /// it was then, and the last one that with which the task ended.
+    /// The lock on the session's counters orders the change against events: each event reports the
+    /// client string as it was at that time, and the last event reports the one with which the task
+    /// ended.
     package func changeTask(
         tenant: TenantID,
         id: TaskID,
@@ -38,8 +39,10 @@ extension ControlStore {
         throw .unavailable(PostgresError(decoding: "the task never stood still"))
     }
 
-    /// Returns a statement reads one snapshot: a row that was just being moved is in neither place
-    /// for it, and then waits by the old time.
+    /// Whether the change may have missed the task's row because it was moving between two tables.
+    ///
+    /// A statement reads one snapshot: it finds a row that is being moved in neither table, and the
+    /// task then still waits until the old time.
     private static func isBetweenTables(_ task: TransferTask, _ change: TaskChange) -> Bool {
         guard change.earliestBeginAt != nil, task.attempt == 0 else { return false }
         switch task.state {
@@ -52,7 +55,7 @@ extension ControlStore {
         }
     }
 
-    /// Orders what follows in its transaction against all changes of the session's tasks.
+    /// Orders the rest of the transaction against all changes of the session's tasks.
     static func lockSession(of id: TaskID, _ tenant: TenantID) -> Query {
         """
         SELECT 1 FROM session_progress p

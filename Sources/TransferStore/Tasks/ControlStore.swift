@@ -1,7 +1,7 @@
 import Postgres
 package import TransferModel
 
-/// What a client does with a task that is there: suspend, resume, cancel, change.
+/// The control of existing tasks by their clients: suspend, resume, cancel, change.
 package struct ControlStore: Sendable {
     let database: Database
 
@@ -9,15 +9,15 @@ package struct ControlStore: Sendable {
 }
 
 extension ControlStore {
-    /// Tries of a change that keeps meeting the task on its way between two tables.
+    /// The number of tries of a change that keeps finding the task moving between two tables.
     private static let triesMax = 20
 
     /// Cancels a task that is not terminal and not being published.
     ///
-    /// Linearizable against completion: a worker moves the attempt's row before it publishes, so
-    /// that either this call finds the row and the worker does not, or the reverse.
+    /// This is linearizable against completion: a worker moves the attempt's row before it
+    /// publishes, so either this call finds the row and the worker does not, or the reverse.
     ///
-    /// With `resumeData` what there is of its bytes is kept under that name for another task.
+    /// With `resumeData`, the received bytes are kept under that name for another task.
     ///
     /// - Returns: the task as it then is, or nil when the tenant has no such task.
     package func cancelTask(
@@ -36,18 +36,18 @@ extension ControlStore {
         }
     }
 
-    /// Returns whether a cancelled task has left resume data of that name, which nobody has used
-    /// yet.
+    /// Whether a cancelled task has left resume data of that name that is still unused.
     package func hasResumeData(_ id: ResumeDataID) async throws(StoreError) -> Bool {
         let rows = try await database.run("SELECT 1 FROM resume_data WHERE id = \(id.uuid)")
         return !rows.isEmpty
     }
 
-    /// Takes a task out of the queue or off its worker until it is resumed; what there is of its
-    /// bytes is kept.
+    /// Takes a task out of the queue or off its worker until it is resumed; the received bytes are
+    /// kept.
     ///
-    /// Linearizable against completion as ``cancelTask(tenant:id:producing:)`` is. A request that
-    /// is running and must not be sent twice goes on: resumed, the task would send it again.
+    /// This is linearizable against completion, as ``cancelTask(tenant:id:producing:)`` is. A
+    /// running request that must not be sent twice continues, because a resumed task would send it
+    /// again.
     package func suspendTask(
         tenant: TenantID,
         id: TaskID
@@ -122,7 +122,7 @@ extension ControlStore {
         return !rows.isEmpty
     }
 
-    /// Returns those of the tasks whose requests an origin may see twice.
+    /// Returns those of the tasks whose requests may be sent to an origin twice.
     package func idempotentTasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
         let rows = try await database.run(
             """
@@ -149,8 +149,8 @@ extension ControlStore {
         }
     }
 
-    /// Notes that the bytes of an upload are there, whole and durable; the task begins with that,
-    /// unless it was submitted to be resumed by its client.
+    /// Records that the body of an upload is complete and durable, which starts the task, unless it
+    /// was submitted to be resumed by its client.
     ///
     /// - Returns: the task as it then is, or nil when the tenant has no such task.
     package func completeBody(
@@ -206,10 +206,10 @@ extension ControlStore {
         """
     }
 
-    /// Runs a change until it takes or the task is in no state to take it.
+    /// Repeats a change until it takes effect or the task's state no longer allows it.
     ///
-    /// A statement reads one snapshot: a row that another transaction is just moving is in neither
-    /// place for it. The next try sees it where it arrived.
+    /// A statement reads one snapshot: it finds a row that another transaction is moving in neither
+    /// table. The next try sees the row where it arrived.
     private func change(
         tenant: TenantID,
         id: TaskID,
@@ -231,8 +231,8 @@ extension ControlStore {
         return !rows.isEmpty
     }
 
-    /// Takes the attempts of `target` from their workers, which are told to stop, as far as
-    /// `condition` says; offers `from_attempt`.
+    /// Takes the attempts of `target` that match `condition` from their workers, which are told to
+    /// stop; offers `from_attempt`.
     private static func revokeTargets(_ outcome: String, if condition: Query = "true") -> Query {
         """
         from_attempt AS (
@@ -257,7 +257,7 @@ extension ControlStore {
         """
     }
 
-    /// Ends the tasks of `target` wherever their hot row is, with `cause`, a stored failure, as the
+    /// Ends the tasks of `target` wherever their hot row is; the stored failure `cause` is the
     /// reason unless their client wanted it.
     ///
     /// Their parts are abandoned, or kept for another task under the name `resumeData`. Hot rows

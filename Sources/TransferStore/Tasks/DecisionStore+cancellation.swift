@@ -2,15 +2,15 @@ import Postgres
 package import TransferModel
 
 extension DecisionStore {
-    /// Cancels a task whose client was asked whether it is to begin, or for a credential, as
-    /// `state` says; one that has been answered meanwhile goes on.
+    /// Cancels a task that waits, as `state` says, for its client's decision to begin or for a
+    /// credential; a task that has been answered meanwhile continues.
     package func cancelTask(
         tenant: TenantID,
         id: TaskID,
         ifAskingIn state: TransferState
     ) async throws(StoreError) -> AnswerResult {
-        // An answer removes the row of `asked`, and what it moves the task to is not in the
-        // snapshot that still has that row: of an answer and this only one takes.
+        // An answer removes the row of `asked`, and the row to which it moves the task is not in
+        // the snapshot that still has the former: either the answer or this takes effect, not both.
         let rows = try await database.run(
             """
             WITH target AS (

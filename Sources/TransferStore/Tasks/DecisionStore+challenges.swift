@@ -3,8 +3,8 @@ import Postgres
 package import TransferModel
 
 extension DecisionStore {
-    /// Takes a client's credential for the origin that a task waits for: the task continues with
-    /// it, and so do all others of its session that wait for that origin or will come to it.
+    /// Accepts a client's credential for the origin that a task waits for: the task continues with
+    /// it, and so do all other tasks of its session that wait for that origin or reach it later.
     package func answerChallenge(
         tenant: TenantID,
         id: TaskID,
@@ -66,7 +66,7 @@ extension DecisionStore {
         return try await result(rows[1], tenant, id)
     }
 
-    /// Fails a task whose client has no credential for it, with what the origin answered.
+    /// Fails a task whose client has no credential for it; the failure is the origin's answer.
     package func refuseChallenge(
         tenant: TenantID,
         id: TaskID
@@ -80,7 +80,7 @@ extension DecisionStore {
             ),
             \(Self.failAsked)
             """,
-            // That the task failed does not tell whether somebody answered or nobody.
+            // The failure of the task does not show whether the client answered or not.
             """
             UPDATE session_progress p SET is_pending_told = false FROM task t
             WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
@@ -90,9 +90,9 @@ extension DecisionStore {
         return try await result(rows[0], tenant, id)
     }
 
-    /// Lets go on what has just asked, where the answer came while the attempt was still on.
+    /// Requeues tasks that have just asked, if the answer came while the attempt was still running.
     ///
-    /// The share lock waits for a change of the credential that is just being made.
+    /// The share lock waits for a change of the credential that is in progress.
     static func requeueAnswered(_ tasks: [UUID]) -> Query {
         """
         WITH begun AS (
@@ -115,7 +115,7 @@ extension DecisionStore {
         """
     }
 
-    /// Removes what clients gave for a session, if it has ended.
+    /// Removes the credentials that clients gave for a session, if it has ended.
     static func forgetCredentials(ofEndedSession session: SessionID) -> Query {
         """
         WITH gone AS (

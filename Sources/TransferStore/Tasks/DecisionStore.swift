@@ -1,7 +1,7 @@
 import Postgres
 package import TransferModel
 
-/// What tasks ask their clients, and the answers.
+/// The questions that tasks ask their clients, and the answers.
 package struct DecisionStore: Sendable {
     let database: Database
 
@@ -9,7 +9,7 @@ package struct DecisionStore: Sendable {
 }
 
 extension DecisionStore {
-    /// Tasks failed by one call for want of an answer.
+    /// The number of tasks that one call fails because they got no answer.
     package static let unansweredMax = 1000
 
     /// Lets a task begin whose client was asked, as it was submitted or with another request.
@@ -89,7 +89,7 @@ extension DecisionStore {
         \(Fragment.wake)
         """
 
-    /// Fails the asked tasks of `target(task_id)` with what they were asked for.
+    /// Fails the asked tasks of `target(task_id)` with the failure stored with their question.
     static let failAsked: Query = """
         gone AS (
             DELETE FROM asked q USING target x, task t

@@ -1,4 +1,4 @@
-/// What an origin wants; few ends ask, so these are a table of their own.
+/// An origin's question; few ended attempts have one, so its columns form a table of their own.
 struct QuestionColumns {
     let place: Int64
     let origin: String

@@ -1,10 +1,10 @@
 package import TransferModel
 
-/// What became of a request to suspend a task.
+/// The result of a request to suspend a task.
 package enum SuspendTaskResult: Sendable {
-    /// The task as it then is: suspended, unless it was in no state for it.
+    /// The task as it then is: suspended, unless its state did not allow it.
     case answered(TransferTask)
-    /// It goes on, for its request is running and must not be sent twice.
+    /// The task continues, because its request is running and must not be sent twice.
     case inFlight(TransferTask)
     /// The tenant has no such task.
     case unknownTask

@@ -4,12 +4,12 @@ package import TransferModel
 
 /// A part of a session's tasks.
 package struct TaskPage: Sendable {
-    /// In order of submission.
+    /// The tasks in order of submission.
     package let tasks: [TransferTask]
-    /// Behind which there may be more; nil when there is nothing more.
+    /// The task after which there may be more; nil when there are no more.
     package let next: TaskID?
 
-    /// From one row more than `limit` when there is another page, or one without a task.
+    /// Decodes `limit` rows and one more if there is another page, or a single row without a task.
     init(
         _ rows: StoredRows,
         limit: Int,

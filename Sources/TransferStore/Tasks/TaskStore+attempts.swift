@@ -3,11 +3,11 @@ import Postgres
 package import TransferModel
 
 extension TaskStore {
-    /// Attempts of one task that are told, the newest.
+    /// The maximum number of attempts reported for one task, the newest ones.
     package static let attemptsMax = 200
 
-    /// Returns the attempts of a task that have ended, in the order in which they began; nil when
-    /// the tenant has no such task.
+    /// Returns the ended attempts of a task in the order in which they began; nil when the tenant
+    /// has no such task.
     package func attempts(
         tenant: TenantID,
         task: TaskID
@@ -15,7 +15,7 @@ extension TaskStore {
         try await metrics(tenant: tenant, task: task)?.attempts
     }
 
-    /// Returns what was measured of a task; nil when the tenant has no such task.
+    /// Returns the metrics of a task; nil when the tenant has no such task.
     package func metrics(
         tenant: TenantID,
         task: TaskID
@@ -72,7 +72,7 @@ extension AttemptRecord {
 }
 
 extension AttemptMetrics {
-    /// Nil in the row of an attempt that was not measured.
+    /// Decodes the metrics of an attempt; nil when it was not measured.
     fileprivate init?(_ row: StoredRow, httpStatus: Int?) throws(StoreError) {
         guard let redirects = try row.decodeIfPresent("redirects", as: Int16.self) else {
             return nil
@@ -103,7 +103,7 @@ extension AttemptMetrics {
 }
 
 extension StoredRow {
-    /// Zero for what was not reached.
+    /// Returns a duration in microseconds; zero for a phase that was not reached.
     fileprivate func microseconds(_ column: String) throws(StoreError) -> Duration {
         .microseconds(try decodeIfPresent(column, as: Int64.self) ?? 0)
     }

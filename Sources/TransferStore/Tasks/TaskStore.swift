@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// Tasks and their attempts, to be read.
+/// The reading of tasks and their attempts.
 package struct TaskStore: Sendable {
     let database: Database
 
@@ -10,8 +10,8 @@ package struct TaskStore: Sendable {
 }
 
 extension TaskStore {
-    /// Returns whether there was such a task of the tenant that is kept no longer; known for as
-    /// long as events tell of it.
+    /// Whether the tenant had such a task that is no longer kept; known for as long as events
+    /// mention it.
     package func isExpired(tenant: TenantID, id: TaskID) async throws(StoreError) -> Bool {
         let rows = try await database.run(
             """
@@ -34,8 +34,8 @@ extension TaskStore {
         return try TransferTask(row, keptFor: database.settings.resultRetention)
     }
 
-    /// Returns what the origin answered to a completed upload or data task; nil when that was
-    /// nothing.
+    /// Returns the origin's response body of a completed upload or data task; nil when there was
+    /// none.
     package func responseBody(
         tenant: TenantID,
         task: TaskID
@@ -52,9 +52,9 @@ extension TaskStore {
     /// Returns a page of a session's tasks in order of submission, all or only those in `state`;
     /// nil when the tenant has no such living session.
     ///
-    /// Where a state's table is not in the order of sessions only so many tasks are looked at: a
-    /// page may hold fewer than `limit`, or none, with more behind it.
-    /// It also ends early when its client strings are large: see ``pageBytesMax``.
+    /// If a state's table is not in the order of sessions, only a limited number of tasks is
+    /// examined: a page may then hold fewer than `limit` tasks, or none, although more follow. It
+    /// also ends early when its client strings are large: see ``pageBytesMax``.
     package func tasks(
         tenant: TenantID,
         client: ClientID = .default,
@@ -73,7 +73,7 @@ extension TaskStore {
             of: session.id,
             in: state,
             after: after?.uuid ?? UUID.zero,
-            // One more tells whether there is another page.
+            // The extra row shows whether there is another page.
             limit: limit + 1
         )
         let tasks: Query = """
@@ -93,13 +93,13 @@ extension TaskStore {
         return try TaskPage(rows, limit: limit, keptFor: database.settings.resultRetention)
     }
 
-    /// Tasks looked at for those in one state.
+    /// The number of tasks examined when searching for those in one state.
     private static let lookMax = 5000
 
-    /// Returns the first tasks `(id)` of a session after one of them, at most `limit`.
+    /// Selects the first tasks `(id)` of a session after one of them, at most `limit`.
     ///
-    /// Read from there to the session's end in the order of their index: by an equality a plan may
-    /// walk through the tasks of all sessions in the order of their keys.
+    /// The range from there to the session's end is read in the order of its index: with an
+    /// equality, a plan may scan the tasks of all sessions in the order of their keys.
     static func selectTasks(of session: SessionID, after: UUID, limit: Int) -> Query {
         """
         SELECT t.id FROM task t
@@ -109,14 +109,14 @@ extension TaskStore {
         """
     }
 
-    /// Returns the last task of `look`, which has as many as `count` if there may be more behind
-    /// it; NULL otherwise.
+    /// Selects the last task of `look` if it has `count` tasks, so that there may be more after it;
+    /// NULL otherwise.
     static func selectEnd(ofLook count: Int) -> Query {
         "(SELECT l.id FROM look l ORDER BY l.id OFFSET \(count - 1) LIMIT 1)"
     }
 
     /// Offers `page(task_id)`, from the table that holds the tasks of that state, and `look(id)`:
-    /// the tasks that were looked at, where that table is not in the order of sessions.
+    /// the tasks that were examined, if that table is not in the order of sessions.
     private static func page(
         of session: SessionID,
         in state: TransferState?,
@@ -212,7 +212,7 @@ extension TaskStore {
         }
     }
 
-    /// Returns the tasks `l` of a look of which `condition` selects something.
+    /// Offers `look` and the `page` of its tasks `l` for which `condition` selects something.
     ///
     /// A nested loop keeps the order of the look, and ends with the page.
     private static func page(
@@ -231,7 +231,7 @@ extension TaskStore {
         """
     }
 
-    /// Where tasks stand, whosever they are; those that are not there are left out.
+    /// Returns the states of tasks of any tenant; tasks that do not exist are left out.
     package func states(of tasks: [TaskID]) async throws(StoreError) -> [TaskID: TransferState] {
         let rows = try await database.run(
             """
@@ -244,10 +244,10 @@ extension TaskStore {
         return states
     }
 
-    /// The state of a task `t` with what ``joinPlaces`` has found of it.
+    /// The state of a task `t` from the rows that ``joinPlaces`` has found for it.
     private static let selectState: Query = "\(stateOfPlaces) AS state"
 
-    /// As text, of a task with what ``joinPlaces`` has found of it.
+    /// The state, as text, of a task from the rows that ``joinPlaces`` has found for it.
     static let stateOfPlaces: Query = """
         CASE
             WHEN o.task_id IS NOT NULL THEN o.state::text
@@ -268,11 +268,11 @@ extension TaskStore {
         LEFT JOIN asked q ON q.task_id = ANY (ARRAY[t.id])
         """
 
-    /// Reads a task and, from whichever table holds it, where it stands: one snapshot, so never
+    /// Reads a task and its state from whichever table holds it, in one snapshot and so never
     /// between two states.
     ///
-    /// Of several tasks each is read by itself, `LATERAL` and with a `LIMIT`: among so many joins
-    /// the planner does not look for the order in which the tasks come first.
+    /// When several tasks are read, each is read by itself, `LATERAL` and with a `LIMIT`: among so
+    /// many joins the planner does not look for the order in which the tasks come first.
     static let selectTask: Query = """
         SELECT
             t.id, t.session_id, s.client, s.identifier, t.url, t.client_string, t.earliest_begin_at,
@@ -304,16 +304,16 @@ extension TaskStore {
 }
 
 extension UUID {
-    /// Before every identifier that is ever given out.
+    /// The identifier before all that are ever assigned.
     static let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-    /// Behind every one.
+    /// The identifier after all that are ever assigned.
     static let last = UUID(
         uuid: (255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255)
     )
 }
 
 extension TransferTask {
-    /// `retention` is that of a session which does not say.
+    /// Decodes a task; `retention` applies when its session sets none.
     init(_ row: StoredRow, keptFor retention: Duration) throws(StoreError) {
         let finishedAt = try row.decodeIfPresent("finished_at", as: Date.self)
         let retentionMS =
@@ -358,7 +358,7 @@ extension TransferTask {
 }
 
 extension TransferResult {
-    /// Nil in the row of a task that is not completed.
+    /// Decodes the result; nil in the row of a task that is not completed.
     fileprivate init?(outcome row: StoredRow, bytesReceived: Int64) throws(StoreError) {
         guard let isLengthVerified = try row.decodeIfPresent("is_length_verified", as: Bool.self)
         else { return nil }

@@ -3,19 +3,20 @@ import Postgres
 package import TransferModel
 
 extension ClientStore {
-    /// Sessions whose first page is cancelled before a force-quit is answered.
+    /// The number of sessions whose first page is cancelled before a force-quit is answered.
     private static let forceQuitSessionsMax = 20
-    /// Rounds through what is still to be cancelled that a launch makes before it asks for
-    /// patience.
+    /// The number of rounds of remaining cancellations that a launch runs before it reports the
+    /// service unavailable.
     private static let launchRoundsMax = 20
-    /// Tries of a launch whose client changes meanwhile.
+    /// The number of tries of a launch whose client changes meanwhile.
     private static let launchTriesMax = 20
 
-    /// Ends a client as a person does who swipes it away: what is outstanding in its sessions is
-    /// cancelled, they take nothing new, and nothing is delivered of them until its launch.
+    /// Ends a client like a person who swipes it away: the outstanding tasks of its sessions are
+    /// cancelled, the sessions accept nothing new, and none of their events is delivered until the
+    /// client is launched.
     ///
     /// From the commit on all that is decided, under the row locks of the sessions' counters, and
-    /// nothing of them begins. A page of each session is cancelled at once, the rest by
+    /// none of their tasks begins. A page of each session is cancelled at once, the rest by
     /// ``continueCancellations()``.
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
@@ -41,7 +42,8 @@ extension ClientStore {
             SELECT session_id FROM marked WHERE outstanding > 0
             ON CONFLICT (session_id) DO NOTHING
             """,
-            // Whoever is delivering finds its claim gone; what is to be told waits for the launch.
+            // An instance that is delivering finds its claim gone; pending events wait for the
+            // launch.
             """
             UPDATE delivery d SET
                 worker = NULL, fence = NULL,
@@ -58,10 +60,10 @@ extension ClientStore {
         return client
     }
 
-    /// Notes that a client is there again.
+    /// Records that a client is running again.
     ///
-    /// After a force-quit its sessions take tasks, and what waited to be told of them is due. One
-    /// that was not running is told which of its tasks wait for it.
+    /// After a force-quit its sessions accept tasks again, and their pending deliveries are due. A
+    /// client that was not running is told which of its tasks wait for it.
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
     /// - Throws: ``StoreError/unavailable(_:)`` also while much of the force-quit is still to be
@@ -69,7 +71,7 @@ extension ClientStore {
     package func launch(tenant: TenantID, id: ClientID) async throws(StoreError) -> Client? {
         for _ in 0..<Self.launchTriesMax {
             guard let before = try await client(tenant: tenant, id: id) else { return nil }
-            // What was outstanding when it was force-quit does not come back with it.
+            // Tasks that were outstanding at the force-quit do not come back with the client.
             if before.lifecycle == .forceQuit {
                 try await finishForceQuit(of: id, tenant)
             }
@@ -78,6 +80,8 @@ extension ClientStore {
         throw .unavailable(PostgresError(decoding: "a client's lifecycle changes all the time"))
     }
 
+    /// Launches a client.
+    ///
     /// - Returns: nil when the client is no longer as it was before.
     private func launch(_ before: Client, _ tenant: TenantID) async throws(StoreError) -> Client? {
         let id = before.id
@@ -98,22 +102,23 @@ extension ClientStore {
             FROM locked l WHERE p.session_id = ANY (ARRAY[l.session_id])
             """,
             before.lifecycle.isRunning ? "SELECT 1" : Fragment.tellPending(of: id, tenant),
-            // What waits for another reason keeps to its schedule, however often a client launches.
+            // A delivery that waits for another reason keeps its schedule, however often a client
+            // launches.
             before.lifecycle == .forceQuit ? Self.makeDue(of: id, tenant) : "SELECT 1",
         ])
         guard let client = try first(rows[0]) else { return nil }
-        // Once more on its own, so that it waits for a claim that has seen the client as it was and
-        // undoes what that has set to wait.
+        // Repeated on its own, so that it waits for a claim that has seen the client as it was, and
+        // undoes the waits which that claim has set.
         if before.lifecycle == .forceQuit {
             _ = try await database.run(Self.makeDue(of: id, tenant))
         }
         return client
     }
 
-    /// Makes due what waits of a client's sessions; also what is due, for a claim may be setting it
-    /// to wait just now.
+    /// Makes the waiting deliveries of a client's sessions due, and also those that are due
+    /// already, because a claim may be setting them to wait right now.
     ///
-    /// An end that was not acknowledged is told again, for whoever worked on it is gone.
+    /// An unacknowledged end is reported again, because the process that worked on it is gone.
     private static func makeDue(of client: ClientID, _ tenant: TenantID) -> Query {
         """
         UPDATE delivery d SET due_at = clock_timestamp()
@@ -133,16 +138,15 @@ extension ClientStore {
         """
     }
 
-    /// Whether the client of a session or subscription `s` is active, as the transaction has made
-    /// it, or not.
+    /// Whether the client of a session or subscription `s` is active, either before this
+    /// transaction or because of it.
     private static let isActive: Query = """
         EXISTS (
             SELECT 1 FROM client c WHERE c.tenant_id = s.tenant_id AND c.identifier = s.client
                 AND c.lifecycle = 'active')
         """
 
-    /// Locks the counters of a client's sessions in the order that everybody keeps; offers
-    /// `locked`.
+    /// Locks the counters of a client's sessions in the order used everywhere; offers `locked`.
     private static func lockSessions(
         of client: ClientID,
         _ tenant: TenantID,
@@ -158,8 +162,7 @@ extension ClientStore {
         """
     }
 
-    /// Cancels what is outstanding of a client that was force-quit, but for what is being
-    /// published.
+    /// Cancels the outstanding tasks of a client that was force-quit, except those being published.
     private func finishForceQuit(
         of client: ClientID,
         _ tenant: TenantID
@@ -178,7 +181,7 @@ extension ClientStore {
         throw .unavailable(PostgresError(decoding: "a client's force-quit is still at work"))
     }
 
-    /// Sessions of a client that was force-quit of which tasks are still to be cancelled.
+    /// Returns the sessions of a force-quit client that still have tasks to cancel.
     private func sessionsToCancel(
         of client: ClientID,
         _ tenant: TenantID,

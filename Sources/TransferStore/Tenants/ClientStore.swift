@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// Clients of a tenant, their state and their end.
+/// The clients of a tenant, their state and their end.
 package struct ClientStore: Sendable {
     let database: Database
 
@@ -10,9 +10,10 @@ package struct ClientStore: Sendable {
 }
 
 extension ClientStore {
-    /// Creates the tenant's client `id`, unless it is there.
+    /// Creates the tenant's client `id`, unless it exists.
     ///
-    /// - Returns: the client, of another kind if it was there so, and whether this call made it.
+    /// - Returns: the client, whose kind may differ if it existed, and whether this call created
+    ///   it.
     package func putClient(
         tenant: TenantID,
         id: ClientID,
@@ -64,7 +65,7 @@ extension ClientStore {
         )
     }
 
-    /// Notes that a client has gone into the background; one that was force-quit stays so.
+    /// Records that a client has gone into the background; one that was force-quit stays so.
     ///
     /// - Returns: the client as it then is, or nil when the tenant has none of that name.
     package func enterBackground(

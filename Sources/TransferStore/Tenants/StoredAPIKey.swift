@@ -1,8 +1,11 @@
 package import TransferModel
 
-/// What is kept of an API key.
+/// The stored part of an API key.
 package struct StoredAPIKey: Sendable {
+    /// The tenant that the key belongs to.
     package let tenant: TenantID
+    /// The SHA-256 hash of the key's secret.
     package let secretSHA256: [UInt8]
+    /// Whether the key was revoked.
     package let isRevoked: Bool
 }

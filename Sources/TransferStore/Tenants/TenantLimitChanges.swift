@@ -1,11 +1,11 @@
-/// What an operator changes about the limits of a tenant: nil leaves a limit as it is, and
-/// `.some(nil)` takes it away.
+/// Changes of a tenant's limits by an operator: nil leaves a limit as it is, and `.some(nil)`
+/// removes it.
 package struct TenantLimitChanges: Sendable {
-    /// What all of its tasks together may have in a second.
+    /// The maximum rate of all its tasks together, in bytes per second.
     package var totalBytesPerSecondMax: Int64??
-    /// How many of its tasks may not have ended.
+    /// The maximum number of its tasks that have not ended.
     package var outstandingTasksMax: Int64??
-    /// How many of its tasks may be running, over all workers.
+    /// The maximum number of its running tasks, over all workers.
     package var runningTasksMax: Int??
 
     package init(

@@ -2,8 +2,8 @@ import Postgres
 package import TransferModel
 
 extension TenantStore {
-    /// Returns what all tasks of the tenant trust besides the system's authorities; nil for
-    /// nothing.
+    /// Returns the authorities that all tasks of the tenant trust besides the system's; nil for
+    /// none.
     package func certificateAuthorities(
         tenant: TenantID
     ) async throws(StoreError) -> CertificateAuthorities? {
@@ -14,7 +14,7 @@ extension TenantStore {
             .map(CertificateAuthorities.init(stored:))
     }
 
-    /// Changes what all tasks of the tenant trust, from their next attempt on.
+    /// Changes the authorities that all tasks of the tenant trust, from their next attempt on.
     package func setCertificateAuthorities(
         _ authorities: CertificateAuthorities?,
         tenant: TenantID

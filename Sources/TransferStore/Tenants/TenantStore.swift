@@ -9,9 +9,9 @@ package struct TenantStore: Sendable {
 }
 
 extension TenantStore {
-    /// Returns the tenant with what it is allowed and how its tasks stand.
+    /// Returns the tenant with its limits and the state of its tasks.
     ///
-    /// - Throws: ``StoreError/defect(_:)`` when there is none, for tenants are not removed.
+    /// - Throws: ``StoreError/defect(_:)`` when there is none, because tenants are not removed.
     package func tenant(_ id: TenantID) async throws(StoreError) -> Tenant {
         let rows = try await database.run(
             """
