@@ -1,9 +1,9 @@
 package import TransferModel
 
-/// What a client wants shown to an origin.
+/// The credential that a client wants shown to an origin.
 package enum CredentialAnswer: Sendable {
     /// A credential that has a name.
     case named(CredentialID)
-    /// One for this session and origin alone; its secret is sealed.
+    /// A credential for this session and origin alone; its secret is sealed.
     case given(Credential.Form, secret: [UInt8])
 }

@@ -10,8 +10,8 @@ package struct CredentialStore: Sendable {
 }
 
 extension CredentialStore {
-    /// Stores a credential under its name, in place of an older one, and lets the tasks go on that
-    /// have waited for that.
+    /// Stores a credential under its name, replacing an older one, and lets the tasks continue that
+    /// have waited for it.
     ///
     /// - Returns: the credential, and whether there was none of that name.
     package func putCredential(
@@ -93,7 +93,7 @@ extension CredentialStore {
         )
     }
 
-    /// Removes a credential; attempts that are running keep what they have shown.
+    /// Removes a credential; running attempts keep what they have already shown.
     ///
     /// - Returns: false when the tenant has none of that name.
     package func deleteCredential(
@@ -108,10 +108,10 @@ extension CredentialStore {
         ).affectedCount == 1
     }
 
-    /// Returns the credentials that claims are to show: what the client has answered for the
-    /// session and the origin, or else what the task or its session names.
+    /// Returns the credentials that claims are to show: the client's answer for the session and the
+    /// origin, or otherwise the one named by the task or its session.
     ///
-    /// - Returns: nothing for those that have none.
+    /// - Returns: no entry for claims that have none.
     package func credentials(
         for queries: [CredentialQuery]
     ) async throws(StoreError) -> [TaskID: StoredCredential] {
@@ -159,13 +159,13 @@ extension CredentialStore {
 
 // Refreshing access tokens.
 extension CredentialStore {
-    /// Longer than any request to a token endpoint lasts.
+    /// The time reserved for a refresh, longer than any request to a token endpoint lasts.
     private static let refreshSeconds = 60
 
-    /// Makes the caller the one that refreshes, of the whole fleet: a refresh token may be good for
-    /// a single use.
+    /// Elects the caller to refresh the token, alone in the whole fleet: a refresh token may be
+    /// valid for a single use.
     ///
-    /// - Returns: false when another one does, or the credential has changed.
+    /// - Returns: false when another caller refreshes it, or the credential has changed.
     package func beginRefresh(_ stored: StoredCredential) async throws(StoreError) -> Bool {
         try await database.run(
             """
@@ -177,7 +177,7 @@ extension CredentialStore {
         ).affectedCount == 1
     }
 
-    /// Keeps an access token, and the refresh token when it was replaced; both sealed.
+    /// Stores an access token, and the refresh token when it was replaced; both sealed.
     ///
     /// - Returns: false when the credential has changed meanwhile.
     package func finishRefresh(
@@ -197,7 +197,7 @@ extension CredentialStore {
         ).affectedCount == 1
     }
 
-    /// Notes why there is no access token, and lets others try.
+    /// Records why there is no access token, and lets others try.
     package func failRefresh(
         _ stored: StoredCredential,
         because failure: String
@@ -210,7 +210,7 @@ extension CredentialStore {
         )
     }
 
-    /// Gives up an access token that an origin has refused.
+    /// Marks an access token that an origin has refused as expired.
     package func expireAccessToken(of shown: ShownCredential) async throws(StoreError) {
         _ = try await database.run(
             """

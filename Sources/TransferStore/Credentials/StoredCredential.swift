@@ -1,14 +1,15 @@
 import Postgres
 package import TransferModel
 
-/// A credential with what it takes to show it.
+/// A credential with the secrets needed to show it.
 package struct StoredCredential: Sendable {
+    /// The credential without its secrets.
     package let credential: Credential
-    /// Counts every change.
+    /// A counter of all changes.
     package let version: Int64
-    /// Sealed.
+    /// The sealed secret.
     package let secret: [UInt8]
-    /// Sealed; nil while none was obtained.
+    /// The sealed access token; nil until one is obtained.
     package let accessToken: [UInt8]?
 }
 

@@ -3,7 +3,7 @@ import Postgres
 package import TransferModel
 
 extension DeliveryLogStore {
-    /// Has a message sent once more, at once and outside the order of its session.
+    /// Schedules a message to be sent again, at once and outside the order of its session.
     ///
     /// - Returns: the delivery as it then is, or nil when the tenant has none of that name.
     package func replay(
@@ -22,10 +22,10 @@ extension DeliveryLogStore {
         return try await delivery(tenant: tenant, id: id)
     }
 
-    /// Has the dead messages of a subscription sent once more, from the oldest: those that died
-    /// from `since` to before `until`, at most ``recoveryMax``.
+    /// Schedules the dead messages of a subscription to be sent again, from the oldest: those that
+    /// died from `since` to before `until`, at most ``recoveryMax``.
     ///
-    /// - Returns: how many, or nil when the tenant has no such subscription.
+    /// - Returns: the number of messages, or nil when the tenant has no such subscription.
     package func recover(
         tenant: TenantID,
         subscription: SubscriptionID,
@@ -52,14 +52,14 @@ extension DeliveryLogStore {
         return rows.affectedCount
     }
 
-    /// Whether the event of the log's row `l` is kept.
+    /// Whether the event of the log's row `l` is still kept.
     private static let hasItsEvent: Query = """
         EXISTS (SELECT 1 FROM event e
             WHERE e.session_id = l.session_id AND e.sequence = l.sequence)
         """
 
-    /// Gives due replays to this instance for the time of `lease`, in the order of their events;
-    /// also those of disabled subscriptions.
+    /// Gives due replays to this instance for the duration of `lease`, in the order of their
+    /// events, including those of disabled subscriptions.
     package func claimReplays(
         _ fences: WorkerIdentity.Reservation,
         limit: Int,
@@ -93,7 +93,7 @@ extension DeliveryLogStore {
         )
     }
 
-    /// Logs a replay, which touches neither the order nor the health of its subscription.
+    /// Logs a replay, which affects neither the order nor the health of its subscription.
     ///
     /// - Returns: false when the claim is stale.
     package func recordReplayed(
@@ -118,8 +118,8 @@ extension DeliveryLogStore {
         return !rows.isEmpty
     }
 
-    /// Takes back the replays of a subscription whose receiver cannot be reached; what was dead
-    /// stays so.
+    /// Cancels the replays of a subscription whose receiver cannot be reached; dead messages stay
+    /// dead.
     package func cancelReplays(of subscription: SubscriptionID) async throws(StoreError) {
         _ = try await database.run(
             """
@@ -129,7 +129,7 @@ extension DeliveryLogStore {
         )
     }
 
-    /// Where messages of the tenant's subscription `id` go.
+    /// Returns the endpoint that messages of the tenant's subscription `id` are sent to.
     package func endpoint(
         tenant: TenantID,
         subscription id: SubscriptionID

@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// What was delivered and what was not, and its repetition.
+/// The log of successful and failed deliveries, and their replay.
 package struct DeliveryLogStore: Sendable {
     let database: Database
 
@@ -10,12 +10,12 @@ package struct DeliveryLogStore: Sendable {
 }
 
 extension DeliveryLogStore {
-    /// Attempts kept of one delivery; older ones make room.
+    /// The number of attempts kept of one delivery; older ones are removed.
     private static let loggedAttemptsMax = 20
-    /// Deliveries that one recovery replays at most.
+    /// The maximum number of deliveries that one recovery replays.
     package static let recoveryMax = 10_000
 
-    /// Logs a try of the message that ends with `sequence`, where there is one to log.
+    /// Logs a try of the message that ends with `sequence`, if there is one to log.
     ///
     /// Expects `held(subscription_id, session_id)`.
     static func logTry(
@@ -42,7 +42,7 @@ extension DeliveryLogStore {
             """
     }
 
-    /// Expects `log_row(id)`.
+    /// Inserts the row of an attempt; expects `log_row(id)`.
     static func attemptRow(_ attempt: DeliveryAttempt) -> Query {
         """
         attempt_row AS (
@@ -96,7 +96,7 @@ extension DeliveryLogStore {
                 ORDER BY l.subscription_id DESC, l.id DESC LIMIT \(limit)
                 """
             }
-        // In the order of its own index, or a plan may walk through those of all subscriptions.
+        // In the order of its own index, or a plan may scan the deliveries of all subscriptions.
         return try await loggedDeliveries(
             page,
             where: """
@@ -121,8 +121,8 @@ extension DeliveryLogStore {
         ).first
     }
 
-    /// Returns the deliveries `l` that `page` chooses, with events that are kept or have expired,
-    /// as far as `condition` is true of them.
+    /// Returns the deliveries `l` that `page` selects and for which `condition` is true, if their
+    /// events are kept or have expired.
     private func loggedDeliveries(
         _ page: Query,
         where condition: Query
@@ -215,7 +215,7 @@ extension LoggedDelivery {
 }
 
 extension MessageBatch {
-    /// Nil in the row of a message of one event.
+    /// Decodes a batch; nil in the row of a message of one event.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let id = try row.decodeIfPresent("batch_id", as: UUID.self) else { return nil }
         self.init(

@@ -1,13 +1,14 @@
 package import TransferModel
 
-/// What a failed try means for its message and its subscription.
+/// The consequences of a failed try for its message and its subscription.
 package struct DeliverySetback: Sendable {
+    /// The failed try.
     package let attempt: DeliveryAttempt
-    /// How long until the message is tried again; nil when it is given up.
+    /// The wait until the message is tried again; nil when it is given up.
     package let retryAfter: Duration?
-    /// How long nothing at all is sent to the receiver, because it asked for that.
+    /// The time for which nothing at all is sent to the receiver, because it asked for that.
     package let throttle: Duration?
-    /// Whether the receiver said that it wants nothing more.
+    /// Whether the receiver said that it wants no more messages.
     package let isGone: Bool
     /// Whether the receiver, rather than this service, failed.
     package let isReceiversFault: Bool

@@ -3,12 +3,12 @@ import Postgres
 package import TransferModel
 
 extension DeliveryStore {
-    /// Moves a delivery's cursor behind the next events if they are kept no longer, and tells that.
+    /// Moves a delivery's cursor past the next events if they are no longer kept, and reports that.
     ///
-    /// The cursor, the log's row and the event are written together, so that nobody can be told
-    /// twice or never. What was delivered is recorded before, or it is told to have expired.
+    /// The cursor, the log's row and the event are written together, so that the loss is reported
+    /// exactly once. Delivered events must be recorded before, or they are reported as expired.
     ///
-    /// - Returns: where the cursor is then, also when it stays; nil when the claim is stale.
+    /// - Returns: the new position of the cursor, even if unchanged; nil when the claim is stale.
     package func recordExpired(
         _ claim: DeliveryClaim,
         lease: Duration
@@ -61,7 +61,7 @@ extension DeliveryStore {
     /// Returns whether the subscription `b` lives and may ask for events of a session, or of its
     /// tenant.
     ///
-    /// Which kinds the lost ones were nobody can tell any more.
+    /// The kinds of the lost events are no longer known.
     static func isAskedFor(ofSession session: Query) -> Query {
         """
         \(Fragment.isLivingSubscriptionByKey) AND (b.event_types IS NULL OR EXISTS (
@@ -70,11 +70,12 @@ extension DeliveryStore {
         """
     }
 
-    /// Logs what has expired, and writes `subscription.events_expired` for the subscription
-    /// concerned and those that are for all of the tenant.
+    /// Logs expired events, and writes `subscription.events_expired` for the subscription concerned
+    /// and for the tenant-wide subscriptions.
     ///
-    /// Expects `lost(subscription_id, session_id, tenant_id, client, identifier, first, last)`. Of
-    /// the tenant's own events there is no event, or each that expires would make another one.
+    /// Expects `lost(subscription_id, session_id, tenant_id, client, identifier, first, last)`. The
+    /// loss of the tenant's own events is not reported by an event, because each of those that
+    /// expires would create another one.
     static let tellOfExpired: Query = """
         expired_row AS (
             INSERT INTO delivery_log AS l (
@@ -142,8 +143,8 @@ extension DeliveryStore {
         )
         """
 
-    /// A UUID of version 7 (RFC 9562 §5.7) for each row, by the database's clock; but for time and
-    /// version it is one of version 4.
+    /// A UUID of version 7 (RFC 9562 §5.7) for each row, by the database's clock; apart from time
+    /// and version it is one of version 4.
     private static let newIdentifier: Query = """
         (\(RetentionStore.identifierTime(of: "clock_timestamp()")) || '7'
             || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid

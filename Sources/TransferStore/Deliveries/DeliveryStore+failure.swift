@@ -3,11 +3,11 @@ import Postgres
 package import TransferModel
 
 extension DeliveryStore {
-    /// Counts a failed try of the message that ends with `sequence`, and sets it to wait or gives
-    /// it up; its claim ends.
+    /// Counts a failed try of the message that ends with `sequence`, and sets the message to wait
+    /// or gives it up; its claim ends.
     ///
-    /// Counts it against the subscription too, which is then paused, or disabled with the event
-    /// that says so.
+    /// The failure also counts against the subscription, which may then be paused, or disabled with
+    /// the event that reports it.
     package func recordDeliveryFailed(
         _ claim: DeliveryClaim,
         sequence: Int64,
@@ -69,8 +69,8 @@ extension DeliveryStore {
 
     /// Writes `subscription.disabled` for the tenant's other subscriptions.
     ///
-    /// Expects `disabled`. Events of no session have counters and deliveries as a session has,
-    /// under the tenant's own identifier.
+    /// Expects `disabled`. Events without a session have counters and deliveries like those of a
+    /// session, under the tenant's own identifier.
     private static let tellOfDisabled: Query = """
         counter AS (
             INSERT INTO session_progress AS p (session_id, last_sequence)
@@ -98,7 +98,7 @@ extension DeliveryStore {
         )
         """
 
-    /// Returns the end of the pause after so many failures in a row; NULL where there is none.
+    /// Returns the end of the pause after this many failures in a row; NULL when there is none.
     private static func pauseEnd(after failures: Query, _ health: DeliveryHealth) -> Query {
         let pauses = health.pauses.map(\.milliseconds)
         let first = Int32(health.failuresMax - 1)

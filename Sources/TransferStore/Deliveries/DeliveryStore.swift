@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// The work of delivering events: its claims and what came of them.
+/// The delivery of events: its claims and their results.
 package struct DeliveryStore: Sendable {
     let database: Database
 
@@ -10,23 +10,26 @@ package struct DeliveryStore: Sendable {
 }
 
 extension DeliveryStore {
-    /// After which a delivery of a disabled subscription is looked at again; being enabled ends it.
+    /// The time after which a delivery of a disabled subscription is examined again, unless the
+    /// subscription is enabled before.
     private static let disabledPause: Duration = .seconds(3600)
-    /// After which one of a client that was force-quit is; its launch ends it.
+    /// The time after which a delivery of a force-quit client is examined again, unless the client
+    /// is launched before.
     static let awayPause: Duration = .seconds(3600)
 
-    /// Gives due deliveries to this instance for the time of `lease`.
+    /// Gives due deliveries to this instance for the duration of `lease`.
     ///
-    /// Those of a subscription that is disabled, paused or being probed, and of a client that was
-    /// force-quit, are set to wait instead, so that no later claim walks past them.
+    /// Deliveries of a subscription that is disabled, paused or being probed, and of a client that
+    /// was force-quit, are set to wait instead, so that later claims do not scan past them.
     package func claimDeliveries(
         _ fences: WorkerIdentity.Reservation,
         limit: Int,
         lease: Duration,
         health: DeliveryHealth = DeliveryHealth()
     ) async throws(StoreError) -> DueDeliveries {
-        // Webhooks do not wait for the disk here: a claim that is lost with the database's uptime
-        // is made again, and what was sent under it comes a second time, as after a crash of ours.
+        // Webhooks do not wait for the disk here: a claim that is lost when the database crashes is
+        // made again, and messages sent under it are sent a second time, as after a crash of this
+        // service.
         let rows = try await database.run(
             [.unsynced],
             """
@@ -146,7 +149,7 @@ extension DeliveryStore {
         return DueDeliveries(claims: claims, examined: Int(examined))
     }
 
-    /// Gives back what a claim of at most `limit` has got of which no answer came.
+    /// Gives back the deliveries of a claim of at most `limit` whose answer never arrived.
     package func returnDeliveries(
         claimedUnder fences: WorkerIdentity.Reservation,
         limit: Int
@@ -160,8 +163,8 @@ extension DeliveryStore {
         )
     }
 
-    /// Returns a client that was force-quit, of which a session is; or, where a tenant is in place
-    /// of a session, the subscription's client.
+    /// Selects the force-quit client of a session; or, if a tenant is given in place of a session,
+    /// the subscription's client if it was force-quit.
     private static func selectAwayClient(
         ofSession session: Query,
         orOf client: Query
@@ -175,10 +178,10 @@ extension DeliveryStore {
         """
     }
 
-    /// Moves a delivery's cursor behind what was acknowledged or is not asked for.
+    /// Moves a delivery's cursor past events that were acknowledged or are not asked for.
     ///
-    /// `attempt` is given when the last message was taken at another than its first try, for the
-    /// log. A message that was taken ends its subscription's failures.
+    /// `attempt` is given for the log when the last message was accepted at a later try than its
+    /// first. An accepted message ends its subscription's failures.
     ///
     /// - Returns: false when the claim is stale and its holder must stop.
     package func recordDelivered(
@@ -210,7 +213,7 @@ extension DeliveryStore {
         return !rows.isEmpty
     }
 
-    /// Ends the failures of a subscription of which a message was taken.
+    /// Ends the failures of a subscription that has accepted a message.
     ///
     /// Expects `held(subscription_id, session_id)`.
     static func heal(if isTaken: Bool, _ health: DeliveryHealth) -> Query {
@@ -243,10 +246,10 @@ extension DeliveryStore {
         """
     }
 
-    /// Ends a claim: the delivery is idle, or due at once if there are further events.
+    /// Ends a claim: the delivery becomes idle, or due at once if there are further events.
     ///
-    /// The first statement waits for whoever is writing events of the session; the second then
-    /// sees them. Without the lock such events could be overlooked by both sides.
+    /// The first statement waits for any transaction that is writing events of the session; the
+    /// second then sees them. Without the lock, both sides could overlook such events.
     ///
     /// - Returns: false when the claim is stale.
     package func releaseDelivery(_ claim: DeliveryClaim) async throws(StoreError) -> Bool {
@@ -270,7 +273,7 @@ extension DeliveryStore {
 }
 
 extension DeliveryClaim {
-    /// Nil in the row of a claim that got nothing.
+    /// Decodes a claim; nil in the row of a claim that got nothing.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let subscription = try row.decodeIfPresent("subscription_id", as: UUID.self) else {
             return nil
@@ -297,7 +300,7 @@ extension DeliveryClaim {
 }
 
 extension Endpoint: RowDecodable {
-    /// From the columns `url`, `headers`, `ack_key` and `secrets`.
+    /// Decodes the columns `url`, `headers`, `ack_key` and `secrets`.
     init(_ row: StoredRow) throws(StoreError) {
         let secrets = try row.decode("secrets", as: [[UInt8]].self)
         guard !secrets.isEmpty else {

@@ -1,9 +1,10 @@
 package import TransferModel
 
-/// Due deliveries that were given out.
+/// The due deliveries that a claim was given.
 package struct DueDeliveries: Sendable {
+    /// The claims, one for each delivery.
     package let claims: [DeliveryClaim]
-    /// How many were looked at, with those that have to wait longer; as many as the limit means
-    /// that there may be more.
+    /// The number of deliveries examined, including those that have to wait longer; if it equals
+    /// the limit, there may be more.
     package let examined: Int
 }

@@ -1,8 +1,8 @@
-/// What became of a request for a new signing secret.
+/// The result of a request for a new signing secret.
 package enum RotationResult: Sendable {
     case rotated
     case unknownSubscription
-    /// As many keys sign already as may; nothing was changed.
+    /// The maximum number of keys already sign; nothing was changed.
     case tooManySecrets
     /// The request was answered before; nothing was done now.
     case replay(IdempotencyRecord.Response)

@@ -1,7 +1,7 @@
-/// What became of a failed try that was recorded.
+/// The result of recording a failed try.
 package enum SetbackResult: Equatable, Sendable {
     case recorded
-    /// And its subscription is disabled now.
+    /// The failed try was recorded, and its subscription is now disabled.
     case disabled
     /// The claim is stale; nothing was recorded.
     case stale

@@ -1,4 +1,4 @@
-/// What became of a request to create a subscription.
+/// The result of a request to create a subscription.
 package enum SubscriptionResult: Sendable {
     case created
     /// The request was answered before; nothing was done now.

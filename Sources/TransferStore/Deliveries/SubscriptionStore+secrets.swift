@@ -5,8 +5,8 @@ package import TransferModel
 extension SubscriptionStore {
     /// Gives a subscription a new signing secret.
     ///
-    /// Those before it sign too until `expiry`, or until the expiry that an earlier rotation gave
-    /// them; without one they are gone at once.
+    /// The previous secrets also sign until `expiry`, or until the expiry that an earlier rotation
+    /// gave them; without an expiry they are removed at once.
     package func rotateSecret(
         tenant: TenantID,
         id: SubscriptionID,
@@ -66,7 +66,7 @@ extension SubscriptionStore {
         return try row.decode("is_rotated") ? .rotated : .tooManySecrets
     }
 
-    /// The keys of a subscription `b` that sign now, from the newest.
+    /// The current signing keys of a subscription `b`, from the newest.
     static let livingSecrets: Query = """
         ARRAY(
             SELECT k.secret FROM signing_secret k

@@ -10,7 +10,7 @@ package struct SubscriptionStore: Sendable {
 }
 
 extension SubscriptionStore {
-    /// Stores a subscription: it gets the events written from now on.
+    /// Stores a subscription, which receives the events written from now on.
     package func createSubscription(
         _ subscription: Subscription,
         secret: SigningSecret,
@@ -100,9 +100,10 @@ extension SubscriptionStore {
         )
     }
 
-    /// Changes a subscription; messages that are on their way go as they were.
+    /// Changes a subscription; messages that are already being sent are not affected.
     ///
-    /// Another URL, being enabled and the end of throttling make what waits due at once.
+    /// Changing the URL, enabling the subscription and ending its throttling make its waiting
+    /// deliveries due at once.
     ///
     /// - Returns: the subscription as it then is, or nil when the tenant has none of that name.
     package func changeSubscription(
@@ -154,8 +155,9 @@ extension SubscriptionStore {
             """
         )
         if isNewStart || change.throttlesWakeUps == false, !rows.isEmpty {
-            // On its own, so that it waits for a claim that has seen the subscription as it was and
-            // undoes what that has set to wait: hence also what is due.
+            // On its own, so that it waits for a claim that has seen the subscription as it was,
+            // and undoes the waits which that claim has set: hence it also covers deliveries that
+            // are due.
             _ = try await database.run(
                 """
                 UPDATE delivery SET due_at = clock_timestamp()
@@ -167,7 +169,7 @@ extension SubscriptionStore {
         return try Subscription(row)
     }
 
-    /// Ends a subscription; deliveries that are on their way may still arrive.
+    /// Ends a subscription; deliveries that are being sent may still arrive.
     ///
     /// - Returns: false when the tenant has no such subscription.
     package func deleteSubscription(
@@ -234,7 +236,7 @@ extension Subscription: RowDecodable {
 }
 
 extension StoredRow {
-    /// Nil for every kind.
+    /// Decodes an event filter; nil means every kind.
     func eventFilter(_ column: String) throws(StoreError) -> EventFilter? {
         try decodeIfPresent(column, as: [String].self).map { EventFilter(stored: $0) }
     }

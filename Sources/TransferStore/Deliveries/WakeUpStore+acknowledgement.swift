@@ -5,9 +5,9 @@ package import TransferModel
 extension WakeUpStore {
     /// Sets a `session.events_finished` that was answered with 202 to wait for its acknowledgement.
     ///
-    /// Without one the message is sent again after `timeout`. The claim ends.
+    /// Without an acknowledgement the message is sent again after `timeout`. The claim ends.
     ///
-    /// - Returns: false when the claim is stale, also because it was acknowledged already.
+    /// - Returns: false when the claim is stale, or when the message was already acknowledged.
     package func recordAwaitingAck(
         _ claim: DeliveryClaim,
         sequence: Int64,
@@ -39,10 +39,11 @@ extension WakeUpStore {
         return !rows.isEmpty
     }
 
-    /// Takes `session.events_finished` as done by the subscriber that holds its token.
+    /// Records that the subscriber that holds the token of a `session.events_finished` is done with
+    /// it.
     ///
-    /// Whoever knows the token got the message, and so everything before it. A delivery that is
-    /// still on its way, as between the answer and its record, loses its claim.
+    /// A subscriber that knows the token has received the message, and so everything before it. A
+    /// delivery that is still in progress, as between the answer and its record, loses its claim.
     ///
     /// - Returns: false when no message waits for the token, or no longer.
     package func acknowledge(
@@ -94,9 +95,8 @@ extension WakeUpStore {
         return !rows.isEmpty
     }
 
-    /// Returns how many events of a generation before `sequence` a subscription was not delivered,
-    /// because they were given up; the same number whenever it is asked, whatever was replayed
-    /// since.
+    /// Returns the number of events of a generation before `sequence` that were not delivered to a
+    /// subscription because they were given up; replays do not change the number.
     package func deadLetterCount(
         of subscription: SubscriptionID,
         session: SessionID,

@@ -9,10 +9,11 @@ package struct WakeUpStore: Sendable {
 }
 
 extension WakeUpStore {
-    /// Lets a wake-up through, or sets its delivery to wait until the throttle allows it.
+    /// Admits a wake-up, or sets its delivery to wait until the throttle allows it.
     ///
-    /// Of several at once one is let through. It counts when it is sent, not when it is taken: who
-    /// failed to answer may have been woken all the same. Tried again, it does not wait.
+    /// Of several at once, one is admitted. A wake-up counts when it is sent, not when it is
+    /// accepted: a client that failed to answer may have been woken all the same. A retry does not
+    /// wait.
     package func admitWakeUp(
         _ claim: DeliveryClaim,
         _ event: SessionEvent,

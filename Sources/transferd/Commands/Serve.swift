@@ -8,7 +8,7 @@ import TransferHTTP
 import TransferModel
 import TransferWire
 
-/// `transferd serve`: puts all parts together and runs them.
+/// The command `transferd serve`, which assembles all parts and runs them.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the service.",
@@ -39,12 +39,12 @@ struct Serve: AsyncParsableCommand {
         try await serve(configuration, logger)
     }
 
-    /// What happens to the service as a whole.
+    /// An event that concerns the service as a whole.
     private enum Event: Sendable {
         case stopRequested
         case started(Result<ServiceStart.Parts, any Error>)
         case listening(port: Int)
-        /// A part has ended that nobody has asked to.
+        /// A part has ended although nothing asked it to.
         case ended((any Error)?)
     }
 
@@ -65,7 +65,8 @@ struct Serve: AsyncParsableCommand {
             logger: logger
         )
         let host = configuration.server.host
-        // It listens before anything else is there: whoever watches the process sees that it lives.
+        // This listens before any other part exists, so that whoever watches the process sees it is
+        // alive.
         let front = Part(
             "requests",
             [
@@ -85,7 +86,8 @@ struct Serve: AsyncParsableCommand {
             logger: logger,
             onEnd: { event.yield(.ended($0)) }
         )
-        // Not structured: where the database hangs it is left behind at the end of the grace.
+        // Unstructured: if the database hangs, this task is abandoned at the end of the grace
+        // period.
         let starting = Task {
             do {
                 event.yield(.started(.success(try await start.run())))
@@ -105,11 +107,12 @@ struct Serve: AsyncParsableCommand {
             shutdown
         )
         if let failure { throw failure }
-        // What was left behind still runs, and shall not come upon what the end of main takes away.
+        // Abandoned work still runs, and must not touch what the end of main tears down.
         if !isWhole { _exit(EXIT_SUCCESS) }
     }
 
-    /// Returns when the service has to stop, with what has made it, unless it was asked to.
+    /// Returns when the service has to stop, with the error that caused it, or nil if it was asked
+    /// to.
     private func watch(
         _ events: AsyncStream<Event>,
         host: String,
@@ -134,7 +137,7 @@ struct Serve: AsyncParsableCommand {
         return nil
     }
 
-    /// Stops one part after the other, each by its share of the grace.
+    /// Stops the parts one after the other, each within its share of the grace period.
     ///
     /// - Returns: whether everything has ended.
     private func stop(
@@ -145,8 +148,8 @@ struct Serve: AsyncParsableCommand {
         _ shutdown: Shutdown
     ) async -> Bool {
         var isWhole = true
-        // Where it answers clients nothing new shall come in; else it answers probes to the end, so
-        // that it can be watched how the instance stops.
+        // An instance that answers clients must accept nothing new; any other answers probes until
+        // the end, so that its shutdown can be observed.
         if answersClients { isWhole = await front.stop(by: shutdown.deadline(of: .requests)) }
         let hasStarted = await happens(by: shutdown.deadline(of: .work)) { await starting.value }
         isWhole = isWhole && hasStarted
@@ -171,7 +174,7 @@ struct Serve: AsyncParsableCommand {
 }
 
 extension HealthSource {
-    /// Asks the monitor, at any time of the instance's life.
+    /// Creates a source that asks the monitor, at any time of the instance's life.
     fileprivate init(
         _ configuration: ServerConfiguration,
         _ monitor: HealthMonitor,

@@ -7,16 +7,16 @@ import TransferHTTP
 import TransferModel
 import TransferStore
 
-/// Everything that can be set, read and checked once at the start.
+/// All settings, read and checked once at the start.
 struct ServerConfiguration: Sendable {
-    /// How long a stopping service waits for what is on its way.
+    /// The time that a stopping service waits for work in progress.
     static let shutdownGrace: Duration = .seconds(15)
 
     let database: DatabaseLocation
-    /// What this instance does.
+    /// The roles of this instance.
     let roles: Set<InstanceRole>
     let signals: SignalSettings
-    /// How often it looks for what no signal told of.
+    /// The interval of looking for work that no signal has announced.
     let pollInterval: Duration
     let server: ServerSettings
     let concurrency: Int
@@ -24,13 +24,16 @@ struct ServerConfiguration: Sendable {
     let discretionaryHours: WeeklyHours
     let fileBytesMax: Int64
     let retention: RetentionSettings
-    /// Waiting tasks beyond which none is taken.
+    /// The number of waiting tasks beyond which no more are accepted.
     let queueMax: Int64
     let egress: EgressPolicy
-    /// Nil for the data directory's, which a private cluster makes at its first start.
+    /// The file of the secrets key; nil for the one in the data directory, which a private cluster
+    /// creates at its first start.
     let secretsKeyFile: String?
     let logLevel: Logger.Level
 
+    /// Reads and checks the settings.
+    ///
     /// - Throws: ``ConfigurationError`` with every problem found.
     init(
         database: DatabaseOptions,
