@@ -1,6 +1,6 @@
 import TransferModel
 
-/// A row of `client_string_change`.
+/// The position of a row in `client_string_change`.
 package struct ClientStringPosition: Sendable {
     let task: TaskID
     let sequence: Int64

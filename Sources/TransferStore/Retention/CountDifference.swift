@@ -2,25 +2,28 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// A number that is kept and is not what the tables hold.
+/// A stored number that differs from the contents of the tables.
 package struct CountDifference: Sendable {
-    /// What the number is of.
+    /// The session or tenant that the number belongs to.
     package enum Subject: Sendable {
         case session(TenantID, client: ClientID, identifier: String)
         case tenant(TenantID)
     }
 
+    /// The session or tenant that the number belongs to.
     package let subject: Subject
     /// A state of tasks, `outstanding`, `events`, or `nowhere` for tasks that no queue holds.
     package let name: String
+    /// The stored number.
     package let kept: Int64
+    /// The number computed from the tables.
     package let actual: Int64
-    /// Whether ``VerificationStore/unequalCounts(after:limit:isMending:)`` can put it right.
+    /// Whether ``VerificationStore/unequalCounts(after:limit:isMending:)`` can correct it.
     package let isMendable: Bool
 }
 
 extension CountDifference {
-    /// Nil in the row of a page without any.
+    /// Decodes a difference; nil in the row of a page without any.
     init?(session row: StoredRow) throws(StoreError) {
         guard let tenant = try row.decodeIfPresent("tenant_id", as: UUID.self) else {
             return nil

@@ -1,8 +1,9 @@
 package import TransferModel
 
-/// What a page of sessions came to.
+/// The result of checking a page of sessions.
 package struct CountPage: Sendable {
-    /// The last session looked at; nil when there is none behind it.
+    /// The last session examined; nil when there is none after it.
     package let position: SessionID?
+    /// The differences found.
     package let differences: [CountDifference]
 }

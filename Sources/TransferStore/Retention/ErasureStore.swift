@@ -1,7 +1,7 @@
 import Postgres
 package import TransferModel
 
-/// The removal of all that an ended session left.
+/// The removal of everything that an ended session left.
 package struct ErasureStore: Sendable {
     let database: Database
 
@@ -9,17 +9,19 @@ package struct ErasureStore: Sendable {
 }
 
 extension ErasureStore {
-    /// How long what is to be erased waits for subscribers that do not answer.
+    /// The maximum time that an erasure waits for subscribers that do not answer.
     private static let erasureDelayMax: Duration = .seconds(3600)
-    /// Sessions looked after by one call, and tasks and events of one of them.
+    /// The number of sessions handled by one call.
     private static let erasureSessionsMax = 100
-    /// The maximum number of tasks erased by one call.
+    /// The maximum number of tasks handled by one call, and of a session's events it removes at
+    /// once.
     package static let erasureTasksMax = 1000
 
-    /// Begins the erasure of invalidated ephemeral sessions that have nothing left to do or tell.
+    /// Begins the erasure of invalidated ephemeral sessions that have no work and no deliveries
+    /// left.
     ///
-    /// What their tasks left for others is given up first, so that nobody looks for a file whose
-    /// task is gone.
+    /// Resume data that their tasks left for other tasks is given up first, so that nothing looks
+    /// for a file whose task is gone.
     ///
     /// - Returns: ended tasks whose files are to be removed, at most ``erasureTasksMax``.
     package func tasksToErase() async throws(StoreError) -> [TaskRemains] {
@@ -59,10 +61,10 @@ extension ErasureStore {
         return try rows[1].map { row throws(StoreError) in try TaskRemains(row) }
     }
 
-    /// Erases tasks whose files are gone, and the sessions that have no task any more; of one with
-    /// many events only the oldest of these.
+    /// Erases tasks whose files are gone, and the sessions without any remaining task; of a session
+    /// with many events, only the oldest events.
     ///
-    /// - Returns: whether there is such a session, of which the next call goes on.
+    /// - Returns: whether there is such a session, which the next call continues with.
     @discardableResult
     package func erase(_ tasks: [TaskID]) async throws(StoreError) -> Bool {
         let ids = tasks.map(\.uuid)
@@ -78,7 +80,7 @@ extension ErasureStore {
             \(CountStore.recordMoves(CountStore.forgotten("gone")))
             """,
             "DELETE FROM task WHERE id = ANY (\(ids))",
-            // So that nothing is left to fold of a session that is gone.
+            // So that no counts are left to fold for a session that is gone.
             CountStore.fold,
             """
             WITH \(Self.drained),
@@ -132,8 +134,8 @@ extension ErasureStore {
         return rows[rows.count - 2].affectedCount > 0
     }
 
-    /// Sessions that can be erased and have no task any more, with the numbers of their oldest and
-    /// newest events.
+    /// The sessions that can be erased and have no remaining task, with the numbers of their oldest
+    /// and newest events.
     private static let drained: Query = """
         \(erasable),
         drained AS MATERIALIZED (
@@ -153,8 +155,8 @@ extension ErasureStore {
         )
         """
 
-    /// Sessions that can be erased now: all their tasks have ended, and their subscribers were told
-    /// or have had their time.
+    /// The sessions that can be erased now: all their tasks have ended, and their subscribers were
+    /// told or have used up their time.
     private static let erasable: Query = """
         erasable AS MATERIALIZED (
             SELECT x.session_id
@@ -171,12 +173,12 @@ extension ErasureStore {
         )
         """
 
-    /// An array, by which rows are looked up one by one: a join with what mostly is empty may be
-    /// planned as a walk through all of a table.
+    /// The empty sessions as an array, so that rows are looked up one by one: a join with a mostly
+    /// empty set may be planned as a scan of a whole table.
     private static let emptyOnes: Query = "ARRAY(SELECT e.session_id FROM empty e)"
 
-    /// Tasks whose rows a worker that still has to stop needs, or whoever removes or resumes a part
-    /// file; all but the kept parts are few.
+    /// The tasks whose rows are still needed, by a worker that has to stop, or to remove or
+    /// continue a part file; all but the kept parts are few.
     static let needed: Query = """
         needed AS MATERIALIZED (
             SELECT task_id FROM revocation
@@ -187,7 +189,7 @@ extension ErasureStore {
         )
         """
 
-    /// Hides what waits for its erasure; of a task `t`.
+    /// Hides a task `t` whose session waits for its erasure.
     static let isNotErased: Query = """
         NOT EXISTS (SELECT 1 FROM erasure x WHERE x.session_id = t.session_id)
         """

@@ -1,8 +1,9 @@
 package import TransferModel
 
-/// Tasks of a session that are kept no longer, and where to look on.
+/// The tasks of a session that are no longer kept, and where to continue the search.
 package struct ExpiringTasks: Sendable {
+    /// The files that the tasks leave.
     package let remains: [TaskRemains]
-    /// The last task looked at; nil when there is none behind it.
+    /// The last task examined; nil when there is none after it.
     package let position: TaskID?
 }

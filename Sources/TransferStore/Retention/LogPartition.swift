@@ -1,5 +1,6 @@
-/// The week of a partition, in the database's words.
+/// The week of a partition, as the database writes it.
 package struct LogPartition: Sendable {
+    /// The log that the partition is a part of.
     package let log: PartitionedLog
     /// The table's name and its Monday.
     package let name: String

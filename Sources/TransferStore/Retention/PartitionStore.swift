@@ -8,16 +8,17 @@ package struct PartitionStore: Sendable {
 }
 
 extension PartitionStore {
-    /// Weeks made ahead of the running one; each costs every read of a log two buffers.
+    /// The number of weeks created ahead of the current one; each costs every read of a log two
+    /// buffers.
     private static let weeksAhead: Int32 = 2
-    /// How long changing the partitions may hold up whoever writes or reads the log; then it is
-    /// given up and tried again later.
+    /// The maximum time that a change of the partitions may block writers or readers of the log;
+    /// after that it is given up and tried again later.
     private static let partitionLockTimeout = "250ms"
-    /// Held by the one instance that changes partitions, or does some kind of retention's work:
-    /// "trfr" in ASCII.
+    /// The key of the lock held by the one instance that changes partitions, or does some kind of
+    /// retention work: "trfr" in ASCII.
     private static let retentionLockKey: Int32 = 0x7472_6672
 
-    /// Returns the weeks, from the running one on, that have no partition yet.
+    /// Returns the weeks, from the current one on, that have no partition yet.
     package func missingPartitions(
         of log: PartitionedLog
     ) async throws(StoreError) -> [LogPartition] {
@@ -47,9 +48,9 @@ extension PartitionStore {
         }
     }
 
-    /// Makes a partition; does nothing when another instance has made it meanwhile.
+    /// Creates a partition; does nothing when another instance has created it meanwhile.
     ///
-    /// - Returns: false when rows of its week lie in the default partition, where they then stay.
+    /// - Returns: false when rows of its week are in the default partition, where they then stay.
     /// - Throws: ``StoreError/unavailable(_:)`` also when the log was written or read all the time.
     package func makePartition(_ partition: LogPartition) async throws(StoreError) -> Bool {
         do throws(StoreError) {
@@ -102,9 +103,9 @@ extension PartitionStore {
         ])
     }
 
-    /// Removes a batch of old rows for whose week there was no partition, from the oldest.
+    /// Removes a batch of old rows whose week had no partition, from the oldest.
     ///
-    /// - Returns: how many; none also when another instance is at it.
+    /// - Returns: the number of rows removed; zero also when another instance is doing this.
     package func pruneDefaultPartition(
         of log: PartitionedLog,
         olderThan retention: Duration
@@ -122,8 +123,8 @@ extension PartitionStore {
         return rows.affectedCount
     }
 
-    /// Returns the midnight of a day: digits that the database has written, for a statement that
-    /// defines something takes no parameters.
+    /// Returns the midnight of a day as a literal, because a statement that defines something takes
+    /// no parameters; the database has written the digits itself.
     private static func bound(_ day: String) -> Query {
         Query(stringLiteral: "('\(day) 00:00:00+00')")
     }
@@ -131,12 +132,12 @@ extension PartitionStore {
     private static let boundedLocks: Query = """
         SELECT set_config('lock_timeout', \(partitionLockTimeout), true)
         """
-    /// Waits for the instance that is at it, as long as for any other lock.
+    /// Waits for the instance that holds the lock, as long as for any other lock.
     private static let retentionLock: Query = """
         SELECT pg_advisory_xact_lock(\(retentionLockKey), hashtext(current_schema()))
         """
-    /// True in one instance at a time, for each kind of work: no two of them keep each other from
-    /// it.
+    /// Selects whether this instance is elected for a kind of work, as one instance at a time is;
+    /// different kinds do not block each other.
     static func isElected(for work: RetentionWork) -> Query {
         """
         (SELECT pg_try_advisory_xact_lock(

@@ -3,7 +3,7 @@ package enum PartitionedLog: String, CaseIterable, Sendable {
     case events = "event"
     case attempts = "attempt_log"
 
-    /// What its partitions are ranges of.
+    /// The column by which the log is partitioned.
     var time: String {
         switch self {
         case .events: "occurred_at"

@@ -3,16 +3,16 @@ import Postgres
 package import TransferModel
 
 extension RetentionStore {
-    /// Sessions looked at by one call, and tasks.
+    /// The number of sessions examined by one call.
     private static let expirySessionsMax = 500
-    /// The maximum number of tasks that expire by one call.
+    /// The number of tasks examined, or removed, by one call.
     package static let expiryTasksMax = 1000
 
-    /// Looks at a batch of sessions for those with tasks that were created long enough ago to be
-    /// kept no longer; a look at one row of the index for each.
+    /// Examines a batch of sessions for those with tasks that were created long enough ago to
+    /// expire, by reading one index row for each.
     ///
-    /// - Returns: those, and the last session looked at, nil when there is none behind it; nothing
-    ///   also when another instance is at it.
+    /// - Returns: those sessions, and the last session examined, nil when there is none after it;
+    ///   nothing also when another instance is doing this.
     package func sessionsToExpire(
         after position: SessionID?
     ) async throws(StoreError) -> (sessions: [SessionID], position: SessionID?) {
@@ -38,13 +38,13 @@ extension RetentionStore {
         return (due, rows.count == Self.expirySessionsMax ? last : nil)
     }
 
-    /// Looks at a batch of a session's tasks for those that are kept no longer: ended long ago, in
-    /// a generation that has ended and that all subscribers were told of.
+    /// Examines a batch of a session's tasks for those that are no longer kept: they ended long
+    /// ago, in a generation that has ended and that all subscribers were told about.
     ///
-    /// What waits for its generation or a subscriber waits for `holdMax` at most, which is when its
-    /// events are kept no longer either.
+    /// Tasks that wait for their generation or a subscriber wait for `holdMax` at most, when their
+    /// events are no longer kept either.
     ///
-    /// - Returns: what is to be removed before ``expire(_:)``.
+    /// - Returns: the tasks whose files are to be removed before ``expire(_:)``.
     package func tasksToExpire(
         of session: SessionID,
         after position: TaskID?,
@@ -110,9 +110,9 @@ extension RetentionStore {
         )
     }
 
-    /// Keeps tasks no longer whose files are gone, but for what events tell of them.
+    /// Removes tasks whose files are gone, except for the data that events report of them.
     ///
-    /// Their attempts go weekly, and are shown to nobody until then.
+    /// Their attempts are removed weekly, and are shown to nobody until then.
     package func expire(_ tasks: [TaskID]) async throws(StoreError) {
         guard !tasks.isEmpty else { return }
         let ids = tasks.map(\.uuid)
@@ -140,9 +140,10 @@ extension RetentionStore {
         ])
     }
 
-    /// Removes a batch of what is kept of a session's expired tasks and told by no event any more.
+    /// Removes a batch of the remaining data of a session's expired tasks that no event reports any
+    /// more.
     ///
-    /// - Returns: the session, unless there may be more of it; nil when there is none behind it.
+    /// - Returns: the session, unless it may have more; nil when there is none after it.
     package func pruneExpiredTasks(
         after position: SessionID?
     ) async throws(StoreError) -> Sweep<SessionID> {
@@ -186,9 +187,9 @@ extension RetentionStore {
         )
     }
 
-    /// Gives up a batch of resume data that nobody has used for as long as its task was kept.
+    /// Gives up a batch of resume data that was unused for as long as its task was kept.
     ///
-    /// - Returns: how many; their files are then ``abandonedParts()``.
+    /// - Returns: the number given up; their files are then ``abandonedParts()``.
     package func expireResumeData() async throws(StoreError) -> Int {
         let rows = try await database.run(
             """
@@ -208,7 +209,7 @@ extension RetentionStore {
         return rows.affectedCount
     }
 
-    /// What ended before that is kept no longer; of a session `s`.
+    /// The time before which a task of a session `s` must have ended to be no longer kept.
     private var cutoff: Query {
         """
         now() - coalesce(s.result_retention_ms, \(database.settings.resultRetention.milliseconds))
@@ -216,7 +217,8 @@ extension RetentionStore {
         """
     }
 
-    /// Before the identifier of any task that was created from then on (RFC 9562, section 5.7).
+    /// Returns an identifier before that of any task created from that time on (RFC 9562, section
+    /// 5.7).
     private static func firstTask(createdAt time: Query) -> Query {
         """
         (\(identifierTime(of: time)) || repeat('0', 20))::uuid

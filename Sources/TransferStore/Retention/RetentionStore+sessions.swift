@@ -2,18 +2,18 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// What becomes in the end of sessions and subscriptions that have ended.
+/// The final removal of ended sessions and deleted subscriptions.
 extension RetentionStore {
-    /// Sessions looked at by one call.
+    /// The number of sessions examined by one call.
     static let sessionRetentionMax = 100
-    /// Rows of a deleted subscription removed by one call, of each table.
+    /// The number of rows of a deleted subscription that one call removes from each table.
     static let subscriptionRowsMax = 1000
 
-    /// Looks at a batch of sessions, and removes those that ended before `retention` and of which
-    /// no task or event is kept, with their counters and the cursors of their subscribers.
+    /// Examines a batch of sessions, and removes those that ended before `retention` and have no
+    /// task or event left, with their counters and the cursors of their subscribers.
     ///
-    /// A subscriber that has not got all is told so, as by ``recordExpired(_:lease:)``.
-    /// What was logged of their deliveries goes with the events, by
+    /// A subscriber that has not received everything is told so, as by ``recordExpired(_:lease:)``.
+    /// The log of their deliveries is removed with the events, by
     /// ``pruneDeliveryLog(olderThan:after:)``.
     package func pruneSessions(
         endedBefore retention: Duration,
@@ -80,8 +80,8 @@ extension RetentionStore {
         }
     }
 
-    /// Returns whether nothing tells of a session any more, and nothing is still to be done for it;
-    /// a look-up for each table.
+    /// Whether nothing mentions a session any more, and no work is left for it, by one look-up in
+    /// each table.
     private static func isNothingKept(ofSession session: Query, tenant: Query) -> Query {
         """
         (SELECT t.id FROM task t WHERE t.session_id = \(session) LIMIT 1) IS NULL
@@ -96,9 +96,9 @@ extension RetentionStore {
     }
 
     /// Removes a part of the subscription that was deleted first, if that was before `retention`:
-    /// its cursors and what was logged of its deliveries, and then itself.
+    /// its cursors and the log of its deliveries, and then the subscription itself.
     ///
-    /// - Returns: whether there was one; false also when another instance is at it.
+    /// - Returns: whether there was one; false also when another instance is doing this.
     package func pruneSubscriptions(
         deletedBefore retention: Duration
     ) async throws(StoreError) -> Bool {

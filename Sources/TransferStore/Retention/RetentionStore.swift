@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// The removal of what has been kept long enough.
+/// The removal of data that has been kept long enough.
 package struct RetentionStore: Sendable {
     let database: Database
 
@@ -10,10 +10,10 @@ package struct RetentionStore: Sendable {
 }
 
 extension RetentionStore {
-    /// Rows looked at, or removed, by one call.
+    /// The number of rows examined, or removed, by one call.
     static let sweepMax = 1000
 
-    /// Looks at a batch of former client strings, and removes those that no event tells any more.
+    /// Examines a batch of former client strings, and removes those that no event reports any more.
     package func pruneClientStringChanges(
         after position: ClientStringPosition?
     ) async throws(StoreError) -> Sweep<ClientStringPosition> {
@@ -53,10 +53,10 @@ extension RetentionStore {
         }
     }
 
-    /// Looks at a batch of logged deliveries older than `retention`, and removes those whose event
-    /// is not kept any more: they can neither be listed nor sent again.
+    /// Examines a batch of logged deliveries older than `retention`, and removes those whose event
+    /// is no longer kept: they can neither be listed nor sent again.
     ///
-    /// What tells that events have expired is kept as long as an event.
+    /// A row that reports expired events is kept as long as an event.
     package func pruneDeliveryLog(
         olderThan retention: Duration,
         after position: DeliveryID?

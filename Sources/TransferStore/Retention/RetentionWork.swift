@@ -1,4 +1,4 @@
-/// What is removed when it is too old, each by one instance at a time.
+/// A kind of data that is removed when it is too old, by one instance at a time for each kind.
 enum RetentionWork: String {
     case clientStrings
     case defaultPartitions

@@ -1,16 +1,19 @@
 import Postgres
 package import TransferModel
 
-/// A completed download and where its file is to be.
+/// A completed download and the expected path of its file.
 package struct StoredResult: Sendable {
+    /// The download task.
     package let task: TaskID
+    /// The tenant of the task.
     package let tenant: TenantID
-    /// Relative to the container of its tenant.
+    /// The path relative to the container of its tenant.
     package let path: String
+    /// The size of the file.
     package let bytes: Int64
-    /// Whether nobody but the task can have written a file of that name.
+    /// Whether only the task can have written a file of that name.
     package let isOwnFile: Bool
-    /// Whether it was found to be gone before.
+    /// Whether the file was already found to be gone.
     package let isKnownGone: Bool
 }
 

@@ -1,14 +1,15 @@
 import Postgres
 
-/// Where a look at all rows of a table goes on, and what it has removed so far.
+/// The place where a scan of all rows of a table continues, and the number of rows removed.
 package struct Sweep<Position: Sendable>: Sendable {
-    /// The last row looked at; nil when there is none behind it.
+    /// The last row examined; nil when there is none after it.
     package let position: Position?
+    /// The number of rows removed.
     package let removed: Int
 }
 
 extension Sweep {
-    /// From the columns `removed` and `looked_at`, and those of the last row looked at.
+    /// Decodes the columns `removed` and `looked_at`, and those of the last row examined.
     init(
         _ rows: StoredRows,
         limit: Int = RetentionStore.sweepMax,

@@ -1,9 +1,9 @@
 import Postgres
 package import TransferModel
 
-/// What the database knows of files whose names somebody has found.
+/// The look-up of files found on disk in the database.
 extension VerificationStore {
-    /// Returns which of these tenants there are.
+    /// Returns those of the tenants that exist.
     package func tenants(among tenants: [TenantID]) async throws(StoreError) -> Set<TenantID> {
         let rows = try await database.run(
             "SELECT id FROM tenant WHERE id = ANY (\(tenants.map(\.uuid)))"
@@ -11,11 +11,10 @@ extension VerificationStore {
         return Set(try rows.map { row throws(StoreError) in try row.tenant("id") })
     }
 
-    /// Returns which of these part files any row names: somebody writes them, resumes them,
-    /// publishes them or will remove them, or one is the result of its task, which is among
-    /// `tasks`.
+    /// Returns those of the part files that any row names: a task writes, continues, publishes or
+    /// will remove them, or one is the result of its task, which is among `tasks`.
     ///
-    /// One statement, so that a row on its way from one table to another is seen in one of them.
+    /// This is one statement, so that a row that is moving between tables is seen in one of them.
     package func namedParts(
         among parts: [Fence],
         of tasks: [TaskID]
@@ -37,7 +36,7 @@ extension VerificationStore {
         return Set(try rows.map { row throws(StoreError) in try row.fence("fence") })
     }
 
-    /// Returns the part files that are the results of these tasks.
+    /// Selects the part files that are the results of these tasks.
     static func selectResults(_ tasks: [TaskID]) -> Query {
         """
         SELECT part_fence FROM outcome
@@ -45,7 +44,7 @@ extension VerificationStore {
         """
     }
 
-    /// Returns which of these tasks there are.
+    /// Returns those of the tasks that exist.
     package func tasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
         guard !tasks.isEmpty else { return [] }
         let rows = try await database.run(
@@ -54,7 +53,7 @@ extension VerificationStore {
         return Set(try rows.map { row throws(StoreError) in try row.task("id") })
     }
 
-    /// Returns which of these tasks there are that have not ended.
+    /// Returns those of the tasks that exist and have not ended.
     package func outstandingTasks(among tasks: [TaskID]) async throws(StoreError) -> Set<TaskID> {
         guard !tasks.isEmpty else { return [] }
         let rows = try await database.run(

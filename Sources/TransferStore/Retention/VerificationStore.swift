@@ -2,19 +2,20 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// What is kept, to be compared with the files and the counts.
+/// The reading of stored data, to be compared with the files and the counts.
 package struct VerificationStore: Sendable {
     let database: Database
 
     package init(_ database: Database) { self.database = database }
 }
 
-/// What `transferd verify` asks; each verb reads a page or one tenant, whatever there is in all.
+/// The queries of `transferd verify`; only ``unequalTenantCounts(isMending:)`` reads more than a
+/// page.
 extension VerificationStore {
-    /// How long an instance is silent before it does not count as alive: three leases.
+    /// The time without a heartbeat after which an instance does not count as alive: three leases.
     private static let silence: Duration = .seconds(30)
 
-    /// Returns whether an instance that holds tasks or deliveries has sent a heartbeat lately.
+    /// Whether an instance that holds tasks or deliveries has sent a heartbeat recently.
     package func isAnyWorkerAlive() async throws(StoreError) -> Bool {
         let rows = try await database.run(
             """
@@ -44,9 +45,9 @@ extension VerificationStore {
         )
     }
 
-    /// Notes whose files are gone, and whose are there again.
+    /// Records which tasks' files are gone, and which are there again.
     ///
-    /// - Returns: how many tasks say something else than before.
+    /// - Returns: the number of tasks whose record has changed.
     package func markResults(
         gone: [TaskID],
         found: [TaskID]
@@ -68,8 +69,8 @@ extension VerificationStore {
     /// Compares the counters of a page of sessions with their tasks and events, and adds the
     /// difference if it `isMending`.
     ///
-    /// One statement, hence one snapshot: what moves meanwhile changes both sides or neither. The
-    /// difference is added rather than the sum set, so that what moves afterwards is not undone.
+    /// This is one statement and so one snapshot: a concurrent move changes both sides or neither.
+    /// The difference is added rather than the sum set, so that later moves are not undone.
     package func unequalCounts(
         after position: SessionID?,
         limit: Int,
@@ -113,8 +114,8 @@ extension VerificationStore {
         return CountPage(position: last.map { SessionID($0) }, differences: differences)
     }
 
-    /// Compares the counters of tenants with those of their sessions, which have been compared
-    /// with the tasks, and adds the difference if it `isMending`.
+    /// Compares the counters of tenants with those of their sessions, which have been compared with
+    /// the tasks, and adds the difference if it `isMending`.
     package func unequalTenantCounts(
         isMending: Bool
     ) async throws(StoreError) -> [CountDifference] {
@@ -157,9 +158,9 @@ extension VerificationStore {
         }
     }
 
-    /// Where the tasks of `page(id)` are, each in one look at every table by its key: as
-    /// `actual(session_id, state, tasks, bytes_received, bytes_sent)`, with a state of no name for
-    /// tasks that are nowhere.
+    /// The places of the tasks of `page(id)`, each by one look-up in every table by its key, as
+    /// `actual(session_id, state, tasks, bytes_received, bytes_sent)`; the state `nowhere` is for
+    /// tasks that are in no table.
     private static let actualCounts: Query = """
         actual AS MATERIALIZED (
             SELECT session_id, state, count(*) AS tasks,
@@ -179,7 +180,8 @@ extension VerificationStore {
         )
         """
 
-    /// What the sessions of `page` are said to have and do not, as `difference`.
+    /// The differences between the stored and the actual numbers of the sessions of `page`, as
+    /// `difference`.
     private static let differences: Query = """
         kept AS (
             SELECT g.id AS session_id, k.state::text AS state, sum(k.tasks)::bigint AS tasks,

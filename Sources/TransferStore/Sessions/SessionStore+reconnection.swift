@@ -3,7 +3,8 @@ import Postgres
 package import TransferModel
 
 extension SessionStore {
-    /// The number of pages searched for one with a task that nobody holds.
+    /// The number of pages, of `reconnectionLookMax` tasks each, searched for one with a task that
+    /// nobody holds.
     private static let reconnectionPagesMax = 10
     private static let reconnectionLookMax = 5000
 

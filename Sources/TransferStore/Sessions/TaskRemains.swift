@@ -3,7 +3,9 @@ package import TransferModel
 
 /// The files that an ended task leaves in its tenant's container.
 package struct TaskRemains: Sendable {
+    /// The ended task.
     package let task: TaskID
+    /// The tenant of the task.
     package let tenant: TenantID
     /// Paths relative to the tenant's container, without files named by a client.
     package let paths: [String]
