@@ -88,8 +88,8 @@ import TransferWire
         #expect(await watch.news(of: 1, within: .seconds(60)) { $0 == 6 })
         #expect(
             log.lines == [
-                "warning requests that wait are told of no change error=Away()",
-                "notice requests that wait are told of changes again",
+                "warning waiting requests cannot see changes error=Away()",
+                "notice waiting requests see changes again",
             ]
         )
     }
