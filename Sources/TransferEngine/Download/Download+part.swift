@@ -101,7 +101,7 @@ extension Download {
     func expectChecksums(_ head: ResponseHead, _ state: inout State) {
         guard (200...299).contains(head.status) else { return }
         state.wanted =
-            claim.options.checksums
+            (claim.options.checksums ?? [])
             + DigestFields.checksums(status: head.status, headers: head.headers)
     }
 

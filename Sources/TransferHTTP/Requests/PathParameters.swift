@@ -79,7 +79,7 @@ extension APIContext {
     /// Returns the credential that the path names.
     func credentialName() throws(Problem) -> String {
         guard let name = parameters.get("name"), Credential.isName(name) else {
-            throw QueryParameters.invalid("name", CredentialRules.name, code: .invalidIdentifier)
+            throw QueryParameters.invalid("name", Credential.nameRule, code: .invalidIdentifier)
         }
         return name
     }

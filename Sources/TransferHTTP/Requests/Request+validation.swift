@@ -48,9 +48,8 @@ extension TaskRequest {
                 )
             )
         }
-        var options = options(at: pointer, into: &errors)
-        options.isIdempotent = idempotent
-        let request = transferRequest(at: pointer, into: &errors)
+        let options = TransferOptions(options, isTask: true, at: pointer, into: &errors)
+        let request = transferRequest(with: options, at: pointer, into: &errors)
         guard errors.count == errorsBefore, let target else { return nil }
         return TaskSubmission(
             id: id,
@@ -149,7 +148,7 @@ extension SessionConfigurationRequest {
     func configuration() throws(Problem) -> SessionConfiguration {
         let pointer = "/configuration"
         var errors: [FieldError] = []
-        var options = options.options(at: pointer, into: &errors)
+        var options = TransferOptions(options, at: pointer, into: &errors)
         var configuration = SessionConfiguration()
         configuration.timeoutForRequest =
             options.timeoutForRequest ?? configuration.timeoutForRequest
@@ -216,7 +215,7 @@ extension TaskPatchRequest {
         if let credential {
             if let name = credential, !Credential.isName(name) {
                 errors.append(
-                    FieldError(pointer: "/credential", .invalidValue, CredentialRules.name)
+                    FieldError(pointer: "/credential", .invalidValue, Credential.nameRule)
                 )
             }
             change.credential = .some(credential)

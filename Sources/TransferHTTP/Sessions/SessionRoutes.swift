@@ -287,7 +287,7 @@ extension SessionDocument {
                 resultRetention: configuration.resultRetention.map { $0 / .seconds(1) },
                 maxConnectionsPerHost: configuration.maxConnectionsPerHost,
                 isDiscretionary: configuration.isDiscretionary,
-                options: OptionsDocument(options)
+                options: options.members
             ),
             generation: session.progress.generation,
             outstanding: session.progress.outstanding,

@@ -38,9 +38,9 @@ extension TaskDocument {
         error?.responseBody = task.failure?.responseBody
             .map { Data($0).base64EncodedString() }
         expectedSize = task.options.expectedSize
-        if !task.options.checksums.isEmpty {
+        if let wanted = task.options.checksums, !wanted.isEmpty {
             checksums = Dictionary(
-                task.options.checksums.map { ($0.algorithm.rawValue, $0.description) },
+                wanted.map { ($0.algorithm.rawValue, $0.description) },
                 uniquingKeysWith: { first, _ in first }
             )
         }

@@ -5,6 +5,7 @@ import TransferWire
 extension TaskRequest {
     /// Returns what the task asks of its origin, and adds what is wrong to `errors`.
     func transferRequest(
+        with options: TransferOptions,
         at pointer: String,
         into errors: inout [FieldError]
     ) -> TransferRequest {
@@ -18,7 +19,7 @@ extension TaskRequest {
             refuse("kind", "Must be `download`, `upload` or `data`.")
             return TransferRequest()
         }
-        for (field, owner) in strays(for: kind) {
+        for (field, owner) in strays(for: kind, options) {
             refuse(field, "Is for a task of kind `\(owner.rawValue)`.")
         }
         var source: TransferRequest.UploadSource?
@@ -43,12 +44,13 @@ extension TaskRequest {
 
     /// Returns the fields that are for tasks of another kind.
     private func strays(
-        for kind: TransferRequest.Kind
+        for kind: TransferRequest.Kind,
+        _ options: TransferOptions
     ) -> [(field: String, owner: TransferRequest.Kind)] {
         let owned: [(String, TransferRequest.Kind, isThere: Bool)] = [
             ("destination", .download, destination != nil),
-            ("expected_size", .download, expectedSize != nil),
-            ("checksums", .download, checksums != nil),
+            ("expected_size", .download, options.expectedSize != nil),
+            ("checksums", .download, options.checksums != nil),
             ("resume_data", .download, resumeData != nil),
             ("upload", .upload, upload != nil),
             ("body", .data, body != nil),

@@ -47,11 +47,6 @@ struct AuthorityRoutes: Sendable {
     }
 }
 
-extension CertificateAuthorities {
-    /// The rule for a text of certificates, in words.
-    static let rule = "Must be certificates in PEM and nothing else, at most \(bytesMax) bytes."
-}
-
 extension AuthoritiesDocument {
     fileprivate init(_ authorities: CertificateAuthorities) {
         self.init(

@@ -2,9 +2,6 @@ import TransferModel
 
 /// The rules for credentials, in words and in bytes.
 enum CredentialRules {
-    static let name =
-        "Must be the name of a credential: 1 to \(Credential.nameBytesMax) letters, digits, `.`, "
-        + "`_` or `-`."
     /// The maximum number of bytes of a token, password or value.
     static let secretBytesMax = 7 * 1024
     /// The maximum number of bytes of a private key, more than an RSA key of 16,384 bits needs.

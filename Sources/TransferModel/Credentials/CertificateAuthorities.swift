@@ -7,6 +7,9 @@ package struct CertificateAuthorities: Equatable, Sendable {
 
     /// The longest text, in bytes: some dozens of certificates.
     package static let bytesMax = 64 * 1024
+    /// The rule for a text of certificates, in words.
+    package static let rule =
+        "Must be certificates in PEM and nothing else, at most \(bytesMax) bytes."
 
     private static let begin = Array("-----BEGIN CERTIFICATE-----".utf8)
     private static let end = Array("-----END CERTIFICATE-----".utf8)

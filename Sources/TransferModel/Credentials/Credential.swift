@@ -20,6 +20,9 @@ package struct Credential: Sendable {
     package static let nameBytesMax = 64
     /// The most origins of one credential.
     package static let originsMax = 16
+    /// The rule for a name, in words.
+    package static let nameRule =
+        "Must be the name of a credential: 1 to \(nameBytesMax) letters, digits, `.`, `_` or `-`."
 
     package init(
         id: CredentialID,

@@ -18,7 +18,7 @@ extension Fragment {
     /// Whether the origin may see the request of a task `t` in its session `s` twice, as
     /// `TaskClaim.isIdempotent` says it.
     static let isIdempotent: Query = """
-        coalesce((t.options->>'is_idempotent')::boolean, (s.options->>'is_idempotent')::boolean,
+        coalesce((t.options->>'idempotent')::boolean, (s.options->>'idempotent')::boolean,
             t.method IS NULL OR t.method = ANY (\(TransferRequest.idempotentMethods)))
         """
 

@@ -1,17 +1,13 @@
 extension Decoder {
-    /// Returns a keyed container of an object that has no other names than those of `keys` and
-    /// `others`.
+    /// Returns a keyed container of an object that has no other names than those of `keys`.
     ///
     /// - Throws: ``FieldError`` for the first unknown name: a misspelt option that is silently
     ///   ignored is worse than a refused request.
     func strictContainer<Key: CodingKey>(
-        keyedBy keys: Key.Type,
-        or others: (any CodingKey.Type)? = nil
+        keyedBy keys: Key.Type
     ) throws -> KeyedDecodingContainer<Key> {
         for key in try container(keyedBy: AnyKey.self).allKeys
-        where Key(stringValue: key.stringValue) == nil
-            && others?.init(stringValue: key.stringValue) == nil
-        {
+        where Key(stringValue: key.stringValue) == nil {
             throw FieldError(
                 pointer: JSONPointer.rendering(codingPath + [key]),
                 .unknownField,

@@ -13,13 +13,10 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
     /// Whether the session's tasks wait until there is nothing else to do.
     package let isDiscretionary: Bool?
     /// The options for transfers of its tasks.
-    package let options: OptionsRequest
+    package let options: OptionMembers
 
     package init(from decoder: any Decoder) throws {
-        let container = try decoder.strictContainer(
-            keyedBy: ConfigurationKey.self,
-            or: OptionsRequest.CodingKeys.self
-        )
+        let container = try decoder.container(keyedBy: ConfigurationKey.self)
         additionalHeaders = try container.decodeIfPresent(
             [String: String?].self,
             forKey: .additionalHeaders
@@ -38,6 +35,6 @@ package struct SessionConfigurationRequest: Decodable, Sendable {
             forKey: .maxConnectionsPerHost
         )
         isDiscretionary = try container.decodeIfPresent(Bool.self, forKey: .isDiscretionary)
-        options = try OptionsRequest(from: decoder)
+        options = try OptionMembers(from: decoder, besides: ConfigurationKey.self)
     }
 }

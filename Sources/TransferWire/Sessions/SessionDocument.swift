@@ -97,7 +97,7 @@ package struct SessionDocument: Codable, Sendable {
         /// Whether the session's tasks wait until there is nothing else to do.
         package let isDiscretionary: Bool
         /// The options for transfers of its tasks.
-        package let options: OptionsDocument
+        package let options: OptionMembers
 
         package init(
             additionalHeaders: [String: String],
@@ -106,7 +106,7 @@ package struct SessionDocument: Codable, Sendable {
             resultRetention: Double?,
             maxConnectionsPerHost: Int?,
             isDiscretionary: Bool,
-            options: OptionsDocument
+            options: OptionMembers
         ) {
             self.additionalHeaders = additionalHeaders
             self.totalBytesPerSecondMax = totalBytesPerSecondMax
@@ -137,7 +137,7 @@ package struct SessionDocument: Codable, Sendable {
                 forKey: .maxConnectionsPerHost
             )
             isDiscretionary = try container.decode(Bool.self, forKey: .isDiscretionary)
-            options = try OptionsDocument(from: decoder)
+            options = try OptionMembers(from: decoder, besides: ConfigurationKey.self)
         }
 
         package func encode(to encoder: any Encoder) throws {

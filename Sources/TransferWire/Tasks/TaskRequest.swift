@@ -16,12 +16,8 @@ package struct TaskRequest: Decodable, Sendable {
     package let destination: DestinationRequest?
     /// The data left by a cancelled task, from which this one resumes.
     package let resumeData: String?
-    /// The exact size of the file in bytes; any other size fails the task.
-    package let expectedSize: Int64?
-    /// The checksums in hexadecimal, by algorithm.
-    package let checksums: [String: String]?
     /// The options for the transfer.
-    package let options: OptionsRequest
+    package let options: OptionMembers
     /// The kind: `download`, `upload` or `data`.
     package let kind: String?
     /// The method of the request.
@@ -30,14 +26,9 @@ package struct TaskRequest: Decodable, Sendable {
     package let upload: UploadRequest?
     /// The body in base64.
     package let body: String?
-    /// Whether the origin may receive the request twice.
-    package let idempotent: Bool?
 
     package init(from decoder: any Decoder) throws {
-        let container = try decoder.strictContainer(
-            keyedBy: CodingKeys.self,
-            or: OptionsRequest.CodingKeys.self
-        )
+        let container = try decoder.container(keyedBy: CodingKeys.self)
         target = try Target(
             in: container,
             url: .url,
@@ -54,14 +45,11 @@ package struct TaskRequest: Decodable, Sendable {
         priority = try container.decodeIfPresent(Double.self, forKey: .priority)
         destination = try container.decodeIfPresent(DestinationRequest.self, forKey: .destination)
         resumeData = try container.decodeIfPresent(String.self, forKey: .resumeData)
-        expectedSize = try container.decodeIfPresent(Int64.self, forKey: .expectedSize)
-        checksums = try container.decodeIfPresent([String: String].self, forKey: .checksums)
-        options = try OptionsRequest(from: decoder)
+        options = try OptionMembers(from: decoder, besides: CodingKeys.self)
         kind = try container.decodeIfPresent(String.self, forKey: .kind)
         method = try container.decodeIfPresent(String.self, forKey: .method)
         upload = try container.decodeIfPresent(UploadRequest.self, forKey: .upload)
         body = try container.decodeIfPresent(String.self, forKey: .body)
-        idempotent = try container.decodeIfPresent(Bool.self, forKey: .idempotent)
     }
 
     /// An address in one of two forms.
@@ -93,9 +81,8 @@ package struct TaskRequest: Decodable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case url, components, headers, autostart, priority, destination, checksums
-        case kind, method, upload, body, idempotent
-        case expectedSize = "expected_size"
+        case url, components, headers, autostart, priority, destination
+        case kind, method, upload, body
         case clientPersistedString = "client_persisted_string"
         case earliestBeginAt = "earliest_begin_at"
         case resumeData = "resume_data"

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferModel
 import TransferTestSupport
 import TransferWire
 
@@ -132,31 +133,18 @@ import TransferWire
         }
     }
 
-    /// The options of sessions and tasks are one list with the same bounds, and sessions return all
-    /// of them.
-    @Test func theCopiesOfTheOptionsAreAlike() throws {
+    @Test func theContractHasTheDeclaredOptionsAndNoOthers() throws {
         let document = try APIServer.document()
-        func members(_ name: String, under prefix: String) -> [String: OpenAPIValue] {
+        func members(_ name: String) -> Set<String> {
             let root = OpenAPIValue.object(["$ref": .string("#/components/schemas/\(name)")])
-            let all = document.schema.members(of: root).filter { $0.key.hasPrefix(prefix) }
-            return Dictionary(
-                uniqueKeysWithValues: all.map {
-                    (String($0.key.dropFirst(prefix.count)), Self.bounds(of: $0.value))
-                }
-            )
+            return Set(document.schema.members(of: root).keys.map { String($0.dropFirst()) })
         }
-        let session = members("SessionRequest", under: "/configuration/")
-        let task = members("TaskRequest", under: "/")
-        let options = session.keys.filter { task[$0] != nil }
-        #expect(options.count > 10)
-        for option in options { #expect(session[option] == task[option], "\(option)") }
-        let answered = members("Session", under: "/configuration/")
-        #expect(answered.keys.sorted() == session.keys.sorted())
-    }
-
-    private static func bounds(of schema: OpenAPIValue) -> OpenAPIValue {
-        let words = ["description", "default"]
-        return .object((schema.object ?? [:]).filter { !words.contains($0.key) })
+        let options = TransferOptions.all
+        let ofSessions = Set(options.filter { !$0.isForTasksOnly }.map(\.name))
+        #expect(members("TransferOptions").subtracting(TransferOptions.groups) == ofSessions)
+        #expect(members("SessionConfigurationRequest").isSuperset(of: ofSessions))
+        #expect(members("TaskRequest").isSuperset(of: options.map(\.name)))
+        #expect(ofSessions.count > 10)
     }
 
     private static let unreadable = "the body"

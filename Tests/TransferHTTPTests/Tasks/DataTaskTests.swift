@@ -100,7 +100,7 @@ import TransferWire
             #expect(change.code == .sessionKindDiffers)
             let session = try await server.send("GET", path).json(SessionDocument.self)
             #expect(session.kind == "ephemeral")
-            #expect(session.configuration.options.timeoutForRequest == 60)
+            #expect(session.configuration.options["timeout_for_request"] == .integer(60))
             let open = try await server.send("PUT", path, "{}")
             #expect(open.status == 200)
             #expect(try open.json(SessionDocument.self).kind == "ephemeral")

@@ -12,8 +12,7 @@ extension OpenAPISchema {
         of schema: OpenAPIValue,
         at pointer: String = ""
     ) -> [String: OpenAPIValue] {
-        let object = present(schema)
-        return (object["properties"]?.object ?? [:]).reduce(into: [:]) { all, member in
+        properties(of: present(schema)).reduce(into: [:]) { all, member in
             let place = "\(pointer)/\(member.key)"
             all[place] = member.value
             all.merge(members(of: member.value, at: place)) { first, _ in first }

@@ -27,7 +27,8 @@ package struct OpenAPISchema: Sendable {
             case "allOf":
                 (argument.array ?? []).flatMap { violations(of: value, against: $0, at: path) }
             case "type": type(value, argument, path)
-            case "properties", "required", "additionalProperties", "minProperties", "maxProperties":
+            case "properties", "required", "additionalProperties", "unevaluatedProperties",
+                "minProperties", "maxProperties":
                 members(value, keyword, argument, schema, path)
             case "items", "minItems", "maxItems", "uniqueItems":
                 items(value, keyword, argument, path)
@@ -102,8 +103,10 @@ package struct OpenAPISchema: Sendable {
         case "required":
             return (argument.array ?? []).compactMap(\.string).filter { object[$0] == nil }
                 .map { "\(path): lacks \($0)" }
-        case "additionalProperties":
-            let known = schema["properties"]?.object ?? [:]
+        case "additionalProperties", "unevaluatedProperties":
+            let known =
+                keyword == "additionalProperties"
+                ? schema["properties"]?.object ?? [:] : properties(of: schema)
             return object.filter { known[$0.key] == nil }.flatMap { name, member in
                 argument == .bool(false)
                     ? ["\(path): \(name) is not in the schema"]
@@ -115,6 +118,15 @@ package struct OpenAPISchema: Sendable {
         default:
             let most = Int(argument.integer ?? 0)
             return object.count <= most ? [] : ["\(path): more than \(most) members"]
+        }
+    }
+
+    /// Returns the properties of a schema and of all that it is composed of.
+    package func properties(of schema: OpenAPIValue) -> [String: OpenAPIValue] {
+        let schema = resolved(schema)
+        let parts = (schema["allOf"]?.array ?? []).map(properties)
+        return parts.reduce(schema["properties"]?.object ?? [:]) { all, part in
+            all.merging(part) { first, _ in first }
         }
     }
 

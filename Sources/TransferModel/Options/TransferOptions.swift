@@ -1,4 +1,6 @@
 /// A task's transfer options, as far as its session or the task sets them; the rest are defaults.
+///
+/// A new option is a field here and its declaration in ``all``.
 package struct TransferOptions: Equatable, Sendable {
     /// The longest time without a byte.
     package var timeoutForRequest: Duration?
@@ -43,20 +45,54 @@ package struct TransferOptions: Equatable, Sendable {
     /// unless set.
     package var isIdempotent: Bool?
     /// The required checksums of the file; set for a task only.
-    package var checksums: [Checksum] = []
+    package var checksums: [Checksum]?
 
-    /// The allowed values of ``attemptsMax``.
-    package static let attemptsRange = 1...100
+    /// The allowed timeouts, in seconds.
+    package static let timeoutSeconds: ClosedRange<Double> = 0.1...Double(365 * 24 * 3600)
     /// The allowed retry delays, in seconds.
     package static let retryDelaySeconds: ClosedRange<Double> = 0.1...86_400
-    /// The allowed values of ``redirectsMax``.
-    package static let redirectsRange = 0...10
-    /// The allowed values of ``segmentsMax``.
-    package static let segmentsRange = 1...16
-    /// The allowed values of ``bytesPerSecondMax``.
+    /// The allowed limits in bytes per second.
     package static let bytesPerSecondRange: ClosedRange<Int64> = 1024...(1 << 40)
-    /// The allowed values of ``progressInterval``, in seconds.
-    package static let progressIntervalSeconds: ClosedRange<Double> = 1...3600
+
+    /// All options, each declared once.
+    package static let all: [TransferOption] = [
+        .seconds("timeout_for_request", \.timeoutForRequest, timeoutSeconds),
+        .seconds("timeout_for_resource", \.timeoutForResource, timeoutSeconds),
+        .seconds("timeout_for_first_byte", \.timeoutForFirstByte, timeoutSeconds),
+        .integer("bytes_per_second_max", \.bytesPerSecondMax, bytesPerSecondRange),
+        .seconds("progress_interval", \.progressInterval, 1...3600),
+        .integer("retry/attempts_max", \.attemptsMax, 1...100),
+        .seconds("retry/delay_base", \.retryDelayBase, retryDelaySeconds),
+        .seconds("retry/delay_max", \.retryDelayMax, retryDelaySeconds),
+        .choice("http_errors", \.deliversHTTPErrors, ["fail": false, "deliver": true]),
+        .flag("waits_for_connectivity", \.waitsForConnectivity),
+        .flag("asks_to_begin", \.asksToBegin),
+        .text(
+            "credential",
+            \.credential,
+            Credential.nameRule,
+            read: { Credential.isName($0) ? $0 : nil },
+            write: \.self
+        ),
+        .flag("asks_for_credential", \.asksForCredential),
+        .integer("redirects_max", \.redirectsMax, 0...10),
+        .integer("size_max", \.sizeMax, 0...Int64.max),
+        .integer("segments_max", \.segmentsMax, 1...16),
+        .choice("tls/minimum_version", \.requiresTLS13, ["1.2": false, "1.3": true]),
+        .text(
+            "tls/certificate_authorities",
+            \.certificateAuthorities,
+            CertificateAuthorities.rule,
+            read: { CertificateAuthorities(pem: Array($0.utf8)) },
+            write: { String(decoding: $0.pem, as: UTF8.self) }
+        ),
+        .integer("expected_size", \.expectedSize, 0...Int64.max).forTasksOnly(),
+        .flag("idempotent", \.isIdempotent).forTasksOnly(),
+        .checksums("checksums", \.checksums).forTasksOnly(),
+    ]
+
+    /// The objects in the API that hold several options.
+    package static let groups = Set(all.compactMap(\.group))
 
     package init() {}
 
@@ -76,25 +112,10 @@ package struct TransferOptions: Equatable, Sendable {
 
     /// Returns these options, overridden by those set in `other`.
     package func overridden(by other: TransferOptions) -> TransferOptions {
-        var options = other
-        options.timeoutForRequest = other.timeoutForRequest ?? timeoutForRequest
-        options.timeoutForResource = other.timeoutForResource ?? timeoutForResource
-        options.timeoutForFirstByte = other.timeoutForFirstByte ?? timeoutForFirstByte
-        options.bytesPerSecondMax = other.bytesPerSecondMax ?? bytesPerSecondMax
-        options.progressInterval = other.progressInterval ?? progressInterval
-        options.requiresTLS13 = other.requiresTLS13 ?? requiresTLS13
-        options.certificateAuthorities = other.certificateAuthorities ?? certificateAuthorities
-        options.attemptsMax = other.attemptsMax ?? attemptsMax
-        options.retryDelayBase = other.retryDelayBase ?? retryDelayBase
-        options.retryDelayMax = other.retryDelayMax ?? retryDelayMax
-        options.deliversHTTPErrors = other.deliversHTTPErrors ?? deliversHTTPErrors
-        options.waitsForConnectivity = other.waitsForConnectivity ?? waitsForConnectivity
-        options.asksToBegin = other.asksToBegin ?? asksToBegin
-        options.credential = other.credential ?? credential
-        options.asksForCredential = other.asksForCredential ?? asksForCredential
-        options.redirectsMax = other.redirectsMax ?? redirectsMax
-        options.sizeMax = other.sizeMax ?? sizeMax
-        options.segmentsMax = other.segmentsMax ?? segmentsMax
+        guard !other.isEmpty else { return self }
+        guard !isEmpty else { return other }
+        var options = self
+        for option in Self.all { option.override(&options, other) }
         return options
     }
 }

@@ -1,0 +1,28 @@
+/// The options for transfers, as members of a session's configuration or of a task.
+///
+/// They have their names and values from the service's declarations, so that this type knows none
+/// of them: every member that the surrounding object does not know itself is an option.
+package struct OptionMembers: Equatable, Sendable {
+    /// The values by name; a group of options is an object.
+    package var values: [String: JSONValue] = [:]
+
+    package init() {}
+
+    /// Reads the members of an object except those that `Key` knows, and except nulls, which stand
+    /// for absent ones.
+    init<Key: CodingKey>(from decoder: any Decoder, besides: Key.Type) throws {
+        let container = try decoder.container(keyedBy: AnyKey.self)
+        for key in container.allKeys where Key(stringValue: key.stringValue) == nil {
+            let value = try container.decode(JSONValue.self, forKey: key)
+            if value != .null { values[key.stringValue] = value }
+        }
+    }
+
+    /// Adds the members to the object that is being encoded.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: AnyKey.self)
+        for (name, value) in values {
+            try container.encode(value, forKey: AnyKey(stringValue: name))
+        }
+    }
+}
