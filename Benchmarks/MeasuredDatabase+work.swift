@@ -7,8 +7,7 @@ extension MeasuredDatabase {
     private static let result = TransferResult(
         httpStatus: 200,
         bytesReceived: 0,
-        contentType: "application/octet-stream",
-        etag: nil,
+        fields: KeptFields(of: [("Content-Type", "application/octet-stream")]),
         isLengthVerified: true
     )
 

@@ -196,14 +196,11 @@ CREATE TABLE pending_rename (
     session_id uuid NOT NULL,
     http_status smallint NOT NULL,
     bytes_received bigint NOT NULL,
-    content_type text,
-    etag text,
-    is_length_verified boolean NOT NULL,
+    -- As in outcome.
+    response_head text NOT NULL,
     -- Carried over from the attempt for its entry in attempt_log.
     started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     resumed_at_offset bigint,
-    -- The name that the response suggests for the file, made safe.
-    suggested_file_name text,
     -- The identity of the part file, by which it is recognized under its destination when its
     -- rename is repeated: another task's file there may have the same size. An inode number is used
     -- again once its file is gone, so its creation time is kept too. Without them the task is run
@@ -226,12 +223,11 @@ CREATE TABLE outcome (
     attempt smallint NOT NULL,
     bytes_received bigint NOT NULL,
     http_status smallint,
-    content_type text,
-    etag text,
-    is_length_verified boolean,
+    -- The fields of the response that are kept, one a line, and what else is known of it. No
+    -- statement looks into it. NULL of a task that is not completed.
+    response_head text,
     failure jsonb,
     finished_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    suggested_file_name text,
     bytes_sent bigint NOT NULL DEFAULT 0,
     -- What the origin answered: to an upload at most 64 KiB, to a data task at most 256 KiB.
     response_body bytea CHECK (octet_length(response_body) <= 262144),
@@ -242,7 +238,7 @@ CREATE TABLE outcome (
     -- When `transferd verify` found that the file of a completed download is no longer there:
     -- somebody has removed it beneath the service. NULL while nobody has found that.
     result_gone_at timestamptz,
-    CONSTRAINT outcome_check CHECK ((state = 'completed') = (is_length_verified IS NOT NULL)),
+    CONSTRAINT outcome_check CHECK ((state = 'completed') = (response_head IS NOT NULL)),
     -- A cancelled task may have a cause that is not its client's wish.
     CONSTRAINT outcome_failure_check CHECK (
         CASE state WHEN 'failed' THEN failure IS NOT NULL WHEN 'completed' THEN failure IS NULL

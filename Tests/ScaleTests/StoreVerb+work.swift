@@ -8,8 +8,6 @@ extension StoreVerb {
     private static let result = TransferResult(
         httpStatus: 200,
         bytesReceived: 42,
-        contentType: nil,
-        etag: nil,
         isLengthVerified: true
     )
 

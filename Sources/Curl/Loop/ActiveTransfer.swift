@@ -40,6 +40,7 @@ final class ActiveTransfer {
         let inactivityTimeout: Duration
         let totalTimeout: Duration?
         let bodyBytesMax: Int64
+        let decodesBody: Bool
         let isHead: Bool
         /// Whether libcurl before 8.7 sends the body together with an HTTP/1.1 head.
         let hasSmallBody: Bool
@@ -75,6 +76,7 @@ final class ActiveTransfer {
             inactivityTimeout: request.inactivityTimeout,
             totalTimeout: request.totalTimeout,
             bodyBytesMax: request.bodyBytesMax,
+            decodesBody: request.decodesBody,
             isHead: request.method == "HEAD",
             hasSmallBody: (request.body?.count ?? .max) < 64 * 1024
         )
@@ -140,6 +142,7 @@ final class ActiveTransfer {
             return end(.badResponse)
         case .head(let head):
             self.head = head
+            let head = bounds.decodesBody ? head.decoded : head
             if let length = head.contentLength, length > bounds.bodyBytesMax, !bounds.isHead {
                 return end(.bodyTooLarge)
             }
@@ -164,12 +167,21 @@ final class ActiveTransfer {
 
     private func take(_ body: UnsafeRawBufferPointer, at now: ContinuousClock.Instant) -> Bool {
         guard head != nil else { return end(.badResponse) }
-        guard Int64(body.count) <= bounds.bodyBytesMax - bytesReceived else {
-            return end(.bodyTooLarge)
-        }
+        guard Int64(body.count) <= bounds.bodyBytesMax - bytesReceived,
+            !bounds.decodesBody || isDecodedWithinRatio(adding: body.count)
+        else { return end(.bodyTooLarge) }
         bytesReceived += Int64(body.count)
         pacing.received(Int64(body.count), at: now)
         return unsafe sink.receive(body: body) == .proceed || end(.aborted)
+    }
+
+    /// Returns whether the coded bytes so far may have become this many: few bytes can be made that
+    /// decode to very many.
+    private func isDecodedWithinRatio(adding count: Int) -> Bool {
+        let decoded = bytesReceived + Int64(count)
+        guard decoded > CurlRequest.decodedBytesFree else { return true }
+        let coded = easy.offset(CURLINFO_SIZE_DOWNLOAD_T)
+        return decoded / CurlRequest.decodingRatioMax <= coded
     }
 
     func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {

@@ -55,6 +55,9 @@ extension EasyHandle {
         if request.bodyBytesMax < .max {
             try set(CURLOPT_MAXFILESIZE_LARGE, offset: request.bodyBytesMax)
         }
+        // An empty text offers all codings that this libcurl decodes, of which it undoes up to five
+        // in a row.
+        if request.decodesBody { try set(CURLOPT_ACCEPT_ENCODING, "") }
         try set(
             CURLOPT_HTTP_VERSION,
             request.offersHTTP2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1

@@ -42,6 +42,12 @@ package struct CurlRequest: Sendable {
     package var headerLinesMax = Self.headerLinesMaxDefault
     /// The maximum size of the body in bytes; a longer announced or real one is `bodyTooLarge`.
     package var bodyBytesMax = Int64.max
+    /// Whether to ask for a coded body (`Content-Encoding`) and to deliver it decoded.
+    ///
+    /// The head is then that of the decoded body: without the fields that describe the coded one,
+    /// and without a length. ``bodyBytesMax`` applies to the decoded body, and so does
+    /// ``decodingRatioMax``.
+    package var decodesBody = false
     /// The maximum number of body bytes received per second, above zero, or nil for no limit.
     ///
     /// It is kept on average: bytes come in pieces of up to 16 KiB and pauses of some milliseconds.
@@ -74,6 +80,12 @@ package struct CurlRequest: Sendable {
     /// when libcurl repeats it by itself.
     package var mayBegin: @Sendable () -> Bool = { true }
 
+    /// The maximum number of decoded bytes for each coded byte; a larger body is `bodyTooLarge`, once
+    /// it has ``decodedBytesFree``.
+    package static let decodingRatioMax: Int64 = 200
+    /// The number of decoded bytes to which ``decodingRatioMax`` does not apply: a small file may
+    /// consist of one repeated byte.
+    package static let decodedBytesFree: Int64 = 16 << 20
     /// The default connect timeout: ten seconds, as URL clients commonly allow.
     package static let connectTimeoutDefault: Duration = .seconds(10)
     /// The default inactivity timeout: URLSession's `timeoutIntervalForRequest`.

@@ -229,13 +229,13 @@ struct ResponseStateMachine {
                 TransferResult(
                     httpStatus: head.status,
                     bytesReceived: bytesWritten,
-                    contentType: head["Content-Type"]?.bounded,
-                    etag: head["ETag"]?.bounded,
+                    fields: KeptFields(of: head.headers),
                     isLengthVerified: isLengthVerified,
                     suggestedFileName: SuggestedFileName.of(
                         contentDisposition: head["Content-Disposition"],
                         url: url.absoluteString
-                    )
+                    ),
+                    finalURL: redirects > 0 ? url.absoluteString : nil
                 )
             )
         )
@@ -269,16 +269,5 @@ struct ResponseStateMachine {
 extension TransferFailure {
     fileprivate static func sizeMismatch(_ size: Int64, expected: Int64) -> TransferFailure {
         TransferFailure(.sizeMismatch, "The file has \(size) bytes where \(expected) are expected.")
-    }
-}
-
-extension String {
-    /// The maximum length in bytes of a response field that is kept.
-    private static let fieldBytesMax = 255
-
-    /// The string, or nil when it is longer than what is kept or holds a control character.
-    fileprivate var bounded: String? {
-        utf8.count <= Self.fieldBytesMax && utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
-            ? self : nil
     }
 }

@@ -54,8 +54,11 @@ extension CurlRequest {
         isAtOrigin: Bool,
         userAgent: String
     ) {
-        // What is stored is the file, and not a coding of it (RFC 9110 §12.5.3).
-        for field in [("user-agent", userAgent), ("accept-encoding", "identity")]
+        decodesBody = claim.options.decompresses ?? false
+        // What is stored is the file, and not a coding of it (RFC 9110 §12.5.3); libcurl names the
+        // codings that it decodes.
+        let codings = decodesBody ? [] : [("accept-encoding", "identity")]
+        for field in [("user-agent", userAgent)] + codings
         where !headers.contains(where: { $0.name.lowercased() == field.0 }) {
             headers.append(field)
         }

@@ -99,6 +99,8 @@ struct AttemptJudge {
     private func finish(_ ending: Download.Ending, _ part: PartFile, _ result: TransferResult) {
         func settle(_ failure: TransferFailure?) {
             guard let failure else {
+                var result = result
+                result.checksums = Set(ending.wanted).sorted { $0.algorithm < $1.algorithm }
                 completer.submit(
                     .part(part, PendingRename(of: ending, partFence: part.fence, result: result))
                 )

@@ -86,7 +86,8 @@ extension Download {
         of head: ResponseHead,
         _ state: State
     ) -> (validator: EntityValidator, total: Int64)? {
-        guard state.method == "GET", let total = head.contentLength, total > 0,
+        // A range of a coded body cannot be decoded by itself.
+        guard state.method == "GET", !(claim.options.decompresses ?? false), let total = head.contentLength, total > 0,
             let validator = EntityValidator(
                 etag: head["ETag"],
                 lastModified: head["Last-Modified"],

@@ -293,9 +293,9 @@ final class Exchange: CurlSink, TransferAttempt {
             let answer = TransferResult(
                 httpStatus: result.httpStatus,
                 bytesReceived: state.bytesReceived,
-                contentType: result.contentType,
-                etag: result.etag,
-                isLengthVerified: result.isLengthVerified && !state.isCut
+                fields: result.fields,
+                isLengthVerified: result.isLengthVerified && !state.isCut,
+                finalURL: result.finalURL
             )
             return .finished(answer, body: state.body)
         case .failed(var failure):

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -51,7 +52,9 @@ struct ContentRoutes: Sendable {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = MediaType.acceptable(result.contentType)
+        headers[.contentEncoding] = result.contentEncoding
         headers[.contentDisposition] = Self.disposition(result.suggestedFileName)
+        headers[.reprDigest] = Self.digest(of: result)
         // RFC 9110 §13.1.5: the range counts only for the same bytes of which the client has a
         // part.
         let isSame = fields[.ifRange].map { $0 == etag } ?? true
@@ -79,15 +82,25 @@ struct ContentRoutes: Sendable {
         _ result: TransferResult
     ) async throws -> Response {
         let body = try await stores.tasks.responseBody(tenant: tenant, task: id) ?? []
-        let headers: HTTPFields = [
+        var headers: HTTPFields = [
             .contentType: MediaType.acceptable(result.contentType),
             .contentDisposition: Self.disposition(nil), .eTag: "\"\(id)-answer\"",
         ]
+        headers[.contentEncoding] = result.contentEncoding
         return Response(
             status: .ok,
             headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
         )
+    }
+
+    /// Returns the verified checksums of the whole file (RFC 9530 §3), of the algorithms that its
+    /// registry does not deprecate; nil without any.
+    private static func digest(of result: TransferResult) -> String? {
+        let members = result.checksums.filter { $0.algorithm >= .sha256 }.map { checksum in
+            "\(checksum.algorithm.rawValue)=:\(Data(checksum.bytes).base64EncodedString()):"
+        }
+        return members.isEmpty ? nil : members.joined(separator: ", ")
     }
 
     /// Returns a disposition that has the content stored, never rendered, under the name that the

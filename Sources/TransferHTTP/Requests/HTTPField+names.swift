@@ -10,6 +10,7 @@ extension HTTPField.Name {
     static let accelBuffering = constant("X-Accel-Buffering")
     static let uploadOffset = constant("Upload-Offset")
     static let referrerPolicy = constant("Referrer-Policy")
+    static let reprDigest = constant("Repr-Digest")
 
     private static func constant(_ name: StaticString) -> HTTPField.Name {
         guard let name = HTTPField.Name("\(name)") else {

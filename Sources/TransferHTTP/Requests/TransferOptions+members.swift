@@ -16,7 +16,7 @@ extension TransferOptions {
         for option in Self.all where isTask || !option.isForTasksOnly {
             guard let value = rest.remove(option), value != .null else { continue }
             do {
-                try option.set(OptionValue(value), &self)
+                try option.set(OptionValue(value), in: &self)
             } catch {
                 errors += error.fieldErrors(at: "\(pointer)/\(option.name)")
             }

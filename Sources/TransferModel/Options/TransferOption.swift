@@ -12,8 +12,9 @@ package struct TransferOption: Sendable {
     package let member: String
     /// Whether a session has no such option.
     package private(set) var isForTasksOnly = false
-    /// Sets the field to a value, or throws the rule that the value breaks.
-    package let set: @Sendable (OptionValue, inout TransferOptions) throws(OptionRefusal) -> Void
+    private let write:
+        @Sendable (OptionValue, _ isBounded: Bool, inout TransferOptions) throws(OptionRefusal) ->
+            Void
     /// Returns the value of the field; nil when it is not set.
     package let value: @Sendable (TransferOptions) -> OptionValue?
     /// Sets the field as in other options, if it is set there.
@@ -22,20 +23,40 @@ package struct TransferOption: Sendable {
     private init<Value: Sendable>(
         _ name: String,
         _ field: any WritableKeyPath<TransferOptions, Value?> & Sendable,
-        read: @escaping @Sendable (OptionValue) throws(OptionRefusal) -> Value,
+        read: @escaping @Sendable (OptionValue, _ isBounded: Bool) throws(OptionRefusal) -> Value,
         write: @escaping @Sendable (Value) -> OptionValue
     ) {
         self.name = name
         let slash = name.firstIndex(of: "/")
         group = slash.map { String(name[..<$0]) }
         member = slash.map { String(name[name.index(after: $0)...]) } ?? name
-        set = { value, options throws(OptionRefusal) in
-            options[keyPath: field] = try read(value)
+        self.write = { value, isBounded, options throws(OptionRefusal) in
+            options[keyPath: field] = try read(value, isBounded)
         }
         value = { options in options[keyPath: field].map(write) }
         override = { options, others in
             if let value = others[keyPath: field] { options[keyPath: field] = value }
         }
+    }
+
+    /// Sets the field to a value that a client gives.
+    ///
+    /// - Throws: ``OptionRefusal`` with the rules that the value breaks.
+    package func set(
+        _ value: OptionValue,
+        in options: inout TransferOptions
+    ) throws(OptionRefusal) {
+        try write(value, true, &options)
+    }
+
+    /// Sets the field to a value that was stored, also by a version that allowed another range.
+    ///
+    /// - Throws: ``OptionRefusal`` for a value of another form.
+    package func restore(
+        _ value: OptionValue,
+        in options: inout TransferOptions
+    ) throws(OptionRefusal) {
+        try write(value, false, &options)
     }
 
     /// Returns the option as one that only a task can have.
@@ -55,7 +76,7 @@ extension TransferOption {
         TransferOption(
             name,
             field,
-            read: { value throws(OptionRefusal) in
+            read: { value, _ throws(OptionRefusal) in
                 guard case .flag(let flag) = value else { throw .type("true or false") }
                 return flag
             },
@@ -72,9 +93,10 @@ extension TransferOption {
         TransferOption(
             name,
             field,
-            read: { value throws(OptionRefusal) in
+            read: { value, isBounded throws(OptionRefusal) in
                 guard case .integer(let integer) = value else { throw .type("a whole number") }
-                guard let number = Number(exactly: integer), range.contains(number) else {
+                guard let number = Number(exactly: integer), !isBounded || range.contains(number)
+                else {
                     throw OptionRefusal(
                         "Must be from \(range.lowerBound) to \(range.upperBound)."
                     )
@@ -94,14 +116,14 @@ extension TransferOption {
         TransferOption(
             name,
             field,
-            read: { value throws(OptionRefusal) in
+            read: { value, isBounded throws(OptionRefusal) in
                 let seconds: Double
                 switch value {
                 case .integer(let integer): seconds = Double(integer)
                 case .number(let number): seconds = number
                 default: throw .type("a number")
                 }
-                guard range.contains(seconds) else {
+                guard isBounded ? range.contains(seconds) : abs(seconds) < 1e12 else {
                     throw OptionRefusal(
                         "Must be from \(range.lowerBound) to \(Int(range.upperBound)) seconds."
                     )
@@ -123,7 +145,7 @@ extension TransferOption {
         return TransferOption(
             name,
             field,
-            read: { value throws(OptionRefusal) in
+            read: { value, _ throws(OptionRefusal) in
                 guard case .text(let text) = value else { throw .type("a string") }
                 guard let known = values.first(where: { $0.name.utf8.elementsEqual(text.utf8) })
                 else { throw OptionRefusal(rule) }
@@ -144,7 +166,7 @@ extension TransferOption {
         TransferOption(
             name,
             field,
-            read: { value throws(OptionRefusal) in
+            read: { value, _ throws(OptionRefusal) in
                 guard case .text(let text) = value else { throw .type("a string") }
                 guard let known = read(text) else { throw OptionRefusal(rule) }
                 return known
@@ -158,7 +180,7 @@ extension TransferOption {
         TransferOption(
             name,
             field,
-            read: { value throws(OptionRefusal) in
+            read: { value, _ throws(OptionRefusal) in
                 guard case .texts(let texts) = value else { throw .type("an object") }
                 var checksums: [Checksum] = []
                 var faults: [OptionRefusal.Fault] = []

@@ -33,6 +33,8 @@ package struct TransferOptions: Equatable, Sendable {
     /// Whether the client is asked for a credential when the origin wants another one; otherwise
     /// the task fails.
     package var asksForCredential: Bool?
+    /// Whether the origin is asked for a compressed body, which is stored decompressed.
+    package var decompresses: Bool?
     /// The most redirects that one attempt follows.
     package var redirectsMax: Int?
     /// The largest file, in bytes.
@@ -75,6 +77,7 @@ package struct TransferOptions: Equatable, Sendable {
             write: \.self
         ),
         .flag("asks_for_credential", \.asksForCredential),
+        .flag("decompresses", \.decompresses),
         .integer("redirects_max", \.redirectsMax, 0...10),
         .integer("size_max", \.sizeMax, 0...Int64.max),
         .integer("segments_max", \.segmentsMax, 1...16),

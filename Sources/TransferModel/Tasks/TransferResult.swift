@@ -2,28 +2,44 @@
 package struct TransferResult: Equatable, Sendable {
     package let httpStatus: Int
     package let bytesReceived: Int64
-    /// The response's `Content-Type`, at most 255 bytes.
-    package let contentType: String?
-    /// The response's `ETag`, at most 255 bytes.
-    package let etag: String?
+    /// The response's fields, as far as they are kept.
+    package let fields: KeptFields
     /// Whether the server announced the length that was checked.
     package let isLengthVerified: Bool
     /// The file name of ``SuggestedFileName``.
     package let suggestedFileName: String?
+    /// The URL that answered, if redirects led to another than the task's; at most
+    /// ``finalURLBytesMax`` bytes.
+    package let finalURL: String?
+    /// The checksums that the bytes have been found to have.
+    package var checksums: [Checksum]
+
+    /// The longest final URL that is kept, in bytes.
+    package static let finalURLBytesMax = 8192
 
     package init(
         httpStatus: Int,
         bytesReceived: Int64,
-        contentType: String?,
-        etag: String?,
+        fields: KeptFields = KeptFields(of: []),
         isLengthVerified: Bool,
-        suggestedFileName: String? = nil
+        suggestedFileName: String? = nil,
+        finalURL: String? = nil,
+        checksums: [Checksum] = []
     ) {
         self.httpStatus = httpStatus
         self.bytesReceived = bytesReceived
-        self.contentType = contentType
-        self.etag = etag
+        self.fields = fields
         self.isLengthVerified = isLengthVerified
         self.suggestedFileName = suggestedFileName
+        self.finalURL = finalURL.flatMap { $0.utf8.count <= Self.finalURLBytesMax ? $0 : nil }
+        self.checksums = checksums
     }
+
+    /// The media type of the content.
+    package var contentType: String? { fields["content-type"] }
+    /// The entity tag of the content.
+    package var etag: String? { fields["etag"] }
+    /// The codings that the origin has applied to the content, and that its bytes still have (RFC
+    /// 9110 §8.4).
+    package var contentEncoding: String? { fields["content-encoding"] }
 }

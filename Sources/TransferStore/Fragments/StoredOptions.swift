@@ -16,7 +16,7 @@ extension StoredJSON {
         for option in TransferOptions.all {
             guard let value = values[option.name] else { continue }
             do {
-                try option.set(value, &options)
+                try option.restore(value, in: &options)
             } catch {
                 throw StoreError(decoding: "the stored option \(option.name) has no value")
             }

@@ -4,20 +4,14 @@ import TransferModel
 struct AnswerColumns {
     let place: Int64
     let httpStatus: Int16
-    let contentType: String?
-    let etag: String?
-    let isLengthVerified: Bool
-    let suggestedFileName: String?
+    let responseHead: String
     let partFence: Int64?
     let body: [UInt8]?
 
     init(_ result: TransferResult, body: [UInt8] = [], part: Fence? = nil, place: Int64) {
         self.place = place
         httpStatus = Int16(clamping: result.httpStatus)
-        contentType = result.contentType
-        etag = result.etag
-        isLengthVerified = result.isLengthVerified
-        suggestedFileName = result.suggestedFileName
+        responseHead = StoredResponseHead.text(of: result)
         partFence = part?.rawValue
         self.body = body.isEmpty ? nil : body
     }

@@ -71,12 +71,11 @@ extension CompletionStore {
                 SELECT * FROM unnest(
                     \(tasks), \(fences), \(partFences),
                     \(results.map { Int16(clamping: $0.httpStatus) }),
-                    \(results.map(\.bytesReceived)), \(results.map(\.contentType)),
-                    \(results.map(\.etag)), \(results.map(\.isLengthVerified)),
-                    \(results.map(\.suggestedFileName)), \(files.map { $0?.inode }),
+                    \(results.map(\.bytesReceived)),
+                    \(results.map(StoredResponseHead.text(of:))), \(files.map { $0?.inode }),
                     \(files.map { $0?.bornAtNanoseconds })
-                ) AS i (task_id, fence, part_fence, http_status, bytes_received, content_type,
-                    etag, is_length_verified, suggested_file_name, inode, inode_born_at_ns)
+                ) AS i (task_id, fence, part_fence, http_status, bytes_received,
+                    response_head, inode, inode_born_at_ns)
             ),
             moved AS MATERIALIZED (
                 SELECT i.*, a.worker, a.number, a.session_id, a.started_at, a.resumed_at_offset
@@ -87,11 +86,11 @@ extension CompletionStore {
             )
             INSERT INTO pending_rename (
                 task_id, fence, part_fence, worker, number, session_id, http_status,
-                bytes_received, content_type, etag, is_length_verified, started_at,
-                resumed_at_offset, suggested_file_name, inode, inode_born_at_ns)
+                bytes_received, response_head, started_at, resumed_at_offset, inode,
+                inode_born_at_ns)
             SELECT task_id, fence, part_fence, worker, number, session_id, http_status,
-                bytes_received, content_type, etag, is_length_verified, started_at,
-                resumed_at_offset, suggested_file_name, inode, inode_born_at_ns
+                bytes_received, response_head, started_at, resumed_at_offset, inode,
+                inode_born_at_ns
             FROM moved
             """,
             """

@@ -57,8 +57,8 @@ extension CompletionStore {
             from_publication AS MATERIALIZED (
                 SELECT i.place, i.task_id, i.fence, i.outcome, p.bytes_received, i.bytes_sent,
                     i.failure, i.delay_ms, i.abandoned, p.number, p.started_at,
-                    p.started_at AS began_at, p.resumed_at_offset, p.http_status, p.content_type,
-                    p.etag, p.is_length_verified, p.part_fence, p.suggested_file_name
+                    p.started_at AS began_at, p.resumed_at_offset, p.http_status,
+                    p.response_head, p.part_fence
                 FROM item i CROSS JOIN LATERAL (
                     SELECT * FROM pending_rename p WHERE p.task_id = i.task_id AND p.fence = i.fence
                     LIMIT 1 FOR UPDATE
@@ -77,39 +77,29 @@ extension CompletionStore {
                     e.began_at, e.resumed_at_offset, u.response_body,
                     coalesce(e.part_fence, u.part_fence) AS part_fence,
                     coalesce(e.http_status, u.http_status) AS http_status,
-                    coalesce(e.content_type, u.content_type) AS content_type,
-                    coalesce(e.etag, u.etag) AS etag,
-                    coalesce(e.is_length_verified, u.is_length_verified) AS is_length_verified,
-                    coalesce(e.suggested_file_name, u.suggested_file_name) AS suggested_file_name
+                    coalesce(e.response_head, u.response_head) AS response_head
                 FROM (
-                    SELECT *, NULL::smallint AS http_status, NULL AS content_type, NULL AS etag,
-                        NULL::boolean AS is_length_verified, NULL::bigint AS part_fence,
-                        NULL AS suggested_file_name
+                    SELECT *, NULL::smallint AS http_status, NULL AS response_head,
+                        NULL::bigint AS part_fence
                     FROM from_attempt
                     UNION ALL SELECT * FROM from_publication
                 ) e
                 CROSS JOIN LATERAL (SELECT * FROM task t WHERE t.id = e.task_id LIMIT 1) t
                 LEFT JOIN unnest(
                     \(columns.answers.map(\.place)), \(columns.answers.map(\.httpStatus)),
-                    \(columns.answers.map(\.contentType)), \(columns.answers.map(\.etag)),
-                    \(columns.answers.map(\.isLengthVerified)),
-                    \(columns.answers.map(\.suggestedFileName)),
-                    \(columns.answers.map(\.partFence)), \(columns.answers.map(\.body))
-                ) AS u (
-                    place, http_status, content_type, etag, is_length_verified,
-                    suggested_file_name, part_fence, response_body)
+                    \(columns.answers.map(\.responseHead)), \(columns.answers.map(\.partFence)),
+                    \(columns.answers.map(\.body))
+                ) AS u (place, http_status, response_head, part_fence, response_body)
                     ON u.place = e.place
             ),
             outcome_row AS (
                 INSERT INTO outcome (
                     task_id, session_id, generation, state, attempt, bytes_received, http_status,
-                    content_type, etag, is_length_verified, suggested_file_name, failure,
-                    bytes_sent, response_body, part_fence)
+                    response_head, failure, bytes_sent, response_body, part_fence)
                 SELECT task_id, session_id, generation,
                     CASE outcome WHEN 'failed' THEN 'failed'::task_state ELSE 'completed' END,
-                    attempt, bytes_received, http_status, content_type, etag,
-                    CASE WHEN outcome <> 'failed' THEN is_length_verified END,
-                    suggested_file_name, failure, bytes_sent, response_body,
+                    attempt, bytes_received, http_status,
+                    CASE WHEN outcome <> 'failed' THEN response_head END, failure, bytes_sent, response_body,
                     CASE outcome WHEN 'fetched' THEN part_fence END
                 FROM gone WHERE outcome IN ('completed', 'fetched', 'answered', 'failed')
             ),

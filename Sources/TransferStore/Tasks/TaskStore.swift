@@ -290,8 +290,7 @@ extension TaskStore {
             coalesce(d.due_at, q.until) AS due_at,
             coalesce(o.failure, d.failure,
                 CASE WHEN q.question = 'authentication' THEN q.failure END) AS failure,
-            o.http_status, o.content_type, o.etag, o.is_length_verified, o.suggested_file_name,
-            o.part_fence, o.result_gone_at, o.finished_at, s.result_retention_ms
+            o.http_status, o.response_head, o.part_fence, o.result_gone_at, o.finished_at, s.result_retention_ms
         FROM task t
         JOIN session s ON s.id = ANY (ARRAY[t.session_id])
         \(joinPlaces)
@@ -347,28 +346,12 @@ extension TransferTask {
             bytesPerSecond: try row.decodeIfPresent("bytes_per_second"),
             waitsUntil: try row.decodeIfPresent("due_at"),
             failure: try row.failure("failure"),
-            result: try TransferResult(outcome: row, bytesReceived: bytesReceived),
+            result: try row.result(bytesReceived: bytesReceived),
             part: try row.decodeIfPresent("part_fence").map(Fence.init(rawValue:)),
             resultGoneAt: try row.decodeIfPresent("result_gone_at"),
             createdAt: try row.decode("created_at"),
             finishedAt: finishedAt,
             expiresAt: finishedAt.map { $0 + Double(retentionMS) / 1000 }
-        )
-    }
-}
-
-extension TransferResult {
-    /// Decodes the result; nil in the row of a task that is not completed.
-    fileprivate init?(outcome row: StoredRow, bytesReceived: Int64) throws(StoreError) {
-        guard let isLengthVerified = try row.decodeIfPresent("is_length_verified", as: Bool.self)
-        else { return nil }
-        self.init(
-            httpStatus: Int(try row.decode("http_status", as: Int16.self)),
-            bytesReceived: bytesReceived,
-            contentType: try row.decodeIfPresent("content_type"),
-            etag: try row.decodeIfPresent("etag"),
-            isLengthVerified: isLengthVerified,
-            suggestedFileName: try row.decodeIfPresent("suggested_file_name")
         )
     }
 }

@@ -264,8 +264,7 @@ extension WorkerStore {
     /// The columns of a pending rename `p` and its task `t`.
     private static let selectPendingRename: Query = """
         SELECT p.task_id, p.fence, p.part_fence, p.number, p.session_id, p.http_status,
-            p.bytes_received, p.content_type, p.etag, p.is_length_verified,
-            p.suggested_file_name, p.inode, p.inode_born_at_ns, t.tenant_id,
+            p.bytes_received, p.response_head, p.inode, p.inode_born_at_ns, t.tenant_id,
             t.destination_path, t.destination_overwrite
         """
 
@@ -310,6 +309,10 @@ extension DeathStreak {
 
 extension PendingRename {
     fileprivate init(_ row: StoredRow) throws(StoreError) {
+        let bytesReceived = try row.decode("bytes_received", as: Int64.self)
+        guard let result = try row.result(bytesReceived: bytesReceived) else {
+            throw StoreError(decoding: "a pending rename has no response")
+        }
         self.init(
             task: try row.task("task_id"),
             fence: try row.fence("fence"),
@@ -318,14 +321,7 @@ extension PendingRename {
             session: try row.session("session_id"),
             number: Int(try row.decode("number", as: Int16.self)),
             destination: try row.destination(),
-            result: TransferResult(
-                httpStatus: Int(try row.decode("http_status", as: Int16.self)),
-                bytesReceived: try row.decode("bytes_received"),
-                contentType: try row.decodeIfPresent("content_type"),
-                etag: try row.decodeIfPresent("etag"),
-                isLengthVerified: try row.decode("is_length_verified"),
-                suggestedFileName: try row.decodeIfPresent("suggested_file_name")
-            ),
+            result: result,
             file: try FileIdentity(row)
         )
     }

@@ -196,6 +196,8 @@ package struct TaskDocument: Codable, Sendable {
         package let status: Int
         /// The media type of the content.
         package let contentType: String?
+        /// The codings that the content still has, such as `gzip`.
+        package let contentEncoding: String?
         /// The entity tag of the content.
         package let etag: String?
         /// Whether the length was checked against one announced by the origin.
@@ -204,18 +206,32 @@ package struct TaskDocument: Codable, Sendable {
         package let suggestedFilename: String?
         /// The encoding of text in the body according to the origin, in lower case.
         package let charset: String?
+        /// The URL that responded, if redirects led to another than the task's.
+        package let finalURL: String?
+        /// The checksums of the content that have been verified, in hexadecimal, by algorithm.
+        package let checksums: [String: String]?
+        /// The fields of the response that are kept, with their names in lower case.
+        package let headers: [String: String]?
         /// The whole answer to a data task, in base64 of exactly the bytes received.
         package var body: String?
 
         package init(
             status: Int,
             contentType: String?,
+            contentEncoding: String?,
             charset: String?,
             etag: String?,
             isLengthVerified: Bool,
-            suggestedFilename: String?
+            suggestedFilename: String?,
+            finalURL: String?,
+            checksums: [String: String]?,
+            headers: [String: String]?
         ) {
             self.suggestedFilename = suggestedFilename
+            self.contentEncoding = contentEncoding
+            self.finalURL = finalURL
+            self.checksums = checksums
+            self.headers = headers
             self.status = status
             self.charset = charset
             self.contentType = contentType
@@ -224,8 +240,10 @@ package struct TaskDocument: Codable, Sendable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case status, etag, charset, body
+            case status, etag, charset, body, checksums, headers
             case contentType = "content_type"
+            case contentEncoding = "content_encoding"
+            case finalURL = "final_url"
             case isLengthVerified = "is_length_verified"
             case suggestedFilename = "suggested_filename"
         }

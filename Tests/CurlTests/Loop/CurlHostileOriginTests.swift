@@ -1,4 +1,5 @@
 import Curl
+import Foundation
 import Testing
 import TransferTestSupport
 
@@ -204,6 +205,25 @@ struct CurlHostileOriginTests {
         #expect(code == nil)
         #expect(record.body == Array("not gzip".utf8))
         #expect(exchange.origin.log.now.requests.first?["Accept-Encoding"] == nil)
+    }
+
+    /// The length that an origin announces is that of the coded body, also where it is decoded.
+    @Test func aCodedBodyThatEndsEarlyIsNotWhole() async throws {
+        let exchange = try Exchange()
+        let coded = Array(Data(base64Encoded: "H4sIAAAAAAACA8tIzcnJBwCGphA2BQAAAA==") ?? Data())
+        let head = [("Content-Encoding", "gzip"), ("Content-Length", "\(coded.count)")]
+        let whole = await exchange.run(OriginScript([.head(200, head), .raw(coded)])) {
+            $0.decodesBody = true
+        }
+        #expect(whole.code == nil)
+        #expect(whole.record.body == Array("hello".utf8))
+        #expect(whole.record.heads.first?.contentLength == nil)
+        let cut = await exchange.run(
+            OriginScript([.head(200, head), .raw(Array(coded.dropLast())), .close])
+        ) {
+            $0.decodesBody = true
+        }
+        #expect(cut.code == .truncated || cut.code == .connectionLost)
     }
 
     @Test func cookiesAreNotKept() async throws {

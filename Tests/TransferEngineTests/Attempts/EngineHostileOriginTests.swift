@@ -7,15 +7,15 @@ import TransferTestSupport
 /// Faults T9 to T11: malicious answers.
 @Suite(.postgresSchema, .timeLimit(.minutes(2))) struct EngineHostileOriginTests {
     /// 100,000 zeros as gzip (RFC 1952): 132 bytes.
-    private static let bomb = OriginBody.bytes(
-        Array(
-            Data(
-                base64Encoded: "H4sIAAAAAAAC/+3BMQEAAADCoPVPbQ0PoAAA"
-                    + String(repeating: "A", count: 124)
-                    + "AIBXA32VEdSghgEA"
-            ) ?? Data()
-        )
-    )
+    private static let bomb = OriginBody.bytes(gzip(zeros: 93))
+
+    /// Returns gzip whose compressed part has so many zeros in its middle, each of which stands for
+    /// 1,032 zeros of the decoded body.
+    private static func gzip(zeros: Int) -> [UInt8] {
+        let head = Data(base64Encoded: "H4sIAAAAAAAC/+3BMQEAAADCoPVPbQ0PoAAA") ?? Data()
+        let tail = Data(base64Encoded: "AIBXA32VEdSghgEA") ?? Data()
+        return Array(head + Data(count: zeros) + tail)
+    }
 
     @Test func aCodedBodyIsStoredAsItCame() async throws {
         let fixture = try await EngineFixture()
@@ -28,8 +28,60 @@ import TransferTestSupport
         }
         #expect(task.state == .completed)
         #expect(task.bytesReceived == Int64(Self.bomb.count))
+        #expect(task.result?.contentEncoding == "gzip")
         #expect(try fixture.content(task) == Self.bomb.bytes)
         #expect(fixture.origin.log.now.requests.first?["Accept-Encoding"] == "identity")
+    }
+
+    @Test func aCodedBodyIsDecodedForATaskThatWantsIt() async throws {
+        let fixture = try await EngineFixture()
+        let fields = [("Content-Encoding", "gzip"), ("ETag", "\"1\""), ("X-Own", "kept")]
+        let task = try await fixture.download(.response(headers: fields, body: Self.bomb)) {
+            $0.options.decompresses = true
+            $0.options.expectedSize = 100_000
+        }
+        #expect(task.state == .completed)
+        #expect(task.bytesReceived == 100_000)
+        #expect(task.result?.contentEncoding == nil)
+        #expect(task.result?.isLengthVerified == true)
+        #expect(task.result?.fields["x-own"] == "kept")
+        #expect(try fixture.content(task) == [UInt8](repeating: 0, count: 100_000))
+        let asked = fixture.origin.log.now.requests.first?["Accept-Encoding"] ?? ""
+        #expect(asked.contains("gzip"))
+    }
+
+    @Test func anUncodedBodyIsTakenAsItIsByATaskThatWouldDecode() async throws {
+        let fixture = try await EngineFixture()
+        let task = try await fixture.download(.response(body: .text("plain"))) {
+            $0.options.decompresses = true
+        }
+        #expect(task.state == .completed)
+        #expect(task.result?.isLengthVerified == true)
+        #expect(try fixture.content(task) == Array("plain".utf8))
+    }
+
+    @Test func aBodyThatDecodesToFarTooMuchIsStopped() async throws {
+        let fixture = try await EngineFixture()
+        let body = OriginBody.bytes(Self.gzip(zeros: 100_000))
+        let task = try await fixture.download(
+            .response(headers: [("Content-Encoding", "gzip")], body: body)
+        ) {
+            $0.options.decompresses = true
+        }
+        #expect(task.failure?.code == .fileTooLarge)
+        #expect(task.attempt == 1)
+        #expect(fixture.files().isEmpty)
+    }
+
+    @Test func aBodyThatCannotBeDecodedFails() async throws {
+        let fixture = try await EngineFixture()
+        let task = try await fixture.download(
+            .response(headers: [("Content-Encoding", "gzip")], body: .text("not gzip"))
+        ) {
+            $0.options.decompresses = true
+        }
+        #expect(task.failure?.code == .badResponse)
+        #expect(fixture.files().isEmpty)
     }
 
     @Test(arguments: [nil, 50_000] as [Int64?])

@@ -244,8 +244,6 @@ import TransferTestSupport
             result: TransferResult(
                 httpStatus: 200,
                 bytesReceived: 5,
-                contentType: nil,
-                etag: nil,
                 isLengthVerified: true
             )
         )

@@ -55,8 +55,6 @@ struct OrphanedRename {
             result: TransferResult(
                 httpStatus: 200,
                 bytesReceived: Int64(body.count),
-                contentType: nil,
-                etag: nil,
                 isLengthVerified: true
             ),
             file: try part.identity()

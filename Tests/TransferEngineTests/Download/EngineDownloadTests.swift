@@ -32,8 +32,7 @@ import TransferTestSupport
                 == TransferResult(
                     httpStatus: 200,
                     bytesReceived: 300_000,
-                    contentType: "image/png",
-                    etag: "\"1\"",
+                    fields: KeptFields(of: [("ETag", "\"1\""), ("Content-Type", "image/png")]),
                     isLengthVerified: true,
                     suggestedFileName: "file"
                 )

@@ -42,6 +42,7 @@ import TransferTestSupport
         }
         #expect(task.state == .completed)
         #expect(task.options.checksums == [checksum])
+        #expect(task.result?.checksums == [checksum])
         #expect(try fixture.content(task) == Self.body.bytes)
     }
 
@@ -185,6 +186,7 @@ import TransferTestSupport
             $0.options.deliversHTTPErrors = true
         }
         #expect(task.result?.httpStatus == 200)
+        #expect(task.result?.finalURL == fixture.origin.url("/there"))
     }
 
     @Test func redirectsAreFollowedAsOftenAsTheTaskAllows() async throws {

@@ -65,8 +65,8 @@ import TransferTestSupport
             case .pendingRename:
                 """
                 INSERT INTO pending_rename (task_id, fence, part_fence, worker, number, session_id,
-                    http_status, bytes_received, is_length_verified)
-                VALUES (\(task), \(fence + 1), \(fence), 1, 1, \(other), 200, 1, true)
+                    http_status, bytes_received, response_head)
+                VALUES (\(task), \(fence + 1), \(fence), 1, 1, \(other), 200, 1, '')
                 """
             case .partial:
                 """
@@ -87,8 +87,8 @@ import TransferTestSupport
             case .outcome, .another:
                 """
                 INSERT INTO outcome (task_id, session_id, generation, state, attempt,
-                    bytes_received, is_length_verified, part_fence)
-                VALUES (\(task), \(other), 1, 'completed', 1, 1, true,
+                    bytes_received, http_status, response_head, part_fence)
+                VALUES (\(task), \(other), 1, 'completed', 1, 1, 200, '',
                     \(owner == .another ? fence + 1 : fence))
                 """
             case .nobody, .nobodyYet: nil

@@ -336,8 +336,7 @@ import TransferWire
             let result = TransferResult(
                 httpStatus: 201,
                 bytesReceived: 2,
-                contentType: "application/json",
-                etag: nil,
+                fields: KeptFields(of: [("Content-Type", "application/json")]),
                 isLengthVerified: true
             )
             let ended = try await server.stores.completions.end([

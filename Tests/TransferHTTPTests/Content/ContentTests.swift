@@ -52,6 +52,53 @@ import TransferWire
         }
     }
 
+    @Test func whatTheOriginSaidOfTheBytesIsTold() async throws {
+        try await APIServer.run { server in
+            let task = try await server.submit(server.session())
+            let sums = [
+                Checksum(.crc32c, hex: "01020304"),
+                Checksum(.sha256, hex: String(repeating: "ab", count: 32)),
+            ].compactMap(\.self)
+            try await server.complete(
+                [1],
+                fields: [
+                    ("Content-Encoding", "gzip"), ("ETag", "\"é\""), ("X-Twice", "a"),
+                    ("x-twice", "b"), ("Set-Cookie", "secret"),
+                ],
+                finalURL: "https://cdn.example/file?sig=1",
+                checksums: sums
+            )
+            let response = try #require(
+                try await server.send("GET", "/v1/tasks/\(task)").json(TaskDocument.self).response
+            )
+            #expect(response.contentEncoding == "gzip")
+            #expect(response.etag == "\"é\"")
+            #expect(response.finalURL == "https://cdn.example/file?sig=1")
+            #expect(
+                response.checksums == [
+                    "crc32c": "01020304", "sha-256": String(repeating: "ab", count: 32),
+                ]
+            )
+            #expect(
+                response.headers == [
+                    "content-type": "image/png", "content-encoding": "gzip", "etag": "\"é\"",
+                    "x-twice": "a, b",
+                ]
+            )
+            let answer = try await server.send("GET", "/v1/tasks/\(task)/content")
+            #expect(answer.fields["content-encoding"] == "gzip")
+            let digest = Data([UInt8](repeating: 0xAB, count: 32)).base64EncodedString()
+            #expect(answer.fields["repr-digest"] == "sha-256=:\(digest):")
+            let part = try await server.send(
+                "GET",
+                "/v1/tasks/\(task)/content",
+                fields: [("Range", "bytes=0-0")]
+            )
+            #expect(part.status == 206)
+            #expect(part.fields["content-encoding"] == "gzip")
+        }
+    }
+
     @Test func rangesAreExact() async throws {
         try await Self.run { server, path, _ in
             let table: [(String, Range<Int>)] = [

@@ -260,16 +260,20 @@ extension APIServer {
     func complete(
         _ bytes: [UInt8],
         contentType: String? = "image/png",
-        suggestedFileName: String? = nil
+        fields: [(name: String, value: String)] = [],
+        suggestedFileName: String? = nil,
+        finalURL: String? = nil,
+        checksums: [Checksum] = []
     ) async throws {
         let claims = try await claimAll()
         let result = TransferResult(
             httpStatus: 200,
             bytesReceived: Int64(bytes.count),
-            contentType: contentType,
-            etag: nil,
+            fields: KeptFields(of: (contentType.map { [("Content-Type", $0)] } ?? []) + fields),
             isLengthVerified: true,
-            suggestedFileName: suggestedFileName
+            suggestedFileName: suggestedFileName,
+            finalURL: finalURL,
+            checksums: checksums
         )
         for claim in claims {
             let published = try await stores.completions.beginRenames([

@@ -37,8 +37,7 @@ import TransferWire
             let result = TransferResult(
                 httpStatus: 200,
                 bytesReceived: 4,
-                contentType: "text/plain; charset=ISO-8859-1",
-                etag: nil,
+                fields: KeptFields(of: [("Content-Type", "text/plain; charset=ISO-8859-1")]),
                 isLengthVerified: true
             )
             let ended = try await server.stores.completions.end([

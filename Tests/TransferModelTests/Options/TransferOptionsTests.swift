@@ -7,7 +7,7 @@ import TransferModel
         var options = TransferOptions()
         for option in TransferOptions.all {
             let value = try #require(candidates(of: option).first { isValue($0, of: option) })
-            try option.set(value, &options)
+            try option.set(value, in: &options)
         }
         return options
     }
@@ -21,7 +21,7 @@ import TransferModel
 
     private static func isValue(_ value: OptionValue, of option: TransferOption) -> Bool {
         var options = TransferOptions()
-        return (try? option.set(value, &options)) != nil
+        return (try? option.set(value, in: &options)) != nil
     }
 
     /// The outer form of a certificate: a sequence with a sequence in it.
@@ -35,7 +35,7 @@ import TransferModel
         let full = try Self.full()
         for option in TransferOptions.all {
             var alone = TransferOptions()
-            try option.set(#require(option.value(full)), &alone)
+            try option.set(#require(option.value(full)), in: &alone)
             let set = TransferOptions.all.filter { $0.value(alone) != nil }.map(\.name)
             #expect(set == [option.name])
             #expect(option.value(alone) == option.value(full))
@@ -52,7 +52,7 @@ import TransferModel
         let full = try Self.full()
         for option in TransferOptions.all {
             var task = TransferOptions()
-            try option.set(#require(option.value(full)), &task)
+            try option.set(#require(option.value(full)), in: &task)
             #expect(TransferOptions().overridden(by: task) == task)
             #expect(full.overridden(by: TransferOptions()) == full)
             #expect(full.overridden(by: task) == full)
@@ -83,8 +83,19 @@ import TransferModel
     ) throws {
         let option = try #require(TransferOptions.all.first { $0.name == name })
         var options = TransferOptions()
-        let refusal = #expect(throws: OptionRefusal.self) { try option.set(value, &options) }
+        let refusal = #expect(throws: OptionRefusal.self) { try option.set(value, in: &options) }
         #expect(refusal?.faults.map(\.rule) == [rule])
         #expect(options.isEmpty)
+    }
+
+    /// Otherwise a range that becomes narrower would make stored tasks unreadable.
+    @Test func aStoredValueNeedsNotBeInRange() throws {
+        var options = TransferOptions()
+        for option in TransferOptions.all {
+            if option.name == "redirects_max" { try option.restore(.integer(99), in: &options) }
+            if option.name == "retry/delay_base" { try option.restore(.number(0.001), in: &options) }
+        }
+        #expect(options.redirectsMax == 99)
+        #expect(options.retryDelayBase == .milliseconds(1))
     }
 }

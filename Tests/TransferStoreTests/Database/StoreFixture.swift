@@ -14,8 +14,7 @@ struct StoreFixture: Sendable {
     static let result = TransferResult(
         httpStatus: 200,
         bytesReceived: 42,
-        contentType: "text/plain",
-        etag: "\"1\"",
+        fields: KeptFields(of: [("Content-Type", "text/plain"), ("ETag", "\"1\"")]),
         isLengthVerified: true
     )
 

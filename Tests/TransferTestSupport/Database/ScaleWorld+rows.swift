@@ -168,10 +168,10 @@ extension ScaleWorld {
             """
             INSERT INTO pending_rename (
                 task_id, fence, part_fence, worker, number, session_id, http_status,
-                bytes_received, is_length_verified)
+                bytes_received, response_head)
             \(ofLarge("""
                 id, 30000000000 + n, 30000000000 + n, \(worker.incarnation), 1,
-                session_id, 200, 42, true
+                session_id, 200, 42, ''
                 """, where: "place = 'published'"))
             """,
             """
@@ -197,10 +197,10 @@ extension ScaleWorld {
             """
             INSERT INTO outcome (
                 task_id, session_id, generation, state, attempt, bytes_received, http_status,
-                is_length_verified, failure, finished_at, part_fence)
+                response_head, failure, finished_at, part_fence)
             SELECT \(taskID("n")), \(sessionID("1")), 1 + n / \(part), s.state, 1, 42,
                 CASE s.state WHEN 'completed' THEN 200 END,
-                CASE s.state WHEN 'completed' THEN true END,
+                CASE s.state WHEN 'completed' THEN 'content-type text/plain' || chr(10) END,
                 CASE s.state WHEN 'failed' THEN \(Self.failure) END, now() - interval '1 hour',
                 CASE s.state WHEN 'completed' THEN 10000000000 + n END
             FROM generate_series(\(part), \(firstOfLarge) - 1) AS n

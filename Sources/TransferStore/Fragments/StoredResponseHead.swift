@@ -1,0 +1,87 @@
+import TransferModel
+
+/// The head of a completed task's response as text: a line for each field, and before them, under
+/// names that no field can have, a line for each other thing known of it.
+///
+/// SQL never looks into it, so that a new member is no change of the schema. The form costs less to
+/// write than JSON, for each task that ends.
+enum StoredResponseHead {
+    private static let lengthVerified = ":length-verified"
+    private static let fileName = ":file-name"
+    private static let finalURL = ":final-url"
+    private static let checksum = ":checksum"
+
+    static func text(of result: TransferResult) -> String {
+        var text = ""
+        func add(_ name: String, _ value: String) {
+            text += name
+            text += " "
+            text += value
+            text += "\n"
+        }
+        if result.isLengthVerified { add(lengthVerified, "1") }
+        if let name = result.suggestedFileName { add(fileName, name) }
+        if let url = result.finalURL { add(finalURL, url) }
+        for sum in result.checksums { add(checksum, "\(sum.algorithm.rawValue) \(sum)") }
+        for field in result.fields.fields { add(field.name, field.value) }
+        return text
+    }
+
+    static func result(
+        _ text: String,
+        httpStatus: Int,
+        bytesReceived: Int64
+    ) throws(StoreError) -> TransferResult {
+        var isLengthVerified = false
+        var suggestedFileName: String?
+        var url: String?
+        var checksums: [Checksum] = []
+        var fields: [HTTPHeader] = []
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+            let words = line.split(
+                separator: UInt8(ascii: " "),
+                maxSplits: 1,
+                omittingEmptySubsequences: false
+            )
+            guard words.count == 2, let name = String(words[0]), let value = String(words[1]) else {
+                throw StoreError(decoding: "a stored response has a line without a value")
+            }
+            switch name {
+            case lengthVerified: isLengthVerified = true
+            case fileName: suggestedFileName = value
+            case finalURL: url = value
+            case checksum: checksums.append(try Self.checksum(value))
+            default: fields.append(HTTPHeader(name: name, value: value))
+            }
+        }
+        return TransferResult(
+            httpStatus: httpStatus,
+            bytesReceived: bytesReceived,
+            fields: KeptFields(stored: fields),
+            isLengthVerified: isLengthVerified,
+            suggestedFileName: suggestedFileName,
+            finalURL: url,
+            checksums: checksums
+        )
+    }
+
+    private static func checksum(_ value: String) throws(StoreError) -> Checksum {
+        let words = value.split(separator: " ").map(String.init)
+        guard words.count == 2, let algorithm = ChecksumAlgorithm(rawValue: words[0]),
+            let checksum = Checksum(algorithm, hex: words[1])
+        else { throw StoreError(decoding: "a stored response has no checksum in its line") }
+        return checksum
+    }
+}
+
+extension StoredRow {
+    /// Returns the result whose head is in `response_head`; nil without one.
+    func result(bytesReceived: Int64) throws(StoreError) -> TransferResult? {
+        guard let head = try decodeIfPresent("response_head", as: String.self) else { return nil }
+        return try StoredResponseHead.result(
+            head,
+            httpStatus: Int(try decode("http_status", as: Int16.self)),
+            bytesReceived: bytesReceived
+        )
+    }
+}
