@@ -39,45 +39,13 @@ extension TaskDocument {
             .map { Data($0).base64EncodedString() }
         expectedSize = task.options.expectedSize
         checksums = (task.options.checksums ?? []).byAlgorithm
-        response = task.result.map(Response.init)
+        response = task.result.map { Response($0) }
         contentGoneAt = task.resultGoneAt.map(Timestamp.init)
         if task.state == .completed, task.resultGoneAt == nil {
             content = APIPath.content(of: task.id)
         }
         finishedAt = task.finishedAt.map(Timestamp.init)
         expiresAt = task.expiresAt.map(Timestamp.init)
-    }
-}
-
-extension TaskDocument.Response {
-    init(_ result: TransferResult) {
-        let headers = Dictionary(
-            result.fields.fields.map { ($0.name, $0.value) },
-            uniquingKeysWith: { "\($0), \($1)" }
-        )
-        self.init(
-            status: result.httpStatus,
-            contentType: result.contentType,
-            contentEncoding: result.contentEncoding,
-            charset: result.contentType.flatMap { ContentType($0)?.charset },
-            etag: result.etag,
-            isLengthVerified: result.isLengthVerified,
-            suggestedFilename: result.suggestedFileName,
-            finalURL: result.finalURL,
-            checksums: result.checksums.byAlgorithm,
-            headers: headers.isEmpty ? nil : headers
-        )
-    }
-}
-
-extension [Checksum] {
-    /// The checksums in hexadecimal, by the name of their algorithm; nil when there are none.
-    fileprivate var byAlgorithm: [String: String]? {
-        guard !isEmpty else { return nil }
-        return Dictionary(
-            map { ($0.algorithm.rawValue, $0.description) },
-            uniquingKeysWith: { first, _ in first }
-        )
     }
 }
 

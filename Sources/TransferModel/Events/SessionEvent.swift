@@ -158,6 +158,10 @@ package struct SessionEvent: Sendable {
         package let failure: TransferFailure?
         /// The task's progress, in an event that reports it.
         package let progress: Progress?
+        /// What the task asks of its origin; nil once the task is kept no longer.
+        package let request: TaskRequestSnapshot?
+        /// The origin's answer, in the events that end a task with one.
+        package let result: TransferResult?
 
         package init(
             id: TaskID,
@@ -166,7 +170,9 @@ package struct SessionEvent: Sendable {
             clientString: ClientString?,
             bytesReceived: Int64,
             failure: TransferFailure?,
-            progress: Progress? = nil
+            progress: Progress? = nil,
+            request: TaskRequestSnapshot? = nil,
+            result: TransferResult? = nil
         ) {
             self.id = id
             self.state = state
@@ -175,6 +181,26 @@ package struct SessionEvent: Sendable {
             self.bytesReceived = bytesReceived
             self.failure = failure
             self.progress = progress
+            self.request = request
+            self.result = result
+        }
+    }
+
+    /// What a task asks of its origin, as far as its events tell it.
+    package struct TaskRequestSnapshot: Equatable, Sendable {
+        package let kind: TransferRequest.Kind
+        /// The URL without its query, which may hold a secret; nil while the client may change it,
+        /// and for one of more than ``urlBytesMax`` bytes.
+        package let url: String?
+        package let destination: Destination?
+
+        /// The most bytes of a URL in an event.
+        package static let urlBytesMax = 2048
+
+        package init(kind: TransferRequest.Kind, url: String?, destination: Destination?) {
+            self.kind = kind
+            self.url = url.flatMap { $0.utf8.count <= Self.urlBytesMax ? $0 : nil }
+            self.destination = destination
         }
     }
 
@@ -198,8 +224,8 @@ package struct SessionEvent: Sendable {
         package static let failedTasksMax = 20
         /// The most bytes of the listed tasks' client strings together.
         ///
-        /// The list ends before the string that does not fit, because none is ever cut. So a
-        /// message stays as small as Standard Webhooks 1.0 asks for.
+        /// From the first string that does not fit on, the list has tasks without their strings,
+        /// because none is ever cut. So a message stays as small as Standard Webhooks 1.0 asks for.
         package static let clientStringBytesMax = 8 * 1024
 
         /// The number of tasks that completed.
@@ -208,7 +234,7 @@ package struct SessionEvent: Sendable {
         package let failed: Int64
         /// The number of tasks that were cancelled.
         package let cancelled: Int64
-        /// The first failed tasks by identifier, as far as they fit.
+        /// The first failed tasks by identifier.
         package let failedTasks: [FailedTask]
 
         package init(
@@ -228,11 +254,19 @@ package struct SessionEvent: Sendable {
     package struct FailedTask: Equatable, Sendable {
         package let id: TaskID
         package let clientString: ClientString?
+        /// Whether the task has a client string that did not fit.
+        package let isClientStringOmitted: Bool
         package let code: TransferFailure.Code
 
-        package init(id: TaskID, clientString: ClientString?, code: TransferFailure.Code) {
+        package init(
+            id: TaskID,
+            clientString: ClientString?,
+            isClientStringOmitted: Bool = false,
+            code: TransferFailure.Code
+        ) {
             self.id = id
             self.clientString = clientString
+            self.isClientStringOmitted = isClientStringOmitted
             self.code = code
         }
     }

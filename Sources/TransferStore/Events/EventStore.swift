@@ -101,15 +101,18 @@ extension EventStore {
     }
 
     /// The first failed tasks of the generation that an event `e` ends, up to the bounds of its
-    /// payload: `(id, code, client_string)`.
+    /// payload:
+    /// `(id, code, client_string, is_omitted)`.
     ///
     /// Read from the generation's first on in the order of their index, as many as are told. By an
     /// equality a plan may walk through all tasks in the order of their keys.
     private static let selectFailedTasks: Query = """
-        SELECT u.id, u.code, u.client_string
+        SELECT u.id, u.code, CASE WHEN u.fits THEN u.client_string END AS client_string,
+            NOT u.fits AND u.client_string IS NOT NULL AS is_omitted
         FROM (
             SELECT x.*,
-                sum(coalesce(octet_length(x.client_string), 0)) OVER (ORDER BY x.id) AS bytes
+                sum(coalesce(octet_length(x.client_string), 0)) OVER (ORDER BY x.id)
+                    <= \(Int64(SessionEvent.GenerationSummary.clientStringBytesMax)) AS fits
             FROM (
                 SELECT k.id, k.code, coalesce(
                     (SELECT t.client_string FROM task t WHERE t.id = k.id),
@@ -132,7 +135,6 @@ extension EventStore {
                 ORDER BY k.id LIMIT \(failedTasksMax)
             ) x
         ) u
-        WHERE u.bytes <= \(Int64(SessionEvent.GenerationSummary.clientStringBytesMax))
         """
     private static let failedTasksMax = SessionEvent.GenerationSummary.failedTasksMax
 
@@ -155,8 +157,14 @@ extension EventStore {
             CASE WHEN e.summary IS NOT NULL THEN coalesce((
                 SELECT jsonb_agg(jsonb_build_object(
                     'id', f.id, 'code', f.code, 'client_string',
-                    replace(encode(f.client_string, 'base64'), chr(10), '')) ORDER BY f.id)
-                FROM (\(Self.selectFailedTasks)) f), '[]'::jsonb) END AS failed_tasks
+                    replace(encode(f.client_string, 'base64'), chr(10), ''),
+                    'is_omitted', f.is_omitted) ORDER BY f.id)
+                FROM (\(Self.selectFailedTasks)) f), '[]'::jsonb) END AS failed_tasks,
+            t.kind AS task_kind, t.destination_path, t.destination_overwrite,
+            -- Until its first attempt, a task's client may change the request.
+            CASE WHEN e.attempt > 0 OR e.task_state IN ('completed', 'failed', 'cancelled')
+                THEN split_part(split_part(t.url, '#', 1), '?', 1) END AS url,
+            o.http_status, o.response_head
         FROM event e
         LEFT JOIN session s ON s.id = ANY (ARRAY[e.session_id])
         LEFT JOIN task t ON t.id = ANY (ARRAY[e.task_id])
@@ -166,6 +174,10 @@ extension EventStore {
             WHERE x.task_id = e.task_id AND x.through_sequence >= e.sequence
             ORDER BY x.through_sequence LIMIT 1
         ) c ON true
+        LEFT JOIN LATERAL (
+            SELECT o.http_status, o.response_head FROM outcome o
+            WHERE o.task_id = e.task_id AND e.task_state = 'completed' LIMIT 1
+        ) o ON true
         WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
         ORDER BY e.sequence LIMIT \(limit)
         """
@@ -177,6 +189,7 @@ private struct StoredFailedTask: Decodable {
     let code: String
     /// In base64, for JSON in PostgreSQL cannot hold all that it may.
     let client_string: Data?
+    let is_omitted: Bool
 }
 
 private struct StoredSummary: Decodable {
@@ -216,14 +229,29 @@ extension SessionEvent.TaskSnapshot {
     /// Nil in the row of an event that is not about a task.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let id = try row.decodeIfPresent("task_id", as: UUID.self) else { return nil }
+        let bytesReceived = try row.decode("bytes_received", as: Int64.self)
         self.init(
             id: TaskID(id),
             state: try row.word("task_state"),
             attempt: Int(try row.decode("attempt", as: Int16.self)),
             clientString: try row.clientString("client_string"),
-            bytesReceived: try row.decode("bytes_received"),
+            bytesReceived: bytesReceived,
             failure: try row.failure("failure"),
-            progress: try SessionEvent.Progress(row)
+            progress: try SessionEvent.Progress(row),
+            request: try SessionEvent.TaskRequestSnapshot(row),
+            result: try row.result(bytesReceived: bytesReceived)
+        )
+    }
+}
+
+extension SessionEvent.TaskRequestSnapshot {
+    /// Nil in the row of an event whose task is kept no longer.
+    fileprivate init?(_ row: StoredRow) throws(StoreError) {
+        guard try row.decodeIfPresent("task_kind", as: String.self) != nil else { return nil }
+        self.init(
+            kind: try row.word("task_kind"),
+            url: try row.decodeIfPresent("url"),
+            destination: try row.destination()
         )
     }
 }
@@ -330,6 +358,7 @@ extension SessionEvent.GenerationSummary {
             return SessionEvent.FailedTask(
                 id: TaskID(task.id),
                 clientString: task.client_string.map { ClientString(stored: Array($0)) },
+                isClientStringOmitted: task.is_omitted,
                 code: code
             )
         }

@@ -22,7 +22,7 @@ extension EventMessage {
                 sessionID: event.client == nil ? nil : event.session.uuid.text,
                 sequence: event.sequence,
                 generation: event.generation,
-                task: event.task.map(Task.init),
+                task: event.task.map { Task($0, linkBase: linkBase) },
                 summary: event.summary.map { summary in
                     let path = APIPath.failedTasks(
                         ofSession: event.sessionIdentifier ?? "",
@@ -46,7 +46,7 @@ extension EventMessage {
 }
 
 extension EventMessage.Task {
-    init(_ task: SessionEvent.TaskSnapshot) {
+    init(_ task: SessionEvent.TaskSnapshot, linkBase: String?) {
         self.init(
             id: task.id.description,
             state: task.state.rawValue,
@@ -55,6 +55,15 @@ extension EventMessage.Task {
             countOfBytesReceived: task.bytesReceived,
             error: task.failure.map(TaskDocument.Failure.init)
         )
+        kind = task.request?.kind.rawValue
+        url = task.request?.url
+        destination = task.request?.destination.map {
+            TaskDocument.Destination(path: $0.path, overwrite: $0.overwrite)
+        }
+        if let result = task.result {
+            content = "\(linkBase ?? "")\(APIPath.content(of: task.id))"
+            response = TaskDocument.Response(result, isInEvent: true)
+        }
         guard let progress = task.progress else { return }
         countOfBytesExpectedToReceive = progress.bytesExpected ?? -1
         countOfBytesSent = progress.bytesSent
@@ -85,22 +94,6 @@ extension EventMessage.ExpiredEvents {
     }
 }
 
-extension TaskDocument.Failure {
-    /// Creates a failure as clients see it.
-    package init(_ failure: TransferFailure) {
-        self.init(
-            domain: failure.domain.rawValue,
-            code: failure.code.rawValue,
-            message: failure.message,
-            httpStatus: failure.httpStatus,
-            isRetryable: failure.isRetryable
-        )
-        if !failure.challenges.isEmpty {
-            challenges = failure.challenges.map { Challenge(scheme: $0.scheme, realm: $0.realm) }
-        }
-    }
-}
-
 extension EventMessage.Summary {
     init(_ summary: SessionEvent.GenerationSummary, failedTasksURL: String) {
         self.init(
@@ -111,6 +104,7 @@ extension EventMessage.Summary {
                 EventMessage.FailedTask(
                     id: task.id.description,
                     clientPersistedString: task.clientString?.string,
+                    isClientPersistedStringOmitted: task.isClientStringOmitted ? true : nil,
                     code: task.code.rawValue
                 )
             },

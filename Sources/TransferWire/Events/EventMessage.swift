@@ -191,6 +191,17 @@ package struct EventMessage: Codable, Sendable {
         package var countOfBytesExpectedToReceive: Int64?
         package var countOfBytesSent: Int64?
         package var countOfBytesExpectedToSend: Int64?
+        /// The kind: `download`, `upload` or `data`; absent once the task is kept no longer, as are
+        /// the next four.
+        package var kind: String?
+        /// The URL of the request without its query.
+        package var url: String?
+        /// The destination of the result.
+        package var destination: TaskDocument.Destination?
+        /// The link to the content of a completed task.
+        package var content: String?
+        /// The origin's response to a completed task.
+        package var response: TaskDocument.Response?
 
         package init(
             id: String,
@@ -209,7 +220,7 @@ package struct EventMessage: Codable, Sendable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case id, state, attempt, error
+            case id, state, attempt, error, kind, url, destination, content, response
             case clientPersistedString = "client_persisted_string"
             case countOfBytesReceived = "count_of_bytes_received"
             case countOfBytesExpectedToReceive = "count_of_bytes_expected_to_receive"
@@ -285,17 +296,26 @@ package struct EventMessage: Codable, Sendable {
         package let id: String
         /// The string that the client gave the task.
         package let clientPersistedString: String?
+        /// True if the task has a string that did not fit into the message.
+        package let isClientPersistedStringOmitted: Bool?
         /// The code of the failure.
         package let code: String
 
-        package init(id: String, clientPersistedString: String?, code: String) {
+        package init(
+            id: String,
+            clientPersistedString: String?,
+            isClientPersistedStringOmitted: Bool? = nil,
+            code: String
+        ) {
             self.id = id
             self.clientPersistedString = clientPersistedString
+            self.isClientPersistedStringOmitted = isClientPersistedStringOmitted
             self.code = code
         }
 
         private enum CodingKeys: String, CodingKey {
             case id, code
+            case isClientPersistedStringOmitted = "is_client_persisted_string_omitted"
             case clientPersistedString = "client_persisted_string"
         }
     }

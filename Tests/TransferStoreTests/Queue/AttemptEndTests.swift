@@ -268,6 +268,22 @@ import TransferTestSupport
         #expect(summary.failedTasks.allSatisfy { $0.code == .egressDenied })
     }
 
+    @Test func tasksWhoseStringsDoNotFitAreNamedWithoutThem() async throws {
+        let fixture = try await StoreFixture()
+        let half = String(repeating: "x", count: 5000)
+        let ids = try await fixture.submit(4) { submission, index in
+            submission.clientString = index == 3 ? nil : ClientString(half)
+        }
+        try await fixture.end(
+            try await fixture.claim(),
+            .failed(TransferFailure(.egressDenied, "no"))
+        )
+        let failed = try #require(try await fixture.events().last?.summary).failedTasks
+        #expect(failed.map(\.id) == ids)
+        #expect(failed.map(\.clientString) == [ClientString(half), nil, nil, nil])
+        #expect(failed.map(\.isClientStringOmitted) == [false, true, true, false])
+    }
+
     @Test func parallelEndsOfOneSessionFinishEachGenerationOnce() async throws {
         let fixture = try await StoreFixture(connectionsMax: 10)
         for generation in 1...10 {
