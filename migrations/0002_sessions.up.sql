@@ -40,6 +40,11 @@ CREATE TABLE session (
 CREATE UNIQUE INDEX session_living_identifier
     ON session (tenant_id, client, identifier COLLATE "C") WHERE invalidated_at IS NULL;
 
+-- Serves the look-up of the ended session of a name: its tasks and events are read by that name
+-- until another takes it.
+CREATE INDEX session_by_identifier
+    ON session (tenant_id, client, identifier COLLATE "C", invalidated_at);
+
 -- Serves the force-quit and the launch of a client, which concern ended sessions too.
 CREATE INDEX session_by_client ON session (tenant_id, client, id);
 

@@ -61,6 +61,10 @@ extension StoreVerb {
             _ = try await stores.retention.pruneSessions(endedBefore: .seconds(86_400), after: nil)
             return 0
         },
+        StoreVerb("endIdleSessions", pages: 5000) { stores, _ in
+            _ = try await stores.retention.endIdleSessions(idle: .seconds(86_400), after: nil)
+            return 0
+        },
         StoreVerb("pruneSubscriptions") { stores, _ in
             try await stores.retention.pruneSubscriptions(deletedBefore: .seconds(86_400)) ? 1 : 0
         },

@@ -50,6 +50,16 @@ extension StoreVerb {
             )
             return 1
         },
+        StoreVerb("queueWait") { stores, world in
+            try await stores.tasks.queueWait(of: world.large(1)) == nil ? 0 : 1
+        },
+        StoreVerb("sessionOrEnded") { stores, world in
+            _ = try await stores.sessions.sessionOrEnded(
+                tenant: world.tenant,
+                identifier: "no such session"
+            )
+            return 1
+        },
         StoreVerb("sessions") { stores, world in
             try await stores.sessions.sessions(tenant: world.tenant, after: nil, limit: page).count
         },

@@ -66,6 +66,14 @@ extension TransferFailure {
             self.init(.badResponse, "The server sent a part of the file.", httpStatus: 206)
             return
         }
+        guard head.status != 407 else {
+            self.init(
+                .proxyAuthenticationRequired,
+                "The server answered as a proxy that wants a credential of its own.",
+                httpStatus: 407
+            )
+            return
+        }
         self.init(
             .httpStatus,
             "The server answered with status \(head.status).",

@@ -195,7 +195,10 @@ actor ResultFiles {
                 )
             }
         } catch {
-            let failure = container.failure(of: error, isChosen: true)
+            var failure = container.failure(of: error, isChosen: true)
+            if failure.code == .destinationCollision, let path = pendingRename.destination?.path {
+                failure = .destinationCollision(at: path)
+            }
             if let shortage = failure.shortage {
                 shortages.note(shortage)
                 return .wait

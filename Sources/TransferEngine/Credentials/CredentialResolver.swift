@@ -54,6 +54,10 @@ struct CredentialResolver {
         return question(failure, claim, to: origin, remaining)
     }
 
+    /// The time within which a client that has not said whether it is asked has to answer: a task
+    /// of which nobody knows would otherwise hold up its session's end for `timeout_for_resource`.
+    static let answerTimeoutDefault: Duration = .seconds(24 * 3600)
+
     func question(
         _ failure: TransferFailure,
         _ claim: TaskClaim,
@@ -63,11 +67,12 @@ struct CredentialResolver {
         guard claim.options.asksForCredential ?? true, remaining > .zero else {
             return .failed(failure)
         }
+        let isAsked = claim.options.asksForCredential != nil
         return .askForCredential(
             failure,
             origin,
             named: claim.options.credential,
-            within: remaining
+            within: isAsked ? remaining : min(remaining, Self.answerTimeoutDefault)
         )
     }
 

@@ -24,6 +24,10 @@ extension Download {
         var failure: TransferFailure?
         do throws(StorageError) {
             try container.prepareDirectory(of: place)
+            // Told before the bytes are fetched; the rename at the end tells it again.
+            if mayCollide, let path = claim.destination?.path, try container.size(of: goal) != nil {
+                failure = .destinationCollision(at: path)
+            }
         } catch {
             failure = meaning(of: error)
         }
@@ -36,6 +40,19 @@ extension Download {
             state.part = kept.part
             state.identity = (kept.point.validator, kept.point.total)
         }
+    }
+
+    /// Whether a file at the destination would fail the task.
+    var mayCollide: Bool { claim.destination.map { !$0.overwrite } ?? false }
+
+    /// The place of the result.
+    private var goal: Container.Place {
+        let path = ResultLocation.path(
+            of: claim.task,
+            destination: claim.destination,
+            part: claim.fence
+        )
+        return Container.Place(path, tenant: claim.tenant)
     }
 
     /// Returns what an earlier attempt left, if it can be resumed; otherwise the attempt starts

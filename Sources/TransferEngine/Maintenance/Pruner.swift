@@ -19,6 +19,8 @@ package struct Pruner: Service {
     private static let interval: Duration = .seconds(3600)
     /// The interval of what clients measure: what ends or expires is gone within a minute.
     private static let endInterval: Duration = .seconds(45)
+    /// The time after which an ephemeral session without outstanding tasks ends by itself.
+    private static let idleMax: Duration = .seconds(24 * 3600)
     /// The maximum number of tries for a change that finds a table in use.
     private static let triesMax = 20
     private static let triesPause: Duration = .seconds(1)
@@ -96,6 +98,14 @@ package struct Pruner: Service {
             },
             chore("expired tasks") { () throws(StoreError) in
                 try await sweep(stores.retention.pruneExpiredTasks)
+            },
+            chore("idle sessions") { () throws(StoreError) in
+                try await sweep { position throws(StoreError) in
+                    try await stores.retention.endIdleSessions(
+                        idle: Self.idleMax,
+                        after: position
+                    )
+                }
             },
             chore("ended sessions", pruneSessions),
             chore("deleted subscriptions", pruneSubscriptions),

@@ -21,7 +21,7 @@ struct EventRoutes: Sendable {
         router.get("/v1/sessions/{identifier}/events") { request, context in
             let query = try EventQuery(request, allowing: [QueryParameters.client])
             let address = try context.session(query.parameters)
-            let session = try await stores.sessions.session(
+            let session = try await stores.sessions.sessionOrEnded(
                 tenant: address.tenant,
                 client: address.client,
                 identifier: address.identifier

@@ -77,7 +77,8 @@ extension TaskRequest.Target {
         switch self {
         case .url(let text):
             if let url = WebURL(text) { return (text, url) }
-            errors.append(FieldError(pointer: "\(pointer)/url", .invalidURL, URLRule.task))
+            let fault = URLRule.fault(of: text)
+            errors.append(FieldError(pointer: "\(pointer)/url", .invalidURL, fault))
             return nil
         case .components(let components):
             return components.address(at: "\(pointer)/components", into: &errors)

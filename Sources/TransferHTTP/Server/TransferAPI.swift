@@ -22,6 +22,7 @@ package struct TransferAPI: Sendable {
     private let container: Container
     private let uploadBytesMax: Int64
     private let bodyBytesMax: Int
+    private let connectionsPerHost: Int
     private let secrets: SecretBox?
     private let linkBase: String?
     private let egress: EgressPolicy
@@ -42,6 +43,7 @@ package struct TransferAPI: Sendable {
     ///   - secrets: seals credentials; nil to refuse them.
     ///   - uploadBytesMax: the most bytes that a client may bring for one upload.
     ///   - bodyBytesMax: the most bytes of other bodies that are held at once, of all requests.
+    ///   - connectionsPerHost: the most connections to a host of which nothing else is known.
     ///   - baseURL: the address of this service as its clients know it, without a slash at the end;
     ///     nil makes links relative.
     ///   - egress: decides which addresses subscriptions may name.
@@ -59,6 +61,7 @@ package struct TransferAPI: Sendable {
         secrets: SecretBox?,
         uploadBytesMax: Int64,
         bodyBytesMax: Int = TransferAPI.bodyBytesMaxDefault,
+        connectionsPerHost: Int,
         baseURL: String?,
         egress: EgressPolicy,
         health: HealthSource,
@@ -74,6 +77,7 @@ package struct TransferAPI: Sendable {
         self.container = container
         self.uploadBytesMax = uploadBytesMax
         self.bodyBytesMax = bodyBytesMax
+        self.connectionsPerHost = connectionsPerHost
         self.secrets = secrets
         linkBase = baseURL
         self.egress = egress
@@ -98,6 +102,7 @@ package struct TransferAPI: Sendable {
             stores: stores,
             watch: watch.tasks,
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
+            connectionsPerHost: connectionsPerHost,
             wake: wake
         ).add(to: router)
         AnswerRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)

@@ -117,7 +117,8 @@ private enum SubscriptionRules {
         into errors: inout [FieldError]
     ) {
         guard let url = WebURL(text, allowsFragment: false) else {
-            errors.append(FieldError(pointer: "/url", .invalidURL, URLRule.endpoint))
+            let fault = URLRule.fault(of: text, allowsFragment: false)
+            errors.append(FieldError(pointer: "/url", .invalidURL, fault))
             return
         }
         guard url.isRefused(by: egress) else { return }

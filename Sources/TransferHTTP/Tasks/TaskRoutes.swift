@@ -11,6 +11,8 @@ struct TaskRoutes: Sendable {
     let watch: SharedPoll<TaskID, TransferState>
     /// The slots of requests that wait for a task.
     let slots: ReaderSlots
+    /// The most connections to a host of which nothing else is known.
+    let connectionsPerHost: Int
     let wake: @Sendable () -> Void
 
     private var submitter: Submitter { Submitter(stores: stores, wake: wake) }
@@ -152,6 +154,10 @@ struct TaskRoutes: Sendable {
     ) async throws -> Answer {
         guard let task else { throw try await stores.tasks.noTask(id, tenant: tenant) }
         var document = TaskDocument(task)
+        if task.state == .queued, let wait = try await stores.tasks.queueWait(of: id) {
+            document.reason = wait.reason(connectionsDefault: connectionsPerHost)
+            document.waitsFor = wait.cause(connectionsDefault: connectionsPerHost).rawValue
+        }
         if task.kind == .data, task.state == .completed {
             let body = try await stores.tasks.responseBody(tenant: tenant, task: task.id) ?? []
             document.response?.body = Data(body).base64EncodedString()

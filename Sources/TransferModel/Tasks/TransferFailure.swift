@@ -26,6 +26,8 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case badResponse = "bad_response"
         /// The server answered with a status other than 2xx.
         case httpStatus = "http_status"
+        /// The server answered 407: it is a proxy and wants a credential of its own.
+        case proxyAuthenticationRequired = "proxy_authentication_required"
         /// The credential is not there, or its token endpoint refuses it.
         case credentialUnusable = "credential_unusable"
         /// More redirects than allowed, or one without a usable `Location`.
@@ -102,6 +104,14 @@ package struct TransferFailure: Error, Equatable, Sendable {
         self.retryAfter = retryAfter
     }
 
+    /// Returns the failure of a task at whose destination there is a file already.
+    package static func destinationCollision(at path: String) -> TransferFailure {
+        TransferFailure(
+            .destinationCollision,
+            "The destination \(path) exists; submit with overwrite to replace it."
+        )
+    }
+
     /// The same failure, marked as not to be retried.
     package var final: TransferFailure {
         var failure = self
@@ -115,8 +125,9 @@ package struct TransferFailure: Error, Equatable, Sendable {
         case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
             .connectionLost, .lengthMismatch:
             .network
-        case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .credentialUnusable,
-            .badRedirect, .unsupportedURL, .responseTooLarge:
+        case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus,
+            .proxyAuthenticationRequired, .credentialUnusable, .badRedirect, .unsupportedURL,
+            .responseTooLarge:
             .http
         case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
             .sourceChanged, .storageFull, .storageFailure, .storageUnwritable:
@@ -143,10 +154,10 @@ package struct TransferFailure: Error, Equatable, Sendable {
             case .some(500...599): true
             default: false
             }
-        case .egressDenied, .tlsFailure, .sizeMismatch, .credentialUnusable, .badRedirect,
-            .unsupportedURL, .fileTooLarge, .responseTooLarge, .destinationCollision,
-            .destinationNotWritable, .sourceMissing, .sourceChanged, .unknownOutcome, .poison,
-            .userForceQuit:
+        case .egressDenied, .tlsFailure, .sizeMismatch, .proxyAuthenticationRequired,
+            .credentialUnusable, .badRedirect, .unsupportedURL, .fileTooLarge, .responseTooLarge,
+            .destinationCollision, .destinationNotWritable, .sourceMissing, .sourceChanged,
+            .unknownOutcome, .poison, .userForceQuit:
             false
         }
     }

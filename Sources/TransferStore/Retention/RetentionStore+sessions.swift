@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// The final removal of ended sessions and deleted subscriptions.
+/// The end of idle sessions, and the final removal of ended ones and of deleted subscriptions.
 extension RetentionStore {
     /// The number of sessions examined by one call.
     static let sessionRetentionMax = 100
@@ -71,6 +71,54 @@ extension RetentionStore {
                 DELETE FROM session WHERE id = ANY (ARRAY(SELECT c.id FROM chosen c))
             )
             SELECT p.id, (SELECT count(*) FROM chosen) AS removed,
+                (SELECT count(*) FROM page) AS looked_at
+            FROM page p ORDER BY p.id DESC LIMIT 1
+            """
+        )
+        return try Sweep(rows, limit: Self.sessionRetentionMax) { row throws(StoreError) in
+            try row.session("id")
+        }
+    }
+
+    /// Examines a batch of sessions, and ends the ephemeral ones to which nothing has happened for
+    /// `idle` and of which no task is outstanding: their clients are gone and will not end them.
+    package func endIdleSessions(
+        idle: Duration,
+        after position: SessionID?
+    ) async throws(StoreError) -> Sweep<SessionID> {
+        let rows = try await database.run(
+            """
+            WITH page AS MATERIALIZED (
+                SELECT s.id, s.kind, s.invalidated_at, s.created_at FROM session s
+                WHERE s.id > \(position?.uuid ?? UUID.zero)
+                    AND \(PartitionStore.isElected(for: .idleSessions))
+                ORDER BY s.id LIMIT \(Self.sessionRetentionMax)
+            ),
+            idle AS MATERIALIZED (
+                SELECT p.id, c.last_sequence FROM page p
+                CROSS JOIN LATERAL (
+                    SELECT x.last_sequence, x.outstanding FROM session_progress x
+                    WHERE x.session_id = p.id LIMIT 1) c
+                WHERE p.kind = 'ephemeral' AND p.invalidated_at IS NULL AND c.outstanding = 0
+                    AND coalesce(
+                        (SELECT e.occurred_at FROM event e WHERE e.session_id = p.id
+                            ORDER BY e.sequence DESC LIMIT 1),
+                        p.created_at) < now() - \(idle.milliseconds) * interval '1 ms'
+            ),
+            counter AS (
+                UPDATE session_progress p SET
+                    is_invalidated = true, is_finishing = false,
+                    last_sequence = p.last_sequence + 1
+                FROM idle i
+                -- Not one to which something has happened meanwhile.
+                WHERE p.session_id = ANY (ARRAY[i.id]) AND p.last_sequence = i.last_sequence
+                    AND NOT p.is_invalidated
+                RETURNING p.session_id, p.generation, p.last_sequence - 1 AS base, true AS is_ended
+            ),
+            event_row AS (\(SessionStore.insertInvalidated)),
+            \(SessionStore.endSessions),
+            \(Fragment.wake)
+            SELECT p.id, (SELECT count(*) FROM counter) AS removed,
                 (SELECT count(*) FROM page) AS looked_at
             FROM page p ORDER BY p.id DESC LIMIT 1
             """

@@ -4,6 +4,7 @@ enum RetentionWork: String {
     case defaultPartitions
     case deliveryLog
     case expiredTasks
+    case idleSessions
     case resumeData
     case sessions
     case subscriptions

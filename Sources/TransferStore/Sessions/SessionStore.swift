@@ -184,6 +184,27 @@ extension SessionStore {
         )
     }
 
+    /// Returns the tenant's living session `identifier`, or else the background session of that
+    /// name that ended last, for as long as it is kept.
+    package func sessionOrEnded(
+        tenant: TenantID,
+        client: ClientID = .default,
+        identifier: String
+    ) async throws(StoreError) -> Session? {
+        let living = try await session(tenant: tenant, client: client, identifier: identifier)
+        if let living { return living }
+        return try await database.fetchFirst(
+            Session.self,
+            """
+            \(Self.selectSession)
+            WHERE s.tenant_id = \(tenant.uuid) AND s.client = \(client.name)
+                AND s.identifier = \(identifier) COLLATE "C" AND s.invalidated_at IS NOT NULL
+                AND s.kind = 'background'
+            ORDER BY s.invalidated_at DESC LIMIT 1
+            """
+        )
+    }
+
     private static func selectSession(
         tenant: TenantID,
         client: ClientID,

@@ -63,7 +63,7 @@ extension TaskStore {
         after: TaskID?,
         limit: Int
     ) async throws(StoreError) -> TaskPage? {
-        let found = try await SessionStore(database).session(
+        let found = try await SessionStore(database).sessionOrEnded(
             tenant: tenant,
             client: client,
             identifier: sessionIdentifier

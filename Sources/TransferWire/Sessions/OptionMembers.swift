@@ -13,7 +13,17 @@ package struct OptionMembers: Equatable, Sendable {
     init<Key: CodingKey>(from decoder: any Decoder, besides: Key.Type) throws {
         let container = try decoder.container(keyedBy: AnyKey.self)
         for key in container.allKeys where Key(stringValue: key.stringValue) == nil {
-            let value = try container.decode(JSONValue.self, forKey: key)
+            let value: JSONValue
+            do {
+                value = try container.decode(JSONValue.self, forKey: key)
+            } catch {
+                // A number such as 1e999; every other value is one of the cases.
+                throw FieldError(
+                    pointer: JSONPointer.rendering(decoder.codingPath + [key]),
+                    .invalidValue,
+                    "Holds what cannot be represented."
+                )
+            }
             if value != .null { values[key.stringValue] = value }
         }
     }

@@ -46,6 +46,8 @@ package struct TaskDocument: Codable, Sendable {
     package var estimatedTimeRemaining: Double?
     /// The reason why the task does not run, as text for people.
     package var reason: String?
+    /// What a queued task waits for; only where a single task is read.
+    package var waitsFor: String?
     /// The time until which the task waits.
     package var until: Timestamp?
     /// The newest failure.
@@ -106,6 +108,7 @@ package struct TaskDocument: Codable, Sendable {
             response
         case content, checksums
         case expectedSize = "expected_size"
+        case waitsFor = "waits_for"
         case sessionIdentifier = "session_identifier"
         case urlSessionState = "url_session_state"
         case clientPersistedString = "client_persisted_string"

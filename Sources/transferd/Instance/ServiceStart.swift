@@ -150,6 +150,7 @@ final class ServiceStart: Sendable {
             container: container,
             secrets: secrets,
             uploadBytesMax: configuration.fileBytesMax,
+            connectionsPerHost: configuration.connectionsPerHost,
             baseURL: configuration.server.publicURL,
             egress: configuration.egress,
             health: health,

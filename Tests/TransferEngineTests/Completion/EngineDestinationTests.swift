@@ -35,6 +35,9 @@ import TransferTestSupport
         try fixture.place(Self.old, at: "a/b")
         let task = try await download(to: "a/b", fixture)
         #expect(task.failure?.code == .destinationCollision)
+        #expect(task.failure?.message.contains("a/b") == true)
+        // Told before any byte is fetched.
+        #expect(fixture.origin.log.now.requests.isEmpty)
         #expect(try fixture.content("a/b") == Self.old)
         try await fixture.expectNoParts()
     }

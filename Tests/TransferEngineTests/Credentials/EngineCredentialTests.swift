@@ -241,6 +241,34 @@ import TransferTestSupport
         #expect(task.failure?.code == .httpStatus)
     }
 
+    /// The longest wait is a day, unless the session or task says that its client is there.
+    @Test func aChallengeThatNobodyMayHaveHeardOfEndsInADay() async throws {
+        let fixture = try await EngineFixture()
+        Self.locked(fixture, "Bearer good")
+        let silent = try await Self.submit(fixture, credential: nil)
+        let asked = try await Self.submit(fixture, credential: nil) {
+            $0.options.asksForCredential = true
+        }
+        try await fixture.withEngine(secrets: Self.box) { _ in
+            try await Self.asks(fixture, silent)
+            try await Self.asks(fixture, asked)
+        }
+        func wait(_ id: TaskID) async throws -> TimeInterval {
+            try #require(try await fixture.task(id).waitsUntil).timeIntervalSinceNow
+        }
+        let day: TimeInterval = 24 * 3600
+        #expect((day - 600)...day ~= (try await wait(silent)))
+        #expect(try await wait(asked) > 6 * day)
+    }
+
+    @Test func aProxysChallengeIsAFailureOfItsOwn() async throws {
+        let fixture = try await EngineFixture()
+        let task = try await fixture.download(.response(407))
+        #expect(task.failure?.code == .proxyAuthenticationRequired)
+        #expect(task.failure?.httpStatus == 407)
+        #expect(task.attempt == 1)
+    }
+
     @Test func aCredentialGoesNowhereButToItsOrigins() async throws {
         let fixture = try await EngineFixture()
         let other = try LoopbackOrigin()

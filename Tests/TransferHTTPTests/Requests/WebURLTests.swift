@@ -31,6 +31,26 @@ import TransferWire
         #expect(WebURL(text) == nil)
     }
 
+    @Test(arguments: [
+        ("http://a/ b", "a space as byte 10"), ("http://a/é", "not ASCII as byte 10"),
+        ("http://a\\b/", "a backslash"), ("http://a/\t", "a control character"),
+        ("ftp://a/", "begin with http"), ("http://u:p@a/", "`credential`"), ("http:///a", "no host"),
+        ("http://a:0/", "a port is from 1"), ("http://a,b/", "letters, digits"),
+    ])
+    func saysWhatIsWrongAndNeverWhatWasSent(text: String, part: String) {
+        #expect(WebURL(text) == nil)
+        let fault = URLRule.fault(of: text)
+        #expect(fault.contains(part), "\(fault)")
+        #expect(!fault.contains(text))
+    }
+
+    @Test func saysWhichBoundIsBroken() {
+        let long = String(repeating: "a", count: 9000)
+        #expect(URLRule.fault(of: "http://a/\(long)").contains("9009 bytes"))
+        #expect(URLRule.fault(of: "http://\(long.prefix(300))/").contains("300 characters"))
+        #expect(URLRule.fault(of: "http://a/#f", allowsFragment: false).contains("fragment"))
+    }
+
     @Test func aHostHasNoMoreBytesThanAName() {
         let label = String(repeating: "a", count: 252)
         #expect(WebURL("http://\(label)b/")?.host.utf8.count == 253)

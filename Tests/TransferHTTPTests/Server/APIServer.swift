@@ -72,6 +72,7 @@ struct APIServer: Sendable {
             secrets: SecretsKey(hex: SecretsKey.random()).flatMap { SecretBox(keys: [$0]) },
             uploadBytesMax: 1_000_000,
             bodyBytesMax: bodyBytesMax,
+            connectionsPerHost: 6,
             baseURL: nil,
             egress: EgressPolicy(),
             health: .fixture(),

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import TransferModel
 import TransferTestSupport
 import TransferWire
 
@@ -199,6 +200,45 @@ import TransferWire
                 .json(TaskDocument.self)
             #expect(document.state == "cancelled")
             #expect(try await server.send("PUT", session).status == 201)
+        }
+    }
+
+    @Test func whatHasEndedIsReadByItsNameUntilAnotherTakesIt() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let task = try await server.submit(session)
+            #expect(try await server.send("DELETE", session).status == 204)
+            let tasks = try await server.send("GET", "\(session)/tasks")
+                .json(Page<TaskDocument>.self)
+            #expect(tasks.items.map(\.id) == [task.description])
+            let events = try await server.send("GET", "\(session)/events").json(EventPage.self)
+            #expect(
+                events.items.map(\.type) == [
+                    "task.created", "task.cancelled", "session.events_finished",
+                    "session.invalidated",
+                ]
+            )
+            #expect(try await server.send("POST", "\(session)/tasks", "{}").status != 202)
+            #expect(try await server.send("PUT", session).status == 201)
+            let fresh = try await server.send("GET", "\(session)/tasks")
+                .json(Page<TaskDocument>.self)
+            #expect(fresh.items.isEmpty)
+            #expect(
+                try await server.send("GET", "\(session)/events").json(EventPage.self)
+                    .items.isEmpty
+            )
+        }
+    }
+
+    @Test func nothingOfAnEndedEphemeralSessionIsReadByItsName() async throws {
+        try await APIServer.run { server in
+            let session = "/v1/sessions/brief"
+            _ = try await server.send("PUT", session, #"{"kind": "ephemeral"}"#)
+            _ = try await server.submit(session)
+            #expect(try await server.send("DELETE", session).status == 204)
+            for path in ["\(session)/tasks", "\(session)/events"] {
+                #expect(try await server.send("GET", path).code == .unknownSession)
+            }
         }
     }
 

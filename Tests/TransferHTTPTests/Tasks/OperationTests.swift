@@ -30,6 +30,7 @@ import TransferWire
             container: try Container(directory: "/tmp"),
             secrets: nil,
             uploadBytesMax: 1_000_000,
+            connectionsPerHost: 6,
             baseURL: nil,
             egress: EgressPolicy(),
             health: health,

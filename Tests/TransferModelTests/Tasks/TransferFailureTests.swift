@@ -32,8 +32,9 @@ import TransferModel
             case .couldNotResolveHost, .couldNotConnect, .egressDenied, .tlsFailure, .timedOut,
                 .connectionLost, .lengthMismatch:
                 .network
-            case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus, .credentialUnusable,
-                .badRedirect, .unsupportedURL, .responseTooLarge:
+            case .sizeMismatch, .checksumMismatch, .badResponse, .httpStatus,
+                .proxyAuthenticationRequired, .credentialUnusable, .badRedirect, .unsupportedURL,
+                .responseTooLarge:
                 .http
             case .fileTooLarge, .destinationCollision, .destinationNotWritable, .sourceMissing,
                 .sourceChanged, .storageFull, .storageFailure, .storageUnwritable:
@@ -49,7 +50,8 @@ import TransferModel
             TransferFailure.Code.allCases.map(\.rawValue) == [
                 "could_not_resolve_host", "could_not_connect", "egress_denied", "tls_failure",
                 "timed_out", "connection_lost", "length_mismatch", "size_mismatch",
-                "checksum_mismatch", "bad_response", "http_status", "credential_unusable",
+                "checksum_mismatch", "bad_response", "http_status",
+                "proxy_authentication_required", "credential_unusable",
                 "bad_redirect", "unsupported_url", "file_too_large", "response_too_large",
                 "destination_collision",
                 "destination_not_writable", "source_missing", "source_changed", "storage_full",

@@ -49,6 +49,43 @@ import TransferTestSupport
         #expect(isEnded)
     }
 
+    @Test func anEphemeralSessionEndsWhenNothingHappensToIt() async throws {
+        let fixture = try await StoreFixture()
+        for name in ["idle", "busy"] {
+            try await fixture.putSession(name, kind: .ephemeral)
+        }
+        let fresh = try await fixture.putSession("fresh", kind: .ephemeral).id
+        try await fixture.putSession("lasting")
+        try await fixture.submit(1, to: "idle")
+        try await fixture.complete(try await fixture.claim())
+        try await fixture.submit(1, to: "busy")
+        _ = try await fixture.aside.execute([
+            "UPDATE session SET created_at = created_at - interval '2 days'",
+            """
+            UPDATE event SET occurred_at = occurred_at - interval '2 days'
+            WHERE session_id IN (SELECT id FROM session WHERE identifier = 'idle')
+            """,
+        ])
+        try await fixture.submit(1, to: "fresh")
+        let claims = try await fixture.claim()
+        try await fixture.complete(claims.filter { $0.session == fresh })
+        let sweep = try await fixture.stores.retention.endIdleSessions(
+            idle: .seconds(86_400),
+            after: nil
+        )
+        #expect(sweep.removed == 1)
+        let living = try await fixture.stores.sessions.sessions(
+            tenant: fixture.tenant,
+            after: nil,
+            limit: 10
+        )
+        #expect(
+            living.map(\.identifier).sorted()
+                == ["busy", "fresh", "lasting", StoreFixture.identifier].sorted()
+        )
+        try await fixture.checkInvariants()
+    }
+
     @Test func anEndedSessionGoesWithAllThatHangsOnIt() async throws {
         let fixture = try await StoreFixture()
         try await fixture.subscribe()

@@ -1,0 +1,19 @@
+import TransferModel
+
+extension QueueWait {
+    /// The reason for which a queued task does not run, as text for people.
+    func reason(connectionsDefault: Int) -> String {
+        let host = host ?? "its host"
+        switch cause(connectionsDefault: connectionsDefault) {
+        case .worker: return "No worker is alive; the task starts when one is."
+        case .closedHost:
+            return "\(host) does not serve, and one task at a time tries it. \(closure ?? "")"
+        case .session:
+            return "The session has its \(connectionsOfSession ?? 0) connections to \(host) in use."
+        case .host: return "\(host) has its \(runningAtHost) connections in use."
+        case .discretionary:
+            return "The session is discretionary: the task waits until there is nothing else to do."
+        case .slot: return "The task waits for its tenant's turn at a free slot of a worker."
+        }
+    }
+}

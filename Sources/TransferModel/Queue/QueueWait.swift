@@ -1,0 +1,64 @@
+/// What stands between a queued task and its start.
+package struct QueueWait: Equatable, Sendable {
+    /// The host and port; nil for a host that no worker has met.
+    package let host: String?
+    /// The reason for which the host is closed; nil while it is open.
+    package let closure: String?
+    /// The connections that the host may have now; nil for the default of the workers.
+    package let connectionsOfHost: Int?
+    /// The running tasks at the host.
+    package let runningAtHost: Int
+    /// The connections that the session may have to one host; nil for as many as the host may have.
+    package let connectionsOfSession: Int?
+    /// The running tasks of the session at the host.
+    package let runningOfSession: Int
+    package let isDiscretionary: Bool
+    /// Whether a worker is alive.
+    package let hasWorker: Bool
+
+    /// The part of the service, or the setting, for which a task waits.
+    package enum Cause: String, CaseIterable, Sendable {
+        /// No worker is alive.
+        case worker
+        /// The host does not serve, and is only probed.
+        case closedHost = "closed_host"
+        /// The session has as many connections to the host as it may.
+        case session
+        /// The host has as many connections as it may.
+        case host
+        /// The session's tasks wait until there is nothing else to do.
+        case discretionary
+        /// The worker's slots, or the tenant's share of them, are taken.
+        case slot
+    }
+
+    package init(
+        host: String?,
+        closure: String?,
+        connectionsOfHost: Int?,
+        runningAtHost: Int,
+        connectionsOfSession: Int?,
+        runningOfSession: Int,
+        isDiscretionary: Bool,
+        hasWorker: Bool
+    ) {
+        self.host = host
+        self.closure = closure
+        self.connectionsOfHost = connectionsOfHost
+        self.runningAtHost = runningAtHost
+        self.connectionsOfSession = connectionsOfSession
+        self.runningOfSession = runningOfSession
+        self.isDiscretionary = isDiscretionary
+        self.hasWorker = hasWorker
+    }
+
+    /// Returns the cause that lasts longest, where a host may have `connectionsDefault`
+    /// connections unless something else is known of it.
+    package func cause(connectionsDefault: Int) -> Cause {
+        if !hasWorker { return .worker }
+        if closure != nil { return .closedHost }
+        if let connectionsOfSession, runningOfSession >= connectionsOfSession { return .session }
+        if runningAtHost >= connectionsOfHost ?? connectionsDefault { return .host }
+        return isDiscretionary ? .discretionary : .slot
+    }
+}

@@ -1,0 +1,49 @@
+import Postgres
+package import TransferModel
+
+extension TaskStore {
+    /// The most running tasks that are counted.
+    private static let runningMax = 10_000
+    /// The age in seconds of the last heartbeat of a worker that counts as alive.
+    private static let heartbeatMaxSeconds = 60
+
+    /// Returns what stands between a queued task and its start; nil for a task that is not kept.
+    package func queueWait(of task: TaskID) async throws(StoreError) -> QueueWait? {
+        let rows = try await database.run(
+            """
+            SELECT h.name, least(h.connections, h.connections_max) AS connections,
+                CASE WHEN h.is_closed THEN coalesce(
+                    (SELECT d.reason FROM host_decision d WHERE d.host_key = t.host_key
+                        ORDER BY d.id DESC LIMIT 1), '') END AS closure,
+                s.max_connections_per_host, s.is_discretionary, a.of_host, a.of_session,
+                EXISTS (
+                    SELECT 1 FROM worker w WHERE w.leases_shards AND w.heartbeat_at
+                        > clock_timestamp() - \(Self.heartbeatMaxSeconds) * interval '1 second'
+                ) AS has_worker
+            FROM (SELECT session_id, host_key FROM task WHERE id = \(task.uuid) LIMIT 1) t
+            CROSS JOIN LATERAL (
+                SELECT x.max_connections_per_host, x.is_discretionary FROM session x
+                WHERE x.id = t.session_id LIMIT 1) s
+            LEFT JOIN LATERAL (
+                SELECT x.* FROM host x WHERE x.host_key = t.host_key LIMIT 1) h ON true
+            CROSS JOIN LATERAL (
+                SELECT count(*) FILTER (WHERE x.host_key = t.host_key) AS of_host,
+                    count(*) FILTER (WHERE x.host_key = t.host_key
+                        AND x.session_id = t.session_id) AS of_session
+                FROM (SELECT host_key, session_id FROM attempt LIMIT \(Self.runningMax)) x) a
+            """
+        )
+        guard let row = rows.first else { return nil }
+        return QueueWait(
+            host: try row.decodeIfPresent("name"),
+            closure: try row.decodeIfPresent("closure"),
+            connectionsOfHost: try row.decodeIfPresent("connections", as: Int16.self)
+                .map(Int.init),
+            runningAtHost: Int(try row.decode("of_host", as: Int64.self)),
+            connectionsOfSession: try row.maxConnectionsPerHost(),
+            runningOfSession: Int(try row.decode("of_session", as: Int64.self)),
+            isDiscretionary: try row.decode("is_discretionary"),
+            hasWorker: try row.decode("has_worker")
+        )
+    }
+}
