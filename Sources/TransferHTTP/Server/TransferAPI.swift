@@ -100,6 +100,12 @@ package struct TransferAPI: Sendable {
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
             wake: wake
         ).add(to: router)
+        EndedTaskRoutes(
+            stores: stores,
+            container: container,
+            wake: wake,
+            threads: .singleton
+        ).add(to: router)
         AnswerRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
         CredentialRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
         ContentRoutes(stores: stores, container: container, threads: .singleton).add(to: router)
