@@ -394,6 +394,14 @@ CREATE TABLE resume_data (
     CONSTRAINT resume_data_pkey PRIMARY KEY (id)
 );
 
+CREATE TABLE retried_failure (
+    session_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    task_id uuid NOT NULL,
+    failure_code text NOT NULL,
+    CONSTRAINT retried_failure_pkey PRIMARY KEY (session_id, generation, task_id)
+);
+
 CREATE TABLE revocation (
     worker integer NOT NULL,
     fence bigint NOT NULL,
@@ -647,6 +655,7 @@ CREATE INDEX partial_by_fence ON partial USING btree (part_fence);
 CREATE INDEX partial_by_source ON partial USING btree (source_task_id) WHERE (source_task_id IS NOT NULL);
 CREATE INDEX pending_rename_by_worker ON pending_rename USING btree (worker);
 CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
+CREATE INDEX resume_data_for_others ON resume_data USING btree (source_task_id) WHERE (id <> source_task_id);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);
 CREATE INDEX session_by_client ON session USING btree (tenant_id, client, id);
 CREATE INDEX session_living ON session USING btree (tenant_id, id) WHERE (invalidated_at IS NULL);

@@ -18,7 +18,8 @@ CREATE TYPE task_state AS ENUM (
     'waiting_for_authentication', 'completed', 'failed', 'cancelled'
 );
 
--- What a client asked for. No transition writes it.
+-- What a client asked for. No transition writes it, except that a retry moves it to the generation
+-- that is under way.
 -- No foreign key to session: each insert would lock the session's row and pile up multixacts.
 CREATE TABLE task (
     id uuid PRIMARY KEY,
@@ -214,7 +215,7 @@ CREATE TABLE pending_rename (
 -- Serves the rescue of a dead worker's pending renames.
 CREATE INDEX pending_rename_by_worker ON pending_rename (worker);
 
--- The end of a task. Written once; the primary key makes a second end impossible.
+-- The end of a task, until its client retries it; the primary key makes a second end impossible.
 CREATE TABLE outcome (
     task_id uuid PRIMARY KEY,
     session_id uuid NOT NULL,

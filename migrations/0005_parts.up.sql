@@ -36,9 +36,10 @@ CREATE TABLE abandoned_part (
     source_task_id uuid
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 
--- What a cancelled task left for another one, until that takes it; the columns are those of
--- `partial`.
+-- What a cancelled task left for another one, until that takes it, or a failed one for its retry;
+-- the columns are those of `partial`.
 CREATE TABLE resume_data (
+    -- Of a failed task its own identifier; otherwise random.
     id uuid PRIMARY KEY,
     tenant_id uuid NOT NULL,
     part_fence bigint NOT NULL,
@@ -53,3 +54,7 @@ CREATE TABLE resume_data (
 
 -- Serves the question of a worker whether a part file is still wanted.
 CREATE INDEX resume_data_by_fence ON resume_data (part_fence);
+
+-- Serves the questions about what tasks left for others; what failed ones left for themselves, which
+-- may be as much as there are tasks, is not read for these.
+CREATE INDEX resume_data_for_others ON resume_data (source_task_id) WHERE id <> source_task_id;

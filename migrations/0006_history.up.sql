@@ -68,6 +68,17 @@ CREATE INDEX expired_task_by_generation ON expired_task (session_id, generation)
 CREATE INDEX expired_task_failed ON expired_task (session_id, generation, task_id)
     WHERE failure_code IS NOT NULL;
 
+-- What the end of a generation says of a failed task that was retried afterwards; it goes with that
+-- event.
+CREATE TABLE retried_failure (
+    session_id uuid NOT NULL,
+    generation bigint NOT NULL,
+    task_id uuid NOT NULL,
+    failure_code text NOT NULL,
+    -- Serves the failed tasks in the summary of a generation, and the removal.
+    PRIMARY KEY (session_id, generation, task_id)
+);
+
 -- Each attempt that has ended, with what was measured of it.
 CREATE TABLE attempt_log (
     task_id uuid NOT NULL,

@@ -48,6 +48,18 @@ extension StoreVerb {
             )
             return 1
         },
+        StoreVerb("retryTask", pages: 800) { stores, world in
+            // A failed and a cancelled one of results.
+            for place in [7, 9] {
+                let result = try await stores.control.retryTask(
+                    tenant: world.tenant,
+                    id: world.kept(place),
+                    hasBody: false
+                )
+                guard case .answered = result else { throw CancellationError() }
+            }
+            return 2
+        },
         StoreVerb("completeBody") { stores, world in
             _ = try await stores.control.completeBody(
                 tenant: world.tenant,

@@ -22,10 +22,10 @@ actor PartFiles {
         self.logger = logger
     }
 
-    /// Makes the part of an ended attempt durable if another attempt is to resume from it.
+    /// Makes the part of an ended attempt durable if another attempt may resume from it.
     func keeping(_ part: PartFile?, _ attemptEnd: AttemptEnd) -> AttemptEnd {
         var attemptEnd = attemptEnd
-        let isWanted = attemptEnd.partial != nil && attemptEnd.outcome.isFollowedByAnother
+        let isWanted = attemptEnd.partial != nil && attemptEnd.outcome.mayBeContinued
         guard let part, isWanted else { return attemptEnd.withoutPart(part?.fence) }
         do throws(StorageError) {
             try part.sync()

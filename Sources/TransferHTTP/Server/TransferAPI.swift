@@ -105,6 +105,12 @@ package struct TransferAPI: Sendable {
             connectionsPerHost: connectionsPerHost,
             wake: wake
         ).add(to: router)
+        EndedTaskRoutes(
+            stores: stores,
+            container: container,
+            wake: wake,
+            threads: .singleton
+        ).add(to: router)
         AnswerRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
         CredentialRoutes(stores: stores, secrets: secrets, wake: wake).add(to: router)
         ContentRoutes(stores: stores, container: container, threads: .singleton).add(to: router)

@@ -36,11 +36,12 @@ package enum AttemptOutcome: Equatable, Sendable {
         }
     }
 
-    /// Whether another attempt continues where this one ended.
-    package var isFollowedByAnother: Bool {
+    /// Whether another attempt may continue where this one ended; after a failure, once the client
+    /// retries the task.
+    package var mayBeContinued: Bool {
         switch self {
-        case .retry, .waitForConnectivity, .waitOut, .askForCredential, .released: true
-        case .completed, .fetched, .answered, .failed, .requeued: false
+        case .retry, .waitForConnectivity, .waitOut, .askForCredential, .released, .failed: true
+        case .completed, .fetched, .answered, .requeued: false
         }
     }
 }

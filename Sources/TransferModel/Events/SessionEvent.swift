@@ -63,6 +63,7 @@ package struct SessionEvent: Sendable {
     /// A kind of event; the raw value is the event's `type` in the API and in the database.
     package enum Kind: String, CaseIterable, Sendable {
         case taskCreated = "task.created"
+        case taskRetried = "task.retried"
         case taskResumed = "task.resumed"
         case taskSuspended = "task.suspended"
         case taskResumedAtOffset = "task.resumed_at_offset"

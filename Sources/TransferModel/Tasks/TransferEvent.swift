@@ -14,4 +14,5 @@ package enum TransferEvent: CaseIterable, Sendable {
     case completed
     case failed
     case cancelled
+    case retried
 }

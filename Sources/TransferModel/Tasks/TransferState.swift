@@ -28,12 +28,13 @@ package enum TransferState: String, CaseIterable, Sendable {
     case waitingForAuthentication = "waiting_for_authentication"
     /// The file is whole, verified, durable and under its final name. Final.
     case completed
-    /// No further attempt will be made; `error` says why. Final.
+    /// No further attempt will be made unless its client retries it; `error` says why.
     case failed
-    /// Cancelled by its client or with its session. Final.
+    /// Cancelled by its client or with its session; its client can retry it while the session lives.
     case cancelled
 
-    /// Whether the state is final.
+    /// Whether the task has ended: nothing but its client's retry moves it on, and nothing at all if
+    /// it is completed.
     package var isTerminal: Bool {
         switch self {
         case .completed, .failed, .cancelled: true
@@ -66,7 +67,10 @@ extension TransferState {
             (.waitingToBegin, .suspended), (.waitingForAuthentication, .suspended):
             .suspended
         case (.suspended, .resumed): .queued
-        case (.suspended, .scheduled), (.waitingToBegin, .scheduled): .scheduled
+        case (.failed, .retried), (.cancelled, .retried): .queued
+        case (.suspended, .scheduled), (.waitingToBegin, .scheduled), (.failed, .scheduled),
+            (.cancelled, .scheduled):
+            .scheduled
         case (.scheduled, .askedToBegin): .waitingToBegin
         case (.waitingToBegin, .answered), (.waitingForAuthentication, .answered): .queued
         case (.running, .askedForCredential): .waitingForAuthentication

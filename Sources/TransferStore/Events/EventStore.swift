@@ -130,6 +130,11 @@ extension EventStore {
                     WHERE y.failure_code IS NOT NULL
                         AND (y.session_id, y.generation) >= (e.session_id, e.generation)
                     ORDER BY y.session_id, y.generation, y.task_id LIMIT \(failedTasksMax))
+                    UNION ALL
+                    (SELECT y.task_id, y.session_id, y.generation, y.failure_code
+                    FROM retried_failure y
+                    WHERE (y.session_id, y.generation) >= (e.session_id, e.generation)
+                    ORDER BY y.session_id, y.generation, y.task_id LIMIT \(failedTasksMax))
                 ) k
                 WHERE k.session_id = e.session_id AND k.generation = e.generation
                 ORDER BY k.id LIMIT \(failedTasksMax)

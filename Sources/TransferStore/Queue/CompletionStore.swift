@@ -72,7 +72,7 @@ extension CompletionStore {
             ),
             gone AS (
                 SELECT e.place, e.outcome, e.failure::jsonb AS failure, e.delay_ms, e.bytes_sent,
-                    e.abandoned, t.id AS task_id, t.session_id, t.generation, t.host_key,
+                    e.abandoned, t.id AS task_id, t.tenant_id, t.session_id, t.generation, t.host_key,
                     t.priority_rank, e.fence, e.number AS attempt, e.bytes_received, e.started_at,
                     e.began_at, e.resumed_at_offset, u.response_body,
                     coalesce(e.part_fence, u.part_fence) AS part_fence,
@@ -177,9 +177,10 @@ extension CompletionStore {
                     USING (place)
             ),
             -- 2. What another attempt resumes, and what no longer serves anybody.
-            kept AS (
-                SELECT g.task_id, k.part_fence, k.ranges::int8multirange AS ranges, k.boot_id,
-                    k.bytes_durable, k.bytes_total, k.validator
+            reported AS (
+                SELECT g.task_id, g.tenant_id, g.outcome, k.part_fence,
+                    k.ranges::int8multirange AS ranges, k.boot_id, k.bytes_durable, k.bytes_total,
+                    k.validator
                 FROM unnest(
                     \(columns.partials.map(\.place)), \(columns.partials.map(\.partFence)),
                     \(columns.partials.map(\.ranges)), \(columns.partials.map(\.bootID)),
@@ -187,8 +188,9 @@ extension CompletionStore {
                     \(columns.partials.map(\.bytesTotal)), \(columns.partials.map(\.validator))
                 ) AS k (place, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
                 JOIN gone g USING (place)
-                WHERE g.outcome IN ('retry', 'offline', 'short', 'asks', 'released')
+                WHERE g.outcome IN ('retry', 'offline', 'short', 'asks', 'released', 'failed')
             ),
+            kept AS (SELECT * FROM reported WHERE outcome <> 'failed'),
             partial_row AS (\(PartStore.replacePartial)),
             partial_gone AS (
                 DELETE FROM partial x
@@ -198,13 +200,35 @@ extension CompletionStore {
                             WHERE g.outcome IN ('completed', 'fetched', 'answered', 'failed'))
                         OR x.part_fence IN (
                             SELECT g.abandoned FROM gone g WHERE g.abandoned IS NOT NULL))
-                RETURNING x.task_id, x.part_fence, x.source_task_id
+                RETURNING x.*
+            ),
+            -- What a failed task leaves is kept under its own name, for the client's retry.
+            left_over AS (
+                SELECT r.task_id, r.tenant_id, r.part_fence, r.task_id AS source_task_id, r.ranges,
+                    r.boot_id, r.bytes_durable, r.bytes_total, r.validator
+                FROM reported r WHERE r.outcome = 'failed'
+                UNION ALL
+                SELECT x.task_id, g.tenant_id, x.part_fence, coalesce(x.source_task_id, x.task_id),
+                    x.ranges, x.boot_id, x.bytes_durable, x.bytes_total, x.validator
+                FROM partial_gone x JOIN gone g USING (task_id)
+                WHERE g.outcome = 'failed' AND x.part_fence IS DISTINCT FROM g.abandoned
+                    AND x.part_fence IS DISTINCT FROM g.part_fence
+                    AND NOT EXISTS (SELECT 1 FROM reported r WHERE r.task_id = x.task_id)
+            ),
+            left_row AS (
+                INSERT INTO resume_data (
+                    id, tenant_id, part_fence, source_task_id, ranges, boot_id, bytes_durable,
+                    bytes_total, validator)
+                SELECT task_id, tenant_id, part_fence, source_task_id, ranges, boot_id,
+                    bytes_durable, bytes_total, validator
+                FROM left_over
             ),
             abandoned_row AS (
                 INSERT INTO abandoned_part (fence, task_id, source_task_id)
                 SELECT x.part_fence, x.task_id, x.source_task_id
                 FROM partial_gone x JOIN gone g USING (task_id)
                 WHERE x.part_fence IS DISTINCT FROM g.part_fence
+                    AND x.part_fence NOT IN (SELECT l.part_fence FROM left_over l)
                 UNION ALL
                 SELECT g.abandoned, g.task_id, NULL FROM gone g WHERE g.abandoned IS NOT NULL
                 UNION ALL \(PartStore.selectReplaced)

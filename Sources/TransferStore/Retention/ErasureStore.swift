@@ -34,8 +34,14 @@ extension ErasureStore {
                     FROM resume_data r CROSS JOIN LATERAL (
                         SELECT t.session_id FROM task t WHERE t.id = r.source_task_id LIMIT 1) t
                     -- Decided before anything is read.
-                    WHERE EXISTS (SELECT 1 FROM erasable)
-                        AND t.session_id IN (SELECT e.session_id FROM erasable e)))
+                    WHERE EXISTS (SELECT 1 FROM erasable) AND r.id <> r.source_task_id
+                        AND t.session_id IN (SELECT e.session_id FROM erasable e))
+                    -- What failed tasks left for themselves, of as many tasks as one call erases.
+                    || ARRAY(
+                        SELECT t.id FROM erasable e CROSS JOIN LATERAL (
+                            SELECT t.id FROM task t WHERE t.session_id = e.session_id
+                            LIMIT \(Self.erasureTasksMax)) t
+                        LIMIT \(Self.erasureTasksMax)))
                 RETURNING part_fence, source_task_id
             )
             INSERT INTO abandoned_part (fence, task_id)
@@ -53,6 +59,7 @@ extension ErasureStore {
                 FROM task t
                 -- Not a join, which might read all tasks in the order of their keys.
                 WHERE t.session_id = e.session_id AND t.id NOT IN (SELECT n.task_id FROM needed n)
+                    AND (SELECT r.id FROM resume_data r WHERE r.id = t.id) IS NULL
                 LIMIT \(Self.erasureTasksMax)
             ) t
             LIMIT \(Self.erasureTasksMax)
@@ -124,6 +131,9 @@ extension ErasureStore {
             expired_row AS (
                 DELETE FROM expired_task WHERE session_id = ANY (\(Self.emptyOnes))
             ),
+            retried_row AS (
+                DELETE FROM retried_failure WHERE session_id = ANY (\(Self.emptyOnes))
+            ),
             progress_row AS (
                 DELETE FROM session_progress WHERE session_id = ANY (\(Self.emptyOnes))
             ),
@@ -179,13 +189,15 @@ extension ErasureStore {
 
     /// The tasks whose rows are still needed, by a worker that has to stop, or to remove or
     /// continue a part file; all but the kept parts are few.
+    ///
+    /// What a failed task left for itself goes before it does.
     static let needed: Query = """
         needed AS MATERIALIZED (
             SELECT task_id FROM revocation
             UNION ALL SELECT task_id FROM abandoned_part
             UNION ALL SELECT source_task_id FROM abandoned_part WHERE source_task_id IS NOT NULL
             UNION ALL SELECT source_task_id FROM partial WHERE source_task_id IS NOT NULL
-            UNION ALL SELECT source_task_id FROM resume_data
+            UNION ALL SELECT source_task_id FROM resume_data WHERE id <> source_task_id
         )
         """
 

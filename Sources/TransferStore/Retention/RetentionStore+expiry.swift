@@ -83,13 +83,26 @@ extension RetentionStore {
                 WHERE x.id < (SELECT first FROM bound)
             ),
             \(ErasureStore.needed),
-            chosen AS (
+            due AS MATERIALIZED (
                 SELECT p.*, o.part_fence
                 FROM page p JOIN outcome o ON o.task_id = ANY (ARRAY[p.id]) CROSS JOIN bound b
                 WHERE o.finished_at < b.cutoff
                     AND (o.generation < b.generation
                         OR o.finished_at < now() - \(holdMax.milliseconds) * interval '1 ms')
-                    AND NOT EXISTS (SELECT 1 FROM needed n WHERE n.task_id = p.id)
+            ),
+            -- What a failure left for a retry goes first; the task follows when its file is gone.
+            given_up AS (
+                DELETE FROM resume_data r WHERE r.id = ANY (ARRAY(SELECT d.id FROM due d))
+                RETURNING r.part_fence, r.id, nullif(r.source_task_id, r.id) AS source_task_id
+            ),
+            abandoned_row AS (
+                INSERT INTO abandoned_part (fence, task_id, source_task_id)
+                SELECT part_fence, id, source_task_id FROM given_up ON CONFLICT (fence) DO NOTHING
+            ),
+            chosen AS (
+                SELECT d.* FROM due d
+                WHERE NOT EXISTS (SELECT 1 FROM needed n WHERE n.task_id = d.id)
+                    AND NOT EXISTS (SELECT 1 FROM given_up g WHERE g.id = d.id)
             )
             SELECT c.id, c.tenant_id, c.upload_is_staged, c.has_result, c.part_fence, x.looked_at,
                 x.last
@@ -140,19 +153,24 @@ extension RetentionStore {
         ])
     }
 
-    /// Removes a batch of the remaining data of a session's expired tasks that no event reports any
-    /// more.
+    /// Removes a batch of the remaining data of a session's expired tasks and retried failures that
+    /// no event reports any more.
     ///
     /// - Returns: the session, unless it may have more; nil when there is none after it.
     package func pruneExpiredTasks(
         after position: SessionID?
     ) async throws(StoreError) -> Sweep<SessionID> {
+        let place = position?.uuid ?? UUID.zero
         let rows = try await database.run(
             """
             WITH owner AS MATERIALIZED (
-                SELECT x.session_id FROM expired_task x
-                WHERE x.session_id > \(position?.uuid ?? UUID.zero) AND \(PartitionStore.isElected(for: .expiredTasks))
-                ORDER BY x.session_id LIMIT 1
+                SELECT least(
+                    (SELECT x.session_id FROM expired_task x
+                        WHERE x.session_id > \(place) ORDER BY x.session_id LIMIT 1),
+                    (SELECT y.session_id FROM retried_failure y
+                        WHERE y.session_id > \(place) ORDER BY y.session_id LIMIT 1)
+                ) AS session_id
+                WHERE \(PartitionStore.isElected(for: .expiredTasks))
             ),
             -- Numbers and generations rise together, so that the oldest event bounds the rest.
             oldest AS MATERIALIZED (
@@ -171,11 +189,21 @@ extension RetentionStore {
                     LIMIT \(Self.expiryTasksMax)))
                 RETURNING task_id
             ),
+            forgotten AS (
+                DELETE FROM retried_failure WHERE ctid = ANY (ARRAY(
+                    SELECT y.ctid FROM retried_failure y LEFT JOIN oldest d ON true
+                    WHERE y.session_id = (SELECT o.session_id FROM owner o)
+                        AND (d.generation IS NULL OR y.generation < d.generation)
+                    LIMIT \(Self.expiryTasksMax)))
+                RETURNING task_id
+            ),
             string_row AS (
                 DELETE FROM client_string_change c USING removed r
                 WHERE c.task_id = ANY (ARRAY[r.task_id])
             )
-            SELECT o.session_id, (SELECT count(*) FROM removed) AS removed FROM owner o
+            SELECT o.session_id,
+                greatest((SELECT count(*) FROM removed), (SELECT count(*) FROM forgotten)) AS removed
+            FROM owner o WHERE o.session_id IS NOT NULL
             """
         )
         guard let row = rows.first else { return Sweep(position: nil, removed: 0) }
@@ -187,7 +215,8 @@ extension RetentionStore {
         )
     }
 
-    /// Gives up a batch of resume data that was unused for as long as its task was kept.
+    /// Gives up a batch of resume data that was unused for as long as its task was kept; what failed
+    /// tasks left for themselves goes with them.
     ///
     /// - Returns: the number given up; their files are then ``abandonedParts()``.
     package func expireResumeData() async throws(StoreError) -> Int {
@@ -198,7 +227,7 @@ extension RetentionStore {
                     SELECT r.id FROM resume_data r
                     JOIN task t ON t.id = ANY (ARRAY[r.source_task_id])
                     JOIN session s ON s.id = ANY (ARRAY[t.session_id])
-                    WHERE r.created_at < \(cutoff) AND \(PartitionStore.isElected(for: .resumeData))
+                    WHERE r.created_at < \(cutoff) AND r.id <> r.source_task_id AND \(PartitionStore.isElected(for: .resumeData))
                     LIMIT \(Self.expiryTasksMax)))
                 RETURNING part_fence, source_task_id
             )

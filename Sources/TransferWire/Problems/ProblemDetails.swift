@@ -103,8 +103,12 @@ extension ProblemDetails {
         case sessionKindDiffers = "session_kind_differs"
         /// The session ends with what is outstanding, and accepts nothing new.
         case sessionFinishing = "session_finishing"
+        /// The session has ended; its tasks can no longer be retried.
+        case sessionEnded = "session_ended"
         /// The task waits for no bytes from its client.
         case bodyNotExpected = "body_not_expected"
+        /// The bytes that a client brought for the upload are no longer kept.
+        case bodyGone = "body_gone"
         /// Another request is currently sending the task's bytes.
         case bodyInUse = "body_in_use"
         /// The bytes do not begin where the last ones ended; `Upload-Offset` gives that position.
@@ -178,7 +182,7 @@ extension ProblemDetails {
                 404
             case .methodNotAllowed: 405
             case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .sessionFinishing,
-                .taskNotCompleted,
+                .sessionEnded, .bodyGone, .taskNotCompleted,
                 .taskNotAsked, .requestInFlight, .taskEnded,
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
                 .staleAckToken, .idempotencyKeyInUse:
@@ -219,6 +223,8 @@ extension ProblemDetails {
             case .clientForceQuit: "The client was force-quit"
             case .sessionKindDiffers: "The session has another kind"
             case .sessionFinishing: "The session is finishing"
+            case .sessionEnded: "The session has ended"
+            case .bodyGone: "The bytes of the upload are gone"
             case .bodyNotExpected: "The task waits for no bytes"
             case .bodyInUse: "The body is just being brought"
             case .wrongOffset: "The offset is not where the body ends"

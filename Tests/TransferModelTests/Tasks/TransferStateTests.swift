@@ -37,6 +37,10 @@ import TransferModel
         (.running, .cancelled, .cancelled),
         (.waitingForRetry, .promoted, .queued),
         (.waitingForRetry, .cancelled, .cancelled),
+        (.failed, .retried, .queued),
+        (.failed, .scheduled, .scheduled),
+        (.cancelled, .retried, .queued),
+        (.cancelled, .scheduled, .scheduled),
     ]
 
     @Test(arguments: TransferState.allCases, TransferEvent.allCases)
@@ -46,9 +50,9 @@ import TransferModel
     }
 
     @Test(arguments: TransferState.allCases)
-    func onlyATerminalStateIsNeverLeft(state: TransferState) {
+    func onlyACompletedTaskIsNeverLeft(state: TransferState) {
         let isLeft = TransferEvent.allCases.contains { state.after($0) != nil }
-        #expect(isLeft == !state.isTerminal)
+        #expect(isLeft == (state != .completed))
     }
 
     @Test func everyStateCanBeReachedFromSubmission() {

@@ -89,15 +89,22 @@ extension StoreFixture {
             """
         ),
         (
-            "each ended task has exactly one terminal event, and others none",
+            "each end of a task has exactly one event, and so has each retry of it",
             """
             SELECT t.id FROM task t
             LEFT JOIN outcome o ON o.task_id = t.id
-            LEFT JOIN event e ON e.task_id = t.id
-                AND e.kind IN ('task.completed', 'task.failed', 'task.cancelled')
+            LEFT JOIN (
+                SELECT task_id, task_state, kind = 'task.retried' AS is_retry,
+                    lag(kind = 'task.retried', 1, true)
+                        OVER (PARTITION BY task_id ORDER BY sequence) AS was_retry,
+                    row_number() OVER (PARTITION BY task_id ORDER BY sequence DESC) AS from_last
+                FROM event WHERE kind IN (
+                    'task.completed', 'task.failed', 'task.cancelled', 'task.retried')
+            ) e ON e.task_id = t.id
             GROUP BY t.id, o.state
-            HAVING count(e.task_id) <> (o.state IS NOT NULL)::int
-                OR max(e.task_state) IS DISTINCT FROM o.state
+            HAVING count(*) FILTER (WHERE e.is_retry = e.was_retry) > 0
+                OR max(e.task_state) FILTER (WHERE e.from_last = 1 AND NOT e.is_retry)
+                    IS DISTINCT FROM o.state
             """
         ),
         (

@@ -39,7 +39,7 @@ private struct StoreModelRun {
     }
 
     mutating func step() async throws {
-        switch Int.random(in: 0..<12, using: &random) {
+        switch Int.random(in: 0..<13, using: &random) {
         case 0, 1: try await submit()
         case 2, 3: try await claim()
         case 4: try await beginRenames()
@@ -49,6 +49,7 @@ private struct StoreModelRun {
         case 8: try await promote()
         case 9: try await suspend()
         case 10: try await checkpoint()
+        case 11: try await retry()
         default: try await takeOver()
         }
     }
@@ -138,6 +139,22 @@ private struct StoreModelRun {
         let task = try await fixture.stores.control.cancelTask(tenant: fixture.tenant, id: id)
         if !state.isTerminal, !published.contains(id) { move(id, .cancelled) }
         #expect(task?.state == states[id])
+    }
+
+    private mutating func retry() async throws {
+        guard let id = order.randomElement(using: &random), let state = states[id] else { return }
+        let result = try await fixture.stores.control.retryTask(
+            tenant: fixture.tenant,
+            id: id,
+            hasBody: false
+        )
+        switch (result, state) {
+        case (.completed, .completed): break
+        case (.answered(let task), .failed), (.answered(let task), .cancelled):
+            move(id, task.state == .scheduled ? .scheduled : .retried)
+        case (.answered(let task), _): #expect(task.state == state)
+        default: Issue.record("\(state) became \(result)")
+        }
     }
 
     private mutating func suspend() async throws {

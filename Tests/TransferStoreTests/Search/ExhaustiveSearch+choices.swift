@@ -23,6 +23,8 @@ extension ExhaustiveSearch {
             if allowance.cancellations > 0 { steps.append(.cancel) }
             if allowance.suspensions > 0 && !snapshot.has("held") { steps.append(.suspend) }
         }
+        let hasEndedBadly = snapshot.lines("outcome").contains { $0.detail != "completed" }
+        if hasEndedBadly, allowance.clientRetries > 0 { steps.append(.retryByClient) }
         return steps
     }
 

@@ -67,6 +67,9 @@ extension ExhaustiveSearch {
             world.allowance.suspensions -= 1
             _ = try await stores.control.suspendTask(tenant: tenant, id: task)
         case .resume: _ = try await stores.control.resumeTask(tenant: tenant, id: task)
+        case .retryByClient:
+            world.allowance.clientRetries -= 1
+            _ = try await stores.control.retryTask(tenant: tenant, id: task, hasBody: false)
         case .refuse(let worker, let index, let isHeard):
             try await end(worker, index, .failed(StoreFixture.failure), isHeard, &world)
         case .occupy:
@@ -283,7 +286,7 @@ extension ExhaustiveSearch {
         _ world: inout SearchWorld
     ) async throws {
         let holding = world.workers[worker].holdings[index]
-        let isKept = outcome.isFollowedByAnother && holding.isKept
+        let isKept = outcome.mayBeContinued && holding.isKept
         let isResult = if case .fetched = outcome { true } else { false }
         let isUnwanted =
             holding.stage == .taken || holding.stage == .attempt && !isKept && !isResult

@@ -36,7 +36,7 @@ extension ExhaustiveSearch {
                 "the file of a pending_rename is there"
             )
         }
-        for part in new.lines("partial").compactMap(\.partFence) {
+        for part in (new.lines("partial") + new.lines("kept")).compactMap(\.partFence) {
             require(
                 world.parts.contains(part) || world.replaced == part
                     || world.result == part && published.contains(part),
@@ -56,8 +56,14 @@ extension ExhaustiveSearch {
                 "a worker that lives is registered"
             )
         }
-        if let outcome = old.lines("outcome").first {
+        if let outcome = old.lines("outcome").first, step != .retryByClient {
             require(new.lines("outcome").first == outcome, "what has ended has ended")
+        }
+        if step == .retryByClient {
+            require(
+                !new.has("outcome") && (new.has("ready") || new.has("delayed")),
+                "what its client retries is back in the queue"
+            )
         }
     }
 
@@ -75,9 +81,9 @@ extension ExhaustiveSearch {
             "there is a result when it was completed"
         )
         // A file that no row has ever mentioned is found by its name, later.
-        let result = snapshot.lines("outcome").first?.partFence
+        let results = (snapshot.lines("outcome") + snapshot.lines("kept")).compactMap(\.partFence)
         require(
-            world.hasLostCommits || world.parts.subtracting([result].compactMap(\.self)).isEmpty,
+            world.hasLostCommits || world.parts.subtracting(results).isEmpty,
             "no file is left behind: \(world.parts)"
         )
     }
@@ -108,7 +114,7 @@ extension ExhaustiveSearch {
             world.workers[worker].holdings[holding].fence
         case .claim, .heartbeat, .takeOver, .heedRevocations, .heedForgotten, .retire, .crash,
             .rename, .settle, .discard, .sweep, .promote, .cancel, .suspend, .resume, .occupy,
-            .lose:
+            .retryByClient, .lose:
             nil
         }
     }

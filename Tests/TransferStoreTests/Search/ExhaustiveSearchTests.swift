@@ -63,6 +63,24 @@ import TransferTestSupport
         )
     }
 
+    @Test(arguments: [true, false]) func aClientThatRetriesWhatItCancelled(
+        hasDestination: Bool
+    ) async throws {
+        try await search(
+            SearchWorld.Allowance(checkpoints: 1, cancellations: 1, clientRetries: 1),
+            hasDestination
+        )
+    }
+
+    @Test(arguments: [true, false]) func aClientThatRetriesWhatFailed(
+        hasDestination: Bool
+    ) async throws {
+        try await search(
+            SearchWorld.Allowance(takeovers: 1, failures: 1, checkpoints: 1, clientRetries: 1),
+            hasDestination
+        )
+    }
+
     @Test(arguments: [true, false]) func aClientThatSuspends(hasDestination: Bool) async throws {
         try await search(SearchWorld.Allowance(checkpoints: 2, suspensions: 1), hasDestination)
     }

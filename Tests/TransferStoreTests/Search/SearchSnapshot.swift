@@ -28,6 +28,8 @@ struct SearchSnapshot: Equatable {
             FROM pending_rename
             UNION ALL SELECT 6, 'partial', NULL, part_fence, NULL, bytes_durable::text, ''
             FROM partial
+            UNION ALL SELECT 6, 'kept', NULL, part_fence, NULL, bytes_durable::text, ''
+            FROM resume_data
             UNION ALL SELECT 7, 'abandoned', fence, NULL, NULL, '', '' FROM abandoned_part
             UNION ALL SELECT 8, 'revocation', fence, NULL, worker, '', '' FROM revocation
             UNION ALL SELECT 9, 'outcome', NULL, part_fence, NULL, state::text, attempt::text
@@ -41,6 +43,7 @@ struct SearchSnapshot: Equatable {
             UNION ALL SELECT 13, 'events', NULL, NULL, NULL, concat_ws('/',
                 count(*) FILTER (WHERE kind IN (
                     'task.completed', 'task.failed', 'task.cancelled')),
+                count(*) FILTER (WHERE kind = 'task.retried'),
                 count(*) FILTER (WHERE kind = 'session.events_finished'),
                 max(sequence) FILTER (WHERE kind = 'session.events_finished') = max(sequence),
                 count(*) = max(sequence), count(DISTINCT sequence) = max(sequence)), ''

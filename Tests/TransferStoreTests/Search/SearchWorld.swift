@@ -60,6 +60,8 @@ struct SearchWorld {
         var failures = 0
         var checkpoints = 0
         var cancellations = 0
+        /// The number of times that the client retries a task which has failed or was cancelled.
+        var clientRetries = 0
         var suspensions = 0
         var retirements = 0
         /// The number of changes whose answer is lost.
@@ -74,7 +76,7 @@ struct SearchWorld {
         var key: String {
             [
                 crashes, takeovers, retries, releases, failures, checkpoints, cancellations,
-                suspensions, retirements, lostAnswers, lostCommits, rivals,
+                suspensions, retirements, lostAnswers, lostCommits, rivals, clientRetries,
             ].map { String($0) }.joined(separator: " ")
         }
     }
@@ -148,6 +150,7 @@ indirect enum SearchStep: Hashable {
     case cancel
     case suspend
     case resume
+    case retryByClient
     /// Another task's file gets the final name, whoever has it.
     case occupy
     /// The step's change in the database is lost.

@@ -9,12 +9,12 @@ extension ScaleWorld {
     }
 
     private var count: Int64 { Int64(tasks) }
-    private var part: Int64 { Int64(generation) }
+    var part: Int64 { Int64(generation) }
     private var width: Int64 { Int64(sessions) }
     /// The number of the first task of `large`, and of the first task of the other sessions.
-    private var firstOfLarge: Int64 { part + count }
+    var firstOfLarge: Int64 { part + count }
     private var firstOfOthers: Int64 { part + 2 * count }
-    private var tenantID: Query { "\(tenant.uuid)" }
+    var tenantID: Query { "\(tenant.uuid)" }
 
     private var sessionRows: [Query] {
         [
@@ -120,13 +120,13 @@ extension ScaleWorld {
         """
 
     /// A time in the current week, which has a partition.
-    private static let earlier: Query = """
+    static let earlier: Query = """
         greatest(
             date_trunc('week', now() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC',
             now() - interval '1 hour')
         """
 
-    private static let failure: Query = """
+    static let failure: Query = """
         '{"code": "connection_lost", "message": "The connection broke."}'::jsonb
         """
 
@@ -190,37 +190,6 @@ extension ScaleWorld {
                 """, where: "place = 'retry'"))
             """,
         ]
-    }
-
-    private var endRows: [Query] {
-        [
-            """
-            INSERT INTO outcome (
-                task_id, session_id, generation, state, attempt, bytes_received, http_status,
-                response_head, failure, finished_at, part_fence)
-            SELECT \(taskID("n")), \(sessionID("1")), 1 + n / \(part), s.state, 1, 42,
-                CASE s.state WHEN 'completed' THEN 200 END,
-                CASE s.state WHEN 'completed' THEN 'content-type text/plain' || chr(10) END,
-                CASE s.state WHEN 'failed' THEN \(Self.failure) END, now() - interval '1 hour',
-                CASE s.state WHEN 'completed' THEN 10000000000 + n END
-            FROM generate_series(\(part), \(firstOfLarge) - 1) AS n
-            CROSS JOIN LATERAL (SELECT \(Self.ending("n")) AS state) s
-            """,
-            """
-            INSERT INTO attempt_log (
-                task_id, fence, number, outcome, started_at, ended_at, bytes_received)
-            SELECT \(taskID("n")), 10000000000 + n, 1, (\(Self.ending("n")))::text,
-                \(Self.earlier), \(Self.earlier), 42
-            FROM generate_series(\(part), \(firstOfLarge) - 1) AS n
-            """,
-        ]
-    }
-
-    private static func ending(_ n: Query) -> Query {
-        """
-        CASE WHEN \(n) % 10 < 7 THEN 'completed'::task_state WHEN \(n) % 10 < 9 THEN 'failed'
-            ELSE 'cancelled' END
-        """
     }
 
     private var eventRows: [Query] {
