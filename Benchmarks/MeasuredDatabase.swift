@@ -79,11 +79,13 @@ struct MeasuredDatabase {
         workers = WorkerStore(database)
         queue = QueueStore(database)
         completions = CompletionStore(database)
-        tenant = try await TenantStore(database).createAPIKey(
-            id: "bench",
-            tenantName: Self.tenantName,
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "bench"
+        tenant = try await KeyStore(database).createAPIKey(
+            NewAPIKey(
+                id: "bench",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "bench"
+            ),
+            tenantName: Self.tenantName
         )
         aside = try await Self.connection(to: url, on: loop)
         (host, user) = try await Self.address(aside)

@@ -12,9 +12,13 @@ CREATE TABLE api_key (
     tenant_id uuid NOT NULL,
     secret_sha256 bytea NOT NULL,
     name text NOT NULL,
+    scopes text[] NOT NULL,
     created_at timestamp with time zone NOT NULL DEFAULT now(),
+    last_used_at timestamp with time zone,
+    expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     CONSTRAINT api_key_pkey PRIMARY KEY (id),
+    CONSTRAINT api_key_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['read'::text, 'submit'::text, 'control'::text, 'webhooks'::text, 'admin'::text]))),
     CONSTRAINT api_key_secret_sha256_check CHECK ((octet_length(secret_sha256) = 32)),
     CONSTRAINT api_key_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenant(id)
 );
@@ -630,6 +634,7 @@ CREATE TABLE attempt_log_default PARTITION OF attempt_log DEFAULT;
 
 CREATE TABLE event_default PARTITION OF event DEFAULT;
 
+CREATE INDEX api_key_by_tenant ON api_key USING btree (tenant_id, id);
 CREATE INDEX asked_by_credential ON asked USING btree (credential) WHERE (credential IS NOT NULL);
 CREATE INDEX asked_by_origin ON asked USING btree (session_id, origin) WHERE (origin IS NOT NULL);
 CREATE INDEX asked_by_session ON asked USING btree (session_id, task_id);

@@ -20,13 +20,24 @@ CREATE TABLE tenant (
 
 -- A key is looked up by its public id. Only a digest of its secret is kept.
 CREATE TABLE api_key (
-    id text PRIMARY KEY,
+    id text COLLATE "C" PRIMARY KEY,
     tenant_id uuid NOT NULL REFERENCES tenant (id),
     secret_sha256 bytea NOT NULL CHECK (octet_length(secret_sha256) = 32),
     name text NOT NULL,
+    -- What it may be used for.
+    scopes text[] NOT NULL CHECK (
+        cardinality(scopes) > 0
+        AND scopes <@ ARRAY['read', 'submit', 'control', 'webhooks', 'admin']),
     created_at timestamptz NOT NULL DEFAULT now(),
+    -- When it was last used, to about a minute; NULL for never.
+    last_used_at timestamptz,
+    -- From when on it is refused; NULL for never.
+    expires_at timestamptz,
     revoked_at timestamptz
 );
+
+-- Serves listing, the count of a tenant's keys, and the removal of those that ended long ago.
+CREATE INDEX api_key_by_tenant ON api_key (tenant_id, id);
 
 -- An app of a tenant, or an extension of one, and where it is in its life. A client is never
 -- removed: a tenant is made together with its client `default`.

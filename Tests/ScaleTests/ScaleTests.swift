@@ -33,11 +33,13 @@ import TransferTestSupport
         try await Migrator(folder: folder, logger: logger).migrate(connection)
         let meter = PageMeter()
         let stores = Stores(Database(pool: TestDatabase.current.pool()))
-        let tenant = try await stores.tenants.createAPIKey(
-            id: "scale",
-            tenantName: "scale",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "scale"
+        let tenant = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "scale",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "scale"
+            ),
+            tenantName: "scale"
         )
         let worker = WorkerIdentity(
             incarnation: try await stores.workers.registerWorker(name: "scale")

@@ -79,8 +79,14 @@ extension StoreVerb {
             try await stores.verification.tenants(among: [world.tenant]).count
         },
         StoreVerb("apiKey") { stores, _ in
-            _ = try await stores.tenants.apiKey(id: "scale")
+            _ = try await stores.keys.apiKey(id: "scale")
             return 1
+        },
+        StoreVerb("apiKeys") { stores, world in
+            try await stores.keys.apiKeys(tenant: world.tenant, after: nil, limit: page).count
+        },
+        StoreVerb("goodAPIKeys") { stores, _ in
+            try await stores.keys.goodAPIKeys(among: ["scale"]).count
         },
         StoreVerb("certificateAuthorities") { stores, world in
             _ = try await stores.tenants.certificateAuthorities(tenant: world.tenant)

@@ -70,12 +70,37 @@ extension StoreVerb {
                 return 1
             },
             StoreVerb("createAPIKey") { stores, _ in
-                _ = try await stores.tenants.createAPIKey(
-                    id: "other",
-                    tenantName: "scale",
-                    secretSHA256: Array(repeating: 0, count: 32),
-                    name: "other"
+                _ = try await stores.keys.createAPIKey(
+                    NewAPIKey(
+                        id: "other",
+                        secretSHA256: Array(repeating: 0, count: 32),
+                        name: "other"
+                    ),
+                    tenantName: "scale"
                 )
+                return 1
+            },
+            StoreVerb("createAPIKey(in a tenant)") { stores, world in
+                _ = try await stores.keys.createAPIKey(
+                    NewAPIKey(
+                        id: "third",
+                        secretSHA256: Array(repeating: 0, count: 32),
+                        name: "third"
+                    ),
+                    tenant: world.tenant
+                )
+                return 1
+            },
+            StoreVerb("recordUse") { stores, _ in
+                try await stores.keys.recordUse(ofAPIKey: "scale")
+                return 1
+            },
+            StoreVerb("revokeAPIKey") { stores, _ in
+                _ = try await stores.keys.revokeAPIKey(id: "other")
+                return 1
+            },
+            StoreVerb("revokeAPIKey(in a tenant)") { stores, world in
+                _ = try await stores.keys.revokeAPIKey(id: "other", tenant: world.tenant)
                 return 1
             },
             StoreVerb("limitTenant") { stores, _ in

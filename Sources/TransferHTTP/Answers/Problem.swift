@@ -18,6 +18,8 @@ struct Problem: Error, Sendable {
     private(set) var sharedLimit: SharedLimit?
     /// The number of the wrong line in a body of lines, from 1.
     private(set) var line: Int?
+    /// The scope that the request's key needs and does not have.
+    private(set) var scope: KeyScope?
 
     init(_ code: ProblemDetails.Code, _ detail: String? = nil, errors: [FieldError] = []) {
         self.code = code
@@ -97,6 +99,24 @@ struct Problem: Error, Sendable {
         )
         self.quota = quota
     }
+
+    /// The problem of a request whose key has only `scopes`.
+    init(needing scope: KeyScope, insteadOf scopes: Set<KeyScope>) {
+        self.init(
+            .insufficientScope,
+            """
+            The operation needs a key with the scope `\(scope.rawValue)`; this one has \
+            \(scopes.names.map { "`\($0)`" }.joined(separator: ", ")).
+            """
+        )
+        self.scope = scope
+        // RFC 6750 §3.1.
+        headers[.wwwAuthenticate] =
+            #"Bearer error="insufficient_scope", scope="\#(scope.rawValue)""#
+    }
+
+    /// The problem of a request whose key is unknown, wrong, revoked or expired.
+    static let invalidKey = Problem(.unauthorized, "The API key is not valid.")
 
     /// The problem of a request that needs more of a shared resource than is available now.
     init(exhausted limit: SharedLimit) {
@@ -186,6 +206,7 @@ extension ProblemDetails {
             limit: problem.quota?.limit.rawValue ?? problem.sharedLimit?.rawValue,
             maximum: problem.quota?.maximum,
             line: problem.line,
+            scope: problem.scope?.rawValue,
             requestID: requestID
         )
     }

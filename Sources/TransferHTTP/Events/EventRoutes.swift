@@ -10,6 +10,7 @@ import TransferWire
 struct EventRoutes: Sendable {
     let stores: APIStores
     let watch: SharedPoll<SessionID, EventPosition>
+    let keys: KeyWatch
     let slots: ReaderSlots
     let bounds: EventReaderBounds
     /// A function called when deliveries may have become due.
@@ -27,7 +28,7 @@ struct EventRoutes: Sendable {
                 identifier: address.identifier
             )
             guard let session else { throw try await stores.clients.noSession(at: address) }
-            return try await read(session.id, query, for: address.tenant, request, context)
+            return try await read(session.id, query, for: context.requireCaller(), request, context)
         }
         router.post("/v1/sessions/{identifier}/events/ack") { request, context in
             let session = try context.session(request)
@@ -35,8 +36,9 @@ struct EventRoutes: Sendable {
         }
         router.get("/v1/events") { request, context in
             let query = try EventQuery(request)
-            let tenant = try context.requireTenant()
-            return try await read(SessionID(tenant.uuid), query, for: tenant, request, context)
+            let caller = try context.requireCaller()
+            let id = SessionID(caller.tenant.uuid)
+            return try await read(id, query, for: caller, request, context)
         }
     }
 
@@ -44,7 +46,7 @@ struct EventRoutes: Sendable {
     private func read(
         _ id: SessionID,
         _ query: EventQuery,
-        for tenant: TenantID,
+        for caller: Caller,
         _ request: Request,
         _ context: APIContext
     ) async throws -> Response {
@@ -57,7 +59,7 @@ struct EventRoutes: Sendable {
                 query,
                 after: begin,
                 waiting: preference,
-                for: tenant
+                for: caller
             )
             return try answer.response(from: request, context: context)
         case .stream:
@@ -70,7 +72,8 @@ struct EventRoutes: Sendable {
                 query: query,
                 bounds: bounds,
                 linkBase: linkBase,
-                slot: try slots.take(for: tenant),
+                slot: try slots.take(for: caller.tenant),
+                key: keys.hold(caller),
                 share: RequestResources.current?.answer
             )
             return stream.response(to: request, on: context.channel)
@@ -79,16 +82,18 @@ struct EventRoutes: Sendable {
 
     /// Returns the next events that the query asks for, or none when there are none within the wait
     /// time.
+    ///
+    /// - Throws: ``Problem/invalidKey`` when the key ends meanwhile.
     private func page(
         of log: EventLog,
         _ query: EventQuery,
         after begin: Int64,
         waiting preference: WaitPreference?,
-        for tenant: TenantID
+        for caller: Caller
     ) async throws -> Answer {
         let share = RequestResources.current?.answer
         let deadline = preference.map { ContinuousClock.now + .seconds($0.seconds) }
-        var slot: ReaderSlot?
+        var place: (slot: ReaderSlot, key: KeyHold)?
         var cursor = begin
         var hasNews = false
         var found: [SessionEvent] = []
@@ -103,8 +108,15 @@ struct EventRoutes: Sendable {
             share?.shrink(to: 0)
             // Stored events that the query does not ask for are skipped without waiting.
             if events.count == query.limit { continue }
-            if slot == nil { slot = try slots.take(for: tenant) }
-            hasNews = await watch.hasEvents(of: log.id, after: cursor, within: deadline - .now)
+            let held = try place ?? (slots.take(for: caller.tenant), keys.hold(caller))
+            place = held
+            hasNews = await watch.hasEvents(
+                of: log.id,
+                after: cursor,
+                within: deadline - .now,
+                for: held.key
+            )
+            try held.key.check()
             guard hasNews else { break }
         }
         var answer = try await Answer.events(

@@ -32,11 +32,12 @@ struct EventStream: Sendable {
     let bounds: EventReaderBounds
     let linkBase: String?
     let slot: ReaderSlot
+    let key: KeyHold
     /// The stream's share of the budget for answers that are held.
     let share: BudgetShare?
 
-    /// Returns the answer, whose body runs until the client goes away, the service stops or nothing
-    /// more can happen in the session.
+    /// Returns the answer, whose body runs until the client goes away, its key ends, the service
+    /// stops or nothing more can happen in the session.
     func response(to request: Request, on channel: any Channel) -> Response {
         // A proxy that collects an answer before it passes it on would delay events.
         let headers: HTTPFields = [.contentType: Self.mediaType, .accelBuffering: "no"]
@@ -66,7 +67,7 @@ struct EventStream: Sendable {
         // The delay is random, so that clients that lost one instance do not reach the next all at
         // once.
         try await send("retry: \(Int.random(in: 1000...3000))\n\n", to: &writer, on: channel)
-        while !Task.isShuttingDownGracefully {
+        while !Task.isShuttingDownGracefully, !key.isOver {
             try Task.checkCancellation()
             guard let events = try await page(after: last) else {
                 try await Task.sleep(for: Self.outagePause)
@@ -86,9 +87,10 @@ struct EventStream: Sendable {
             hasNews = await watch.hasEvents(
                 of: log.id,
                 after: last,
-                within: bounds.heartbeatInterval
+                within: bounds.heartbeatInterval,
+                for: key
             )
-            if hasNews { continue }
+            if hasNews || key.isOver { continue }
             // The heartbeat carries the cursor, which also moves over events that the query does
             // not ask for.
             let field = last > 0 ? "id: \(cursor(behind: last))\n\n" : ""
@@ -170,10 +172,16 @@ struct EventStream: Sendable {
 extension SharedPoll<SessionID, EventPosition> {
     /// Waits for an event after `sequence`.
     ///
-    /// - Returns: true also when no further event can come, false when the time is over.
-    func hasEvents(of log: SessionID, after sequence: Int64, within limit: Duration) async -> Bool {
-        await news(of: log, within: limit) { position in
-            position.map { $0.lastSequence > sequence || $0.isFinal } ?? true
+    /// - Returns: true also when no further event can come or the key has ended, false when the
+    ///   time is over.
+    func hasEvents(
+        of log: SessionID,
+        after sequence: Int64,
+        within limit: Duration,
+        for key: KeyHold
+    ) async -> Bool {
+        await news(of: log, within: key.wait(upTo: limit)) { position in
+            key.isOver || position.map { $0.lastSequence > sequence || $0.isFinal } ?? true
         }
     }
 }

@@ -7,8 +7,8 @@ import TransferWire
 package struct APIContext: RequestContext {
     /// The storage that Hummingbird needs in every context.
     package var coreContext: CoreRequestContextStorage
-    /// The tenant whose key the request carries; nil on the few paths that need none.
-    var tenant: TenantID?
+    /// The holder of the key that the request carries; nil on the few paths that need none.
+    var caller: Caller?
     /// The `X-Request-Id` of the answer.
     var requestID = ""
     /// The connection on which the request came.
@@ -21,7 +21,12 @@ package struct APIContext: RequestContext {
 
     /// Returns the tenant whose resources the request is about.
     func requireTenant() throws(Problem) -> TenantID {
-        guard let tenant else { throw Problem(.unauthorized) }
-        return tenant
+        try requireCaller().tenant
+    }
+
+    /// Returns the holder of the key that the request carries.
+    func requireCaller() throws(Problem) -> Caller {
+        guard let caller else { throw Problem(.unauthorized) }
+        return caller
     }
 }

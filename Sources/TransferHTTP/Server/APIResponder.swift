@@ -8,11 +8,11 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// The responder around all routes: it names each request, asks for its key and turns thrown errors
-/// into answers.
+/// The responder around all routes: it names each request, asks for its key with the route's scope,
+/// and turns thrown errors into answers.
 ///
 /// A route cannot be added without authentication: only the paths that ``OperationRoutes`` lists
-/// are allowed without a key.
+/// are allowed without a key, and a route that ``RouteScopes`` does not list needs the most.
 package struct APIResponder: HTTPResponder {
     package typealias Context = APIContext
 
@@ -67,16 +67,16 @@ package struct APIResponder: HTTPResponder {
         var context = context
         if !OperationRoutes.paths.contains(path) {
             guard let authenticator else { throw handover?.refusal ?? Problem.withoutAPI }
-            let tenant = try await authenticator.tenant(
+            let caller = try await authenticator.caller(
                 of: request.headers,
                 from: PeerAddress(context.channel.remoteAddress)
             )
-            try connections.claim(context.channel, for: tenant)
-            context.tenant = tenant
+            try connections.claim(context.channel, for: caller.tenant)
+            context.caller = caller
         }
         let own = RequestResources(
             of: resources,
-            for: context.tenant,
+            for: context.caller?.tenant,
             bodyTimeout: connections.bounds.bodyTimeout
         )
         let prepared = context
@@ -90,13 +90,19 @@ package struct APIResponder: HTTPResponder {
     }
 
     private func handle(_ request: Request, context: APIContext) async throws -> Response {
-        guard let methods = table.methods(of: request.uri.path) else {
+        guard let entry = table.entry(of: request.uri.path) else {
             throw Problem(.unknownRoute)
         }
-        guard methods.contains(request.method.rawValue) else {
+        guard entry.methods.contains(request.method.rawValue) else {
             var problem = Problem(.methodNotAllowed)
-            problem.headers[.allow] = methods.joined(separator: ", ")
+            problem.headers[.allow] = entry.methods.joined(separator: ", ")
             throw problem
+        }
+        if let scope = entry.scopes[request.method.rawValue] {
+            let caller = try context.requireCaller()
+            guard caller.scopes.contains(scope) else {
+                throw Problem(needing: scope, insteadOf: caller.scopes)
+            }
         }
         return try await routes.respond(to: Self.routed(request), context: context)
     }

@@ -3,6 +3,7 @@ package import TransferStore
 /// The stores that requests use.
 package struct APIStores: Sendable {
     package let tenants: TenantStore
+    package let keys: KeyStore
     package let clients: ClientStore
     package let sessions: SessionStore
     package let tasks: TaskStore
@@ -19,6 +20,7 @@ package struct APIStores: Sendable {
 
     package init(_ database: Database) {
         tenants = TenantStore(database)
+        keys = KeyStore(database)
         clients = ClientStore(database)
         sessions = SessionStore(database)
         tasks = TaskStore(database)

@@ -1,12 +1,18 @@
 import HTTPTypes
 import Hummingbird
+import TransferModel
 
-/// The paths of the API with their methods, to distinguish an unknown path from a wrong method.
+/// The paths of the API with their methods and scopes, to distinguish an unknown path from a wrong
+/// method and from a key that must not use it.
 struct RouteTable: Sendable {
-    private struct Entry: Sendable {
+    /// What is known of a path.
+    struct Entry: Sendable {
         /// The segments of the path, with nil for a parameter.
-        let segments: [[UInt8]?]
-        var methods: Set<String>
+        fileprivate let segments: [[UInt8]?]
+        /// The methods, in alphabetical order.
+        let methods: [String]
+        /// The scope that each method needs; absent for one that needs no key.
+        let scopes: [String: KeyScope]
     }
 
     private var entries: [Entry] = []
@@ -16,22 +22,28 @@ struct RouteTable: Sendable {
             let segments = Self.segments(of: path).map { segment in
                 segment.first == UInt8(ascii: "{") ? nil : Array(segment)
             }
+            var scopes: [String: KeyScope] = [:]
+            for method in routes.map(\.method.rawValue) {
+                scopes[method] = RouteScopes.scope(method, path)
+            }
             var methods = Set(routes.map(\.method.rawValue))
-            if methods.contains("GET") { methods.insert("HEAD") }
-            entries.append(Entry(segments: segments, methods: methods))
+            if methods.contains("GET") {
+                methods.insert("HEAD")
+                scopes["HEAD"] = scopes["GET"]
+            }
+            entries.append(Entry(segments: segments, methods: methods.sorted(), scopes: scopes))
         }
     }
 
-    /// Returns the methods of `path` in alphabetical order, or nil when there is no such path.
-    func methods(of path: String) -> [String]? {
+    /// Returns the entry of `path`, or nil when there is no such path.
+    func entry(of path: String) -> Entry? {
         let segments = Self.segments(of: path)
-        let entry = entries.first { entry in
+        return entries.first { entry in
             entry.segments.count == segments.count
                 && zip(entry.segments, segments).allSatisfy { expected, found in
                     expected.map { found.elementsEqual($0) } ?? true
                 }
         }
-        return entry?.methods.sorted()
     }
 
     private static func segments(of path: String) -> [ArraySlice<UInt8>] {

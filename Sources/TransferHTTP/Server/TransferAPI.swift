@@ -28,6 +28,8 @@ package struct TransferAPI: Sendable {
     private let egress: EgressPolicy
     private let health: HealthSource
     private let watch: LongPollHub
+    private let authenticator: Authenticator
+    private let keys: KeyWatch
     private let readers: EventReaderBounds
     let connections: ConnectionRegistry
     private let wake: @Sendable () -> Void
@@ -83,6 +85,11 @@ package struct TransferAPI: Sendable {
         self.egress = egress
         self.health = health
         self.watch = watch
+        authenticator = Authenticator(
+            lookUp: { try await stores.keys.apiKey(id: $0) },
+            recordUse: { try await stores.keys.recordUse(ofAPIKey: $0) }
+        )
+        keys = KeyWatch(logger: logger) { try await stores.keys.goodAPIKeys(among: $0) }
         self.readers = readers
         self.connections = connections
         self.wake = wake
@@ -101,6 +108,7 @@ package struct TransferAPI: Sendable {
         TaskRoutes(
             stores: stores,
             watch: watch.tasks,
+            keys: keys,
             slots: ReaderSlots(perTenantMax: readers.max, max: readers.max),
             connectionsPerHost: connectionsPerHost,
             wake: wake
@@ -125,6 +133,7 @@ package struct TransferAPI: Sendable {
         EventRoutes(
             stores: stores,
             watch: watch.events,
+            keys: keys,
             slots: ReaderSlots(perTenantMax: readers.perTenantMax, max: readers.max),
             bounds: readers,
             wake: wake,
@@ -141,11 +150,10 @@ package struct TransferAPI: Sendable {
     /// Returns the responder to requests: the routes behind authentication.
     package func responder() -> APIResponder {
         let router = router()
-        let stores = stores
         return APIResponder(
             routes: router.buildResponder(),
             table: RouteTable(router.routes),
-            authenticator: Authenticator { id in try await stores.tenants.apiKey(id: id) },
+            authenticator: authenticator,
             resources: SharedResources(bodyBytesMax: bodyBytesMax),
             connections: connections,
             logger: logger

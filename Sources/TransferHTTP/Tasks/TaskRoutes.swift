@@ -9,6 +9,7 @@ import TransferWire
 struct TaskRoutes: Sendable {
     let stores: APIStores
     let watch: SharedPoll<TaskID, TransferState>
+    let keys: KeyWatch
     /// The slots of requests that wait for a task.
     let slots: ReaderSlots
     /// The most connections to a host of which nothing else is known.
@@ -21,7 +22,9 @@ struct TaskRoutes: Sendable {
         router.post("/v1/sessions/{identifier}/tasks") { request, context -> Response in
             let session = try context.session(request)
             if request.hasMediaType(TaskStream.mediaType) {
-                return try await TaskStream(request, to: session, by: submitter, context).response()
+                let key = try keys.hold(context.requireCaller())
+                return try await TaskStream(request, to: session, by: submitter, key, context)
+                    .response()
             }
             let body = try await request.jsonBody()
             let answer = try await RequestResources.submitting(body.count) {
@@ -41,7 +44,7 @@ struct TaskRoutes: Sendable {
             try await get(
                 context.taskID(),
                 waiting: WaitPreference(request.headers),
-                tenant: context.requireTenant()
+                for: context.requireCaller()
             )
         }
         router.patch("/v1/tasks/{id}") { request, context in
@@ -130,15 +133,19 @@ struct TaskRoutes: Sendable {
     func get(
         _ id: TaskID,
         waiting preference: WaitPreference?,
-        tenant: TenantID
+        for caller: Caller
     ) async throws -> Answer {
+        let tenant = caller.tenant
         let task = try await stores.tasks.task(tenant: tenant, id: id)
         guard let task, let preference else { return try await document(of: task, id, tenant) }
         // A request without a slot is answered without waiting.
         if !task.state.isTerminal, let slot = try? slots.take(for: tenant) {
             defer { withExtendedLifetime(slot) {} }
+            let key = keys.hold(caller)
             let known = task.state
-            _ = await watch.news(of: id, within: .seconds(preference.seconds)) { $0 != known }
+            let limit = key.wait(upTo: .seconds(preference.seconds))
+            _ = await watch.news(of: id, within: limit) { $0 != known || key.isOver }
+            try key.check()
         }
         let changed = try await stores.tasks.task(tenant: tenant, id: id)
         var answer = try await document(of: changed, id, tenant)

@@ -25,6 +25,7 @@ struct TaskStream: Sendable {
     let session: SessionAddress
     let idempotency: PartIdempotency?
     let lines: TaskLines
+    let key: KeyHold
     let context: APIContext
     private let resources: RequestResources?
 
@@ -32,6 +33,7 @@ struct TaskStream: Sendable {
         _ request: Request,
         to session: SessionAddress,
         by submitter: Submitter,
+        _ key: KeyHold,
         _ context: APIContext
     )
         throws(Problem)
@@ -39,6 +41,7 @@ struct TaskStream: Sendable {
         try request.checkMediaType(Self.mediaType)
         self.submitter = submitter
         self.session = session
+        self.key = key
         self.context = context
         idempotency = try PartIdempotency(request)
         resources = RequestResources.current
@@ -81,6 +84,7 @@ struct TaskStream: Sendable {
     private func nextReceipts(_ number: Int) async throws -> (bytes: [UInt8], isLast: Bool)? {
         do {
             guard let part = try await lines.nextPart() else { return nil }
+            try key.check()
             guard !Task.isShuttingDownGracefully else {
                 throw Problem(.unavailable, "The instance stops; send the rest to another one.")
             }

@@ -1,124 +1,169 @@
 import HTTPTypes
 import Synchronization
 import TransferModel
-import TransferWire
 import TransferStore
+import TransferWire
 
-/// An authenticator that finds the tenant of a request's `Authorization`.
+/// An authenticator that finds the caller by a request's `Authorization`.
+///
+/// An unknown identifier and a wrong secret take the same way, so that nobody learns which
+/// identifiers exist: only a key whose identifier and secret have both been good is remembered as
+/// good, each other pair is looked up, compared and remembered as refused.
 final class Authenticator: Sendable {
     /// The time for which a revoked key may still be accepted, and a new key still be unknown.
     static let cacheLifetime: Duration = .seconds(5)
-    /// The maximum number of keys remembered, of good ones and of unknown ones each.
+    /// The maximum number of keys remembered, of good ones and of refused ones each.
     static let cacheMax = 1024
 
     /// A function that reads the stored key with an identifier.
     typealias LookUp = @Sendable (String) async throws -> StoredAPIKey?
+    /// A function that records that the key with an identifier is in use.
+    typealias RecordUse = @Sendable (String) async throws -> Void
 
     private struct Entry {
-        let key: StoredAPIKey
-        let expiresAt: ContinuousClock.Instant
+        let secretSHA256: [UInt8]
+        let caller: Caller
+        let until: ContinuousClock.Instant
     }
 
     private let lookUp: LookUp
+    private let recordUse: RecordUse
     private let now: @Sendable () -> ContinuousClock.Instant
     private let throttle = WrongKeyThrottle()
+    /// The good keys by their identifiers.
     private let cache = Mutex<[String: Entry]>([:])
-    /// Identifiers that no key has, with the time until which that is believed; apart from the good
+    /// The keys that are not good, with the time until which that is believed; apart from the good
     /// ones, so that guesses cannot push those out.
-    private let unknown = Mutex<[String: ContinuousClock.Instant]>([:])
+    private let refused = Mutex<[PresentedKey: ContinuousClock.Instant]>([:])
     /// The look-ups under way: when a client starts with many requests at once, its key is looked
     /// up once.
-    private let lookUps = Mutex<[String: Task<StoredAPIKey?, any Error>]>([:])
+    private let lookUps = Mutex<[PresentedKey: Task<Caller?, any Error>]>([:])
 
     init(
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock().now },
-        lookUp: @escaping LookUp
+        lookUp: @escaping LookUp,
+        recordUse: @escaping RecordUse = { _ in }
     ) {
         self.now = now
         self.lookUp = lookUp
+        self.recordUse = recordUse
     }
 
-    /// Returns the tenant of the key in `fields`, which came from `address`.
+    /// Returns the holder of the key in `fields`, which came from `address`.
     ///
     /// - Throws: ``Problem``: the same answer for every key that is not good, and another for keys
     ///   that are not looked up because too many earlier keys were wrong.
-    func tenant(
+    func caller(
         of fields: HTTPFields,
         from address: @autoclosure () -> PeerAddress? = nil
-    ) async throws -> TenantID {
+    ) async throws -> Caller {
         guard let header = fields[.authorization], let token = Self.bearerToken(header) else {
             throw Problem(
                 .unauthorized,
                 "Send the API key as `Authorization: Bearer tdk_…`."
             )
         }
-        guard let key = APIKey(token), let stored = try await stored(key, from: address()),
-            !stored.isRevoked, Self.isEqual(stored.secretSHA256, key.secretSHA256)
-        else { throw Problem(.unauthorized, "The API key is not valid.") }
-        return stored.tenant
+        guard let key = APIKey(token).map(PresentedKey.init),
+            let caller = try await caller(of: key, from: address())
+        else { throw Problem.invalidKey }
+        return caller
     }
 
-    private func stored(
-        _ key: APIKey,
+    /// Forgets a key that this instance has revoked.
+    func forget(_ id: String) {
+        cache.withLock { $0[id] = nil }
+    }
+
+    private func caller(
+        of key: PresentedKey,
         from address: @autoclosure () -> PeerAddress?
-    ) async throws -> StoredAPIKey? {
+    ) async throws -> Caller? {
         let instant = now()
-        let known = cache.withLock { $0[key.id] }
-        if let known, known.expiresAt > instant { return known.key }
-        // A key that was good recently is looked up at once, even during a flood from its address.
-        let address = address()
-        let isTrusted = known.map { Self.isEqual($0.key.secretSHA256, key.secretSHA256) } ?? false
-        if !isTrusted {
-            if unknown.withLock({ $0[key.id] }).map({ $0 > instant }) ?? false { return nil }
-        }
-        let (underWay, isOwn) = try shared(key.id) {
-            isTrusted || throttle.takeLookUp(for: address, at: instant)
-        }
-        guard isOwn else { return try await underWay.value }
-        defer { lookUps.withLock { $0[key.id] = nil } }
-        guard let stored = try await underWay.value else {
-            remember(unknown: key.id, at: instant)
+        let entry = cache.withLock { $0[key.id] }
+        let known = key.isProof(of: entry?.secretSHA256) ? entry : nil
+        if let known, known.until > instant { return known.caller }
+        if known == nil, refused.withLock({ $0[key] }).map({ $0 > instant }) ?? false {
             return nil
         }
-        if !isTrusted, !stored.isRevoked, Self.isEqual(stored.secretSHA256, key.secretSHA256) {
-            throttle.giveBack(for: address)
+        // A key that was good recently is looked up at once, even during a flood from its address.
+        let address = address()
+        let (underWay, isOwn) = try shared(key, at: instant) {
+            known != nil || throttle.takeLookUp(for: address, at: instant)
         }
-        remember(stored, as: key.id, at: instant)
-        return stored
+        guard isOwn else { return try await underWay.value }
+        defer { lookUps.withLock { $0[key] = nil } }
+        guard let caller = try await underWay.value else {
+            if known != nil { forget(key.id) }
+            remember(refused: key, at: instant)
+            return nil
+        }
+        if known == nil { throttle.giveBack(for: address) }
+        remember(caller, as: key, at: instant)
+        return caller
     }
 
-    /// Returns the look-up of an identifier that is under way, or a new one if it `mayBegin`; and
-    /// whether it belongs to the caller, which forgets it when it has ended.
+    /// Returns the look-up of a key that is under way, or a new one if it `mayBegin`; and whether
+    /// it belongs to the caller, which forgets it when it has ended.
     private func shared(
-        _ id: String,
+        _ key: PresentedKey,
+        at instant: ContinuousClock.Instant,
         mayBegin: () -> Bool
-    ) throws(Problem) -> (lookUp: Task<StoredAPIKey?, any Error>, isOwn: Bool) {
-        let begun: (Task<StoredAPIKey?, any Error>, Bool)? = lookUps.withLock { lookUps in
-            if let underWay = lookUps[id] { return (underWay, false) }
+    ) throws(Problem) -> (lookUp: Task<Caller?, any Error>, isOwn: Bool) {
+        let begun: (Task<Caller?, any Error>, Bool)? = lookUps.withLock { lookUps in
+            if let underWay = lookUps[key] { return (underWay, false) }
             guard mayBegin() else { return nil }
             // The look-up belongs to no waiting request, so one that gives up does not end it for
             // the others.
-            let begun = Task { [lookUp] in try await lookUp(id) }
-            lookUps[id] = begun
+            let begun = Task { try await lookedUp(key, at: instant) }
+            lookUps[key] = begun
             return (begun, true)
         }
         guard let begun else { throw Problem(exhausted: .wrongKeys) }
         return begun
     }
 
-    private func remember(_ key: StoredAPIKey, as id: String, at instant: ContinuousClock.Instant) {
+    /// Returns the holder of a key that the database knows as good.
+    private func lookedUp(
+        _ key: PresentedKey,
+        at instant: ContinuousClock.Instant
+    ) async throws -> Caller? {
+        let stored = try await lookUp(key.id)
+        guard key.isProof(of: stored?.secretSHA256), let stored, !stored.isRevoked else {
+            return nil
+        }
+        let expiresAt = stored.expiresIn.map { instant + $0 }
+        if let expiresAt, expiresAt <= instant { return nil }
+        if stored.isUseDue { try await recordUse(key.id) }
+        return Caller(
+            tenant: stored.tenant,
+            key: key.id,
+            scopes: stored.scopes,
+            expiresAt: expiresAt
+        )
+    }
+
+    private func remember(
+        _ caller: Caller,
+        as key: PresentedKey,
+        at instant: ContinuousClock.Instant
+    ) {
+        let until = instant + Self.cacheLifetime
         cache.withLock { cache in
-            if cache.count >= Self.cacheMax { cache = cache.filter { $1.expiresAt > instant } }
+            if cache.count >= Self.cacheMax { cache = cache.filter { $1.until > instant } }
             if cache.count >= Self.cacheMax { cache.removeAll(keepingCapacity: true) }
-            cache[id] = Entry(key: key, expiresAt: instant + Self.cacheLifetime)
+            cache[key.id] = Entry(
+                secretSHA256: key.secretSHA256,
+                caller: caller,
+                until: caller.expiresAt.map { min($0, until) } ?? until
+            )
         }
     }
 
-    private func remember(unknown id: String, at instant: ContinuousClock.Instant) {
-        unknown.withLock { unknown in
-            if unknown.count >= Self.cacheMax { unknown = unknown.filter { $1 > instant } }
-            if unknown.count >= Self.cacheMax { unknown.removeAll(keepingCapacity: true) }
-            unknown[id] = instant + Self.cacheLifetime
+    private func remember(refused key: PresentedKey, at instant: ContinuousClock.Instant) {
+        refused.withLock { refused in
+            if refused.count >= Self.cacheMax { refused = refused.filter { $1 > instant } }
+            if refused.count >= Self.cacheMax { refused.removeAll(keepingCapacity: true) }
+            refused[key] = instant + Self.cacheLifetime
         }
     }
 
@@ -129,11 +174,5 @@ final class Authenticator: Sendable {
             return nil
         }
         return String(Substring(parts[1]))
-    }
-
-    /// Compares bytes in a time that does not reveal where the first difference is.
-    static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-        guard left.count == right.count else { return false }
-        return zip(left, right).reduce(into: UInt8(0)) { $0 |= $1.0 ^ $1.1 } == 0
     }
 }

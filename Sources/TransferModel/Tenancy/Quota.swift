@@ -10,6 +10,8 @@ package struct Quota: Hashable, Sendable {
         case clients
         case subscriptions
         case credentials
+        /// The API keys, with those that ended lately.
+        case keys
     }
 
     package let limit: Limit
@@ -29,4 +31,6 @@ package struct Quota: Hashable, Sendable {
     package static let subscriptionsMax: Int64 = 20_000
     /// The most credentials of a tenant.
     package static let credentialsMax: Int64 = 1000
+    /// The most API keys of a tenant, with those that ended lately.
+    package static let keysMax: Int64 = 1000
 }

@@ -6,6 +6,28 @@ package struct StoredAPIKey: Sendable {
     package let tenant: TenantID
     /// The SHA-256 hash of the key's secret.
     package let secretSHA256: [UInt8]
+    /// The parts of the API that the key may use.
+    package let scopes: Set<KeyScope>
     /// Whether the key was revoked.
     package let isRevoked: Bool
+    /// The time until the key expires, by the database's clock; nil for never.
+    package let expiresIn: Duration?
+    /// Whether the recorded last use is at least ``KeyStore/useInterval`` ago.
+    package let isUseDue: Bool
+
+    package init(
+        tenant: TenantID,
+        secretSHA256: [UInt8],
+        scopes: Set<KeyScope> = KeyScope.defaults,
+        isRevoked: Bool = false,
+        expiresIn: Duration? = nil,
+        isUseDue: Bool = false
+    ) {
+        self.tenant = tenant
+        self.secretSHA256 = secretSHA256
+        self.scopes = scopes
+        self.isRevoked = isRevoked
+        self.expiresIn = expiresIn
+        self.isUseDue = isUseDue
+    }
 }

@@ -1,7 +1,7 @@
 import Postgres
 package import TransferModel
 
-/// Tenants, their limits, keys and certificate authorities.
+/// Tenants, their limits and certificate authorities.
 package struct TenantStore: Sendable {
     let database: Database
 

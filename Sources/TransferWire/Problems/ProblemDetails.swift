@@ -22,6 +22,8 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
     package let maximum: Int64?
     /// The number of the wrong line in a body of lines, from 1.
     package let line: Int?
+    /// The scope that the API key needs, for ``Code/insufficientScope``.
+    package let scope: String?
     /// The value of the answer's `X-Request-Id`, to find the request in the log.
     package let requestID: String
 
@@ -38,6 +40,7 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
         limit: String? = nil,
         maximum: Int64? = nil,
         line: Int? = nil,
+        scope: String? = nil,
         requestID: String
     ) {
         self.type = Self.typeBase + code.rawValue
@@ -50,11 +53,12 @@ package struct ProblemDetails: Equatable, Codable, Sendable {
         self.limit = limit
         self.maximum = maximum
         self.line = line
+        self.scope = scope
         self.requestID = requestID
     }
 
     private enum CodingKeys: String, CodingKey {
-        case type, title, status, detail, code, errors, limit, maximum, line
+        case type, title, status, detail, code, errors, limit, maximum, line, scope
         case oldestSequence = "oldest_sequence"
         case requestID = "request_id"
     }
@@ -69,8 +73,10 @@ extension ProblemDetails {
         case incompleteBody = "incomplete_body"
         /// The `Idempotency-Key` is neither a structured-field string nor a token.
         case invalidIdempotencyKey = "invalid_idempotency_key"
-        /// The API key is missing, unknown or revoked.
+        /// The API key is missing, unknown, revoked or expired.
         case unauthorized
+        /// The API key does not have the scope that the operation needs, which ``scope`` names.
+        case insufficientScope = "insufficient_scope"
         /// The path names nothing.
         case unknownRoute = "unknown_route"
         /// The tenant has no client of that name; `PUT /v1/clients/{client}` creates it.
@@ -176,6 +182,7 @@ extension ProblemDetails {
             switch self {
             case .malformedJSON, .incompleteBody, .invalidIdempotencyKey: 400
             case .unauthorized: 401
+            case .insufficientScope: 403
             case .unknownRoute, .unknownClient, .unknownSession, .unknownLease, .unknownTask,
                 .unknownSubscription,
                 .unknownCredential, .unknownDelivery, .unknownHost, .noCertificateAuthorities:
@@ -207,6 +214,7 @@ extension ProblemDetails {
             case .incompleteBody: "The body is not complete"
             case .invalidIdempotencyKey: "The idempotency key is not valid"
             case .unauthorized: "A valid API key is required"
+            case .insufficientScope: "The API key is not allowed to do this"
             case .unknownRoute: "There is nothing at this path"
             case .unknownClient: "There is no such client"
             case .unknownSession: "There is no such session"

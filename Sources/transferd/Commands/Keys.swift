@@ -38,11 +38,13 @@ struct Keys: AsyncParsableCommand {
                     loop: database.loop
                 )
                 let key = APIKey.generate()
-                _ = try await TenantStore(Database(pool: pool)).createAPIKey(
-                    id: key.id,
-                    tenantName: tenant,
-                    secretSHA256: key.secretSHA256,
-                    name: name
+                _ = try await KeyStore(Database(pool: pool)).createAPIKey(
+                    NewAPIKey(
+                        id: key.id,
+                        secretSHA256: key.secretSHA256,
+                        name: name
+                    ),
+                    tenantName: tenant
                 )
                 await pool.close()
                 print(key.serialized)

@@ -86,7 +86,7 @@ final class ServiceStart: Sendable {
         let container =
             roles.contains(.api) || roles.contains(.worker)
             ? try Container(directory: location.containers) : nil
-        try await writeFirstKey(location, TenantStore(database))
+        try await writeFirstKey(location, KeyStore(database))
         let secrets = try SecretsKeyFile(configuration).box(logger: logger)
         let relay = configuration.signals.mode == .on ? relay(server) : nil
         let instance = try await Instance(
@@ -203,17 +203,19 @@ final class ServiceStart: Sendable {
     }
 
     /// Creates a key at the first start of a private cluster, where nobody could have made one.
-    private func writeFirstKey(_ location: DatabaseLocation, _ tenants: TenantStore) async throws {
+    private func writeFirstKey(_ location: DatabaseLocation, _ keys: KeyStore) async throws {
         guard location.url == nil,
             !FileManager.default.fileExists(atPath: location.apiKeyFile)
         else { return }
         let key = APIKey.generate()
         _ = try await patience.outwait {
-            try await tenants.createAPIKey(
-                id: key.id,
-                tenantName: Keys.tenantDefault,
-                secretSHA256: key.secretSHA256,
-                name: "first start"
+            try await keys.createAPIKey(
+                NewAPIKey(
+                    id: key.id,
+                    secretSHA256: key.secretSHA256,
+                    name: "first start"
+                ),
+                tenantName: Keys.tenantDefault
             )
         }
         // If another process starts too, its key may be the one that is kept.

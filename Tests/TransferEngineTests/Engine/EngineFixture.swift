@@ -40,11 +40,13 @@ final class EngineFixture: Sendable {
         origin = try LoopbackOrigin()
         // Longer than in service, because the load of this machine is not under test.
         stores = Stores(Database(pool: database.pool(waitTimeout: .seconds(60))))
-        tenant = try await stores.tenants.createAPIKey(
-            id: "test",
-            tenantName: "test",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "test"
+        tenant = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "test",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "test"
+            ),
+            tenantName: "test"
         )
         self.folder = try folder ?? TestFolder("engine")
         directory = "\(self.folder.path)/containers"
@@ -166,11 +168,13 @@ final class EngineFixture: Sendable {
 
     /// Makes another tenant with a session of the same name.
     func anotherTenant(_ name: String = "other") async throws -> TenantID {
-        let tenant = try await stores.tenants.createAPIKey(
-            id: name,
-            tenantName: name,
-            secretSHA256: Array(repeating: 1, count: 32),
-            name: name
+        let tenant = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: name,
+                secretSHA256: Array(repeating: 1, count: 32),
+                name: name
+            ),
+            tenantName: name
         )
         _ = try await stores.sessions.putSession(
             tenant: tenant,

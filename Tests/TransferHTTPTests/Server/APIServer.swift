@@ -129,11 +129,14 @@ struct APIServer: Sendable {
 
     private static func tenant(_ name: String, _ stores: Stores) async throws -> Tenant {
         let key = APIKey.generate()
-        let id = try await stores.tenants.createAPIKey(
-            id: key.id,
-            tenantName: name,
-            secretSHA256: key.secretSHA256,
-            name: "test"
+        let id = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: key.id,
+                secretSHA256: key.secretSHA256,
+                name: "test",
+                scopes: Set(KeyScope.allCases)
+            ),
+            tenantName: name
         )
         return Tenant(id: id, key: key)
     }

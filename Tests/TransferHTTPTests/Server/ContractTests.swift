@@ -59,6 +59,7 @@ import TransferWire
         )
         #expect(document.enumeration("InstanceRole") == InstanceRole.allCases.map(\.rawValue))
         #expect(document.enumeration("SignalStatus") == SignalStatus.allCases.map(\.rawValue))
+        #expect(document.enumeration("KeyScope") == KeyScope.allCases.map(\.rawValue))
         let webhooks = document.root["webhooks"]?.object ?? [:]
         let types =
             SessionEvent.Kind.allCases.map(\.rawValue)

@@ -291,7 +291,7 @@ extension StreamClient {
     fileprivate var lineCount: Int { text.utf8.count { $0 == UInt8(ascii: "\n") } }
 
     /// Sends a chunk of the body, or the last one.
-    fileprivate func send(chunk: String?) throws {
+    func send(chunk: String?) throws {
         guard let chunk else { return try send(Array("0\r\n\r\n".utf8)) }
         let size = String(chunk.utf8.count, radix: 16)
         try send(Array("\(size)\r\n\(chunk)\r\n".utf8))

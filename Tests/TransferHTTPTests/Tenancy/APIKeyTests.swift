@@ -36,9 +36,9 @@ import Testing
     }
 
     @Test func comparesEveryByte() {
-        #expect(Authenticator.isEqual([1, 2], [1, 2]))
-        #expect(!Authenticator.isEqual([1, 2], [1, 3]))
-        #expect(!Authenticator.isEqual([1, 2], [0, 2]))
-        #expect(!Authenticator.isEqual([1, 2], [1]))
+        #expect(PresentedKey.isEqual([1, 2], [1, 2]))
+        #expect(!PresentedKey.isEqual([1, 2], [1, 3]))
+        #expect(!PresentedKey.isEqual([1, 2], [0, 2]))
+        #expect(!PresentedKey.isEqual([1, 2], [1]))
     }
 }

@@ -58,8 +58,9 @@ import TransferWire
     }
 
     /// Returns a key of valid form with that identifier and another secret.
-    private static func key(id: String) -> String {
-        let secret = String(repeating: "0", count: 64)
+    private static func key(id: String, secret number: Int = 0) -> String {
+        let digits = String(number)
+        let secret = String(repeating: "0", count: 64 - digits.utf8.count) + digits
         let text = "tdk_\(id)_\(secret)"
         let crc = String(CRC32.checksum(text.utf8), radix: 16)
         return "\(text)_\(String(repeating: "0", count: 8 - crc.utf8.count))\(crc)"
@@ -142,12 +143,12 @@ import TransferWire
             )
         }
         let fields: HTTPFields = [.authorization: "Bearer \(key.serialized)"]
-        _ = try await authenticator.tenant(of: fields)
+        _ = try await authenticator.caller(of: fields)
         isRevoked.withLock { $0 = true }
-        _ = try await authenticator.tenant(of: fields)
+        _ = try await authenticator.caller(of: fields)
         #expect(lookUps.withLock { $0 } == 1)
         clock.withLock { $0 += Authenticator.cacheLifetime }
-        await #expect(throws: Problem.self) { try await authenticator.tenant(of: fields) }
+        await #expect(throws: Problem.self) { try await authenticator.caller(of: fields) }
         #expect(lookUps.withLock { $0 } == 2)
     }
 
@@ -172,7 +173,7 @@ import TransferWire
         let fields: HTTPFields = [.authorization: "Bearer \(key.serialized)"]
         let tenants = try await withThrowingTaskGroup(of: TenantID.self) { group in
             for _ in 0..<5 * WrongKeyThrottle.burst {
-                group.addTask { try await authenticator.tenant(of: fields, from: peer) }
+                group.addTask { try await authenticator.caller(of: fields, from: peer).tenant }
             }
             try await eventually("all have come") {
                 arrivals.withLock { $0 } == 5 * WrongKeyThrottle.burst
@@ -203,7 +204,7 @@ import TransferWire
             let peer = PeerAddress(try SocketAddress(ipAddress: address, port: 1))
             do {
                 let fields: HTTPFields = [.authorization: "Bearer \(key.serialized)"]
-                _ = try await authenticator.tenant(of: fields, from: peer)
+                _ = try await authenticator.caller(of: fields, from: peer)
                 return nil
             } catch let problem as Problem {
                 if problem.code == .tooManyRequests {
@@ -233,6 +234,61 @@ import TransferWire
         #expect(lookUps.withLock { $0 } < 2 * WrongKeyThrottle.totalBurst)
     }
 
+    /// A wrong secret takes the way of an unknown identifier, also while the key is in use.
+    @Test func guessesOfASecretAreLimitedAsThoseOfIdentifiers() async throws {
+        let lookUps = Mutex(0)
+        let good = APIKey.generate()
+        let now = ContinuousClock.now
+        let authenticator = Authenticator(now: { now }) { id in
+            lookUps.withLock { $0 += 1 }
+            guard id == good.id else { return nil }
+            return StoredAPIKey(tenant: TenantID(UUID()), secretSHA256: good.secretSHA256)
+        }
+        let peer = PeerAddress(try SocketAddress(ipAddress: "192.0.2.1", port: 1))
+        func problem(_ key: String) async throws -> Problem? {
+            do {
+                let fields: HTTPFields = [.authorization: "Bearer \(key)"]
+                _ = try await authenticator.caller(of: fields, from: peer)
+                return nil
+            } catch let problem as Problem {
+                return problem
+            }
+        }
+        #expect(try await problem(good.serialized) == nil)
+        for guess in 0..<100 {
+            let ids = guess.isMultiple(of: 2) ? good.id : APIKey.generate().id
+            let answer = try #require(try await problem(Self.key(id: ids, secret: guess)))
+            let isLimited = guess >= WrongKeyThrottle.burst
+            #expect(answer.code == (isLimited ? .tooManyRequests : .unauthorized), "\(guess)")
+            #expect(answer.detail == (isLimited ? answer : Problem.invalidKey).detail)
+        }
+        #expect(lookUps.withLock { $0 } == 1 + WrongKeyThrottle.burst)
+        #expect(try await problem(good.serialized) == nil)
+    }
+
+    @Test func anExpiredKeyIsRefusedFromThatMomentOn() async throws {
+        let clock = Mutex(ContinuousClock.now)
+        let lookUps = Mutex(0)
+        let end = clock.withLock { $0 } + .seconds(7)
+        let key = APIKey.generate()
+        let authenticator = Authenticator(now: { clock.withLock { $0 } }) { _ in
+            lookUps.withLock { $0 += 1 }
+            return StoredAPIKey(
+                tenant: TenantID(UUID()),
+                secretSHA256: key.secretSHA256,
+                expiresIn: end - clock.withLock { $0 }
+            )
+        }
+        let fields: HTTPFields = [.authorization: "Bearer \(key.serialized)"]
+        #expect(try await authenticator.caller(of: fields).expiresAt == end)
+        clock.withLock { $0 += .seconds(6) }
+        #expect(try await authenticator.caller(of: fields).expiresAt == end)
+        // The key is still remembered, but not beyond its end.
+        clock.withLock { $0 += .seconds(1) }
+        await #expect(throws: Problem.self) { try await authenticator.caller(of: fields) }
+        #expect(lookUps.withLock { $0 } == 3)
+    }
+
     @Test func rememberedKeysAreBounded() async throws {
         let keys = (0...Authenticator.cacheMax).map { _ in APIKey.generate() }
         let hashes = Dictionary(uniqueKeysWithValues: keys.map { ($0.id, $0.secretSHA256) })
@@ -245,7 +301,7 @@ import TransferWire
             }
         }
         for key in keys + keys {
-            _ = try await authenticator.tenant(
+            _ = try await authenticator.caller(
                 of: [.authorization: "Bearer \(key.serialized)"])
         }
         // One more than can be remembered: at least one was forgotten.

@@ -29,11 +29,13 @@ struct StoreFixture: Sendable {
         aside = try await database.connection()
         try await Self.migrator().migrate(aside)
         stores = Stores(Database(pool: database.pool(connectionsMax: connectionsMax)))
-        tenant = try await stores.tenants.createAPIKey(
-            id: "test",
-            tenantName: "test",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "test"
+        tenant = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "test",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "test"
+            ),
+            tenantName: "test"
         )
         worker = WorkerIdentity(incarnation: try await stores.workers.registerWorker(name: "test"))
         try await putSession()

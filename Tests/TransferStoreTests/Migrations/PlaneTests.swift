@@ -53,11 +53,13 @@ import TransferTestSupport
         #expect((unnamed > 0) == (left >= 2))
 
         let stores = fixture.stores
-        let tenant = try await stores.tenants.createAPIKey(
-            id: "again",
-            tenantName: "test",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "again"
+        let tenant = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "again",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "again"
+            ),
+            tenantName: "test"
         )
         #expect((tenant == fixture.tenant) == (left > 0))
         let put = try await stores.sessions.putSession(

@@ -127,11 +127,13 @@ import TransferTestSupport
         #expect(try await suspend(ids[0], fixture)?.state == .running)
         #expect(try await suspend(ids[1], fixture)?.state == .failed)
         #expect(try await suspend(TaskID(.version7()), fixture) == nil)
-        let stranger = try await fixture.stores.tenants.createAPIKey(
-            id: "stranger",
-            tenantName: "stranger",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "stranger"
+        let stranger = try await fixture.stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "stranger",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "stranger"
+            ),
+            tenantName: "stranger"
         )
         #expect(
             try await fixture.stores.control.suspendTask(tenant: stranger, id: ids[0]).task == nil
@@ -249,11 +251,13 @@ import TransferTestSupport
         _ = try await stores.control.cancelTask(tenant: fixture.tenant, id: id, producing: again)
         #expect(try await !stores.control.hasResumeData(again))
 
-        let stranger = try await stores.tenants.createAPIKey(
-            id: "stranger",
-            tenantName: "stranger",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "stranger"
+        let stranger = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "stranger",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "stranger"
+            ),
+            tenantName: "stranger"
         )
         _ = try await stores.sessions.putSession(
             tenant: stranger,

@@ -42,11 +42,13 @@ import TransferTestSupport
 
     @Test func tenantsDoNotSeeEachOther() async throws {
         let fixture = try await StoreFixture()
-        let other = try await fixture.stores.tenants.createAPIKey(
-            id: "other",
-            tenantName: "other",
-            secretSHA256: Array(repeating: 1, count: 32),
-            name: "other"
+        let other = try await fixture.stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "other",
+                secretSHA256: Array(repeating: 1, count: 32),
+                name: "other"
+            ),
+            tenantName: "other"
         )
         let tasks = try await fixture.submit()
         let stores = fixture.stores

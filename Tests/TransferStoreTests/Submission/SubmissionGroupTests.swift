@@ -232,11 +232,13 @@ extension StoreFixture {
 
     /// Makes another tenant, with a session of the same name.
     fileprivate func otherTenant() async throws -> TenantID {
-        let other = try await stores.tenants.createAPIKey(
-            id: "other",
-            tenantName: "other",
-            secretSHA256: Array(repeating: 1, count: 32),
-            name: "other"
+        let other = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "other",
+                secretSHA256: Array(repeating: 1, count: 32),
+                name: "other"
+            ),
+            tenantName: "other"
         )
         _ = try await stores.sessions.putSession(
             tenant: other,

@@ -192,11 +192,13 @@ import TransferTestSupport
             sessionIdentifier: StoreFixture.identifier,
             idempotency: Self.record()
         )
-        let other = try await fixture.stores.tenants.createAPIKey(
-            id: "other",
-            tenantName: "other",
-            secretSHA256: Array(repeating: 1, count: 32),
-            name: "other"
+        let other = try await fixture.stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "other",
+                secretSHA256: Array(repeating: 1, count: 32),
+                name: "other"
+            ),
+            tenantName: "other"
         )
         let found = try await fixture.stores.idempotency.lookUp(
             idempotencyKey: Array("key".utf8),

@@ -66,11 +66,13 @@ import TransferTestSupport
     @Test func anotherTenantChangesNothing() async throws {
         let fixture = try await StoreFixture()
         let id = try await fixture.submit()[0]
-        let stranger = try await fixture.stores.tenants.createAPIKey(
-            id: "stranger",
-            tenantName: "stranger",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "stranger"
+        let stranger = try await fixture.stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "stranger",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "stranger"
+            ),
+            tenantName: "stranger"
         )
         var change = TaskChange()
         change.clientString = .some(ClientString("theirs"))

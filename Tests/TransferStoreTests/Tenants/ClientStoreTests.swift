@@ -24,11 +24,13 @@ import TransferTestSupport
         let client = try await stores.clients.client(tenant: fixture.tenant, id: .default)
         #expect(client?.kind == .app)
         #expect(client?.lifecycle == .active)
-        let again = try await stores.tenants.createAPIKey(
-            id: "second",
-            tenantName: "test",
-            secretSHA256: Array(repeating: 1, count: 32),
-            name: "second"
+        let again = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "second",
+                secretSHA256: Array(repeating: 1, count: 32),
+                name: "second"
+            ),
+            tenantName: "test"
         )
         #expect(again == fixture.tenant)
         let clients: Query = "SELECT count(*) AS count FROM client"

@@ -92,11 +92,13 @@ import TransferTestSupport
 
     @Test func anotherTenantsTasksDoNotCount() async throws {
         let fixture = try await StoreFixture()
-        let other = try await fixture.stores.tenants.createAPIKey(
-            id: "other",
-            tenantName: "other",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "other"
+        let other = try await fixture.stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "other",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "other"
+            ),
+            tenantName: "other"
         )
         _ = try await fixture.stores.sessions.putSession(
             tenant: other,
@@ -207,11 +209,13 @@ import TransferTestSupport
     /// Nobody has to set a limit for this.
     @Test func oneTenantLeavesRoomInTheQueueForOthers() async throws {
         let fixture = try await StoreFixture()
-        let other = try await fixture.stores.tenants.createAPIKey(
-            id: "other",
-            tenantName: "other",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "other"
+        let other = try await fixture.stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "other",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "other"
+            ),
+            tenantName: "other"
         )
         _ = try await fixture.stores.sessions.putSession(
             tenant: other,

@@ -8,6 +8,8 @@ package struct OpenAPIDocument: Sendable {
         package let path: String
         /// Whether the operation requires an API key.
         package let needsKey: Bool
+        /// The scopes that the key needs.
+        package let scopes: [String]
 
         package var description: String { "\(method) \(path)" }
     }
@@ -33,7 +35,9 @@ package struct OpenAPIDocument: Sendable {
                     Operation(
                         method: method.uppercased(),
                         path: path,
-                        needsKey: $0["security"]?.array?.isEmpty != true
+                        needsKey: $0["security"]?.array?.isEmpty != true,
+                        scopes: $0["security"]?.array?.first?["apiKey"]?.array?
+                            .compactMap(\.string) ?? []
                     )
                 }
             }

@@ -5,6 +5,7 @@ package struct Stores: Sendable {
     /// The database of all of them.
     package let database: Database
     package let tenants: TenantStore
+    package let keys: KeyStore
     package let clients: ClientStore
     package let sessions: SessionStore
     package let tasks: TaskStore
@@ -34,6 +35,7 @@ package struct Stores: Sendable {
     package init(_ database: Database) {
         self.database = database
         tenants = TenantStore(database)
+        keys = KeyStore(database)
         clients = ClientStore(database)
         sessions = SessionStore(database)
         tasks = TaskStore(database)

@@ -28,11 +28,13 @@ final class DeliveryFixture: Sendable {
         receiver = try WebhookReceiver()
         stores = Stores(Database(pool: database.pool()))
         curl = try CurlLoop(name: "webhooks-test", connectionsMax: 512)
-        tenant = try await stores.tenants.createAPIKey(
-            id: "test",
-            tenantName: "test",
-            secretSHA256: Array(repeating: 0, count: 32),
-            name: "test"
+        tenant = try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "test",
+                secretSHA256: Array(repeating: 0, count: 32),
+                name: "test"
+            ),
+            tenantName: "test"
         )
         worker = WorkerIdentity(incarnation: try await stores.workers.registerWorker(name: "test"))
     }
@@ -41,11 +43,13 @@ final class DeliveryFixture: Sendable {
 
     /// Makes another tenant.
     func anotherTenant() async throws -> TenantID {
-        try await stores.tenants.createAPIKey(
-            id: "other",
-            tenantName: "other",
-            secretSHA256: Array(repeating: 1, count: 32),
-            name: "other"
+        try await stores.keys.createAPIKey(
+            NewAPIKey(
+                id: "other",
+                secretSHA256: Array(repeating: 1, count: 32),
+                name: "other"
+            ),
+            tenantName: "other"
         )
     }
 

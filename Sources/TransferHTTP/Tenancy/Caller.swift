@@ -1,0 +1,12 @@
+import TransferModel
+
+/// The holder of a good key: the sender of a request, and what it may do.
+struct Caller: Sendable {
+    let tenant: TenantID
+    /// The public identifier of the key.
+    let key: String
+    /// The parts of the API that the key may use.
+    let scopes: Set<KeyScope>
+    /// The time at which the key expires; nil for never.
+    let expiresAt: ContinuousClock.Instant?
+}
