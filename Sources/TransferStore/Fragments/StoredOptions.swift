@@ -1,7 +1,7 @@
 import Postgres
 import TransferModel
 
-/// ``TransferOptions`` as `jsonb`: times in milliseconds, checksums in hexadecimal.
+/// The form of ``TransferOptions`` as `jsonb`: times in milliseconds, checksums in hexadecimal.
 private struct StoredOptions: Codable {
     var timeout_for_request_ms: Int64?
     var timeout_for_resource_ms: Int64?
@@ -27,7 +27,7 @@ private struct StoredOptions: Codable {
 }
 
 extension StoredJSON {
-    /// Nil for options that say nothing.
+    /// Returns the stored form; nil for options without any value.
     static func text(of options: TransferOptions) throws(StoreError) -> String? {
         guard !options.isEmpty else { return nil }
         let checksums = options.checksums.map { ($0.algorithm.rawValue, $0.description) }
@@ -96,7 +96,7 @@ extension StoredJSON {
 }
 
 extension StoredRow {
-    /// Empty where nothing is stored.
+    /// Returns the options in a column; empty options for NULL.
     func options(_ column: String) throws(StoreError) -> TransferOptions {
         guard let json = try decodeIfPresent(column, as: JSONText.self) else {
             return TransferOptions()
