@@ -1,20 +1,21 @@
 import Postgres
 import TransferModel
 
-/// What bounds a tenant, and the service as a whole.
+/// The bounds of a tenant and of the whole service.
 ///
-/// All of it is judged by what the statement sees: requests at the same time may each take the last
-/// place. That is a few too many, and nobody has to wait for anybody.
+/// A statement judges them by what it sees. Concurrent requests may each take the last place; the
+/// few tasks too many cost less than making requests wait for each other.
 extension Database {
-    /// Returns what keeps submissions out: `quota(tenant_id, maximum, is_exceeded)` of each tenant,
-    /// and `queue(is_full, share)` for `count` tasks of them all.
+    /// Returns the CTEs that bound submissions: `quota(tenant_id, maximum, is_exceeded)` of each
+    /// tenant, and `queue(is_full, share)` for `count` tasks of all tenants.
     ///
-    /// A tenant has three times what is free of the queue at most: alone three quarters of it, and
-    /// whoever comes finds room. Nobody can have as much before the queue is three quarters full.
+    /// A tenant may have at most three times the free part of the queue. Alone it fills three
+    /// quarters, and a tenant that comes later finds room. The bound has no effect before the queue
+    /// is three quarters full.
     ///
-    /// Expects `lot(tenant_id, count)`. Only of a tenant with a limit the counts are looked at, and
-    /// in a queue as full as that. The queue's length is the server's own count of rows added and
-    /// removed, about a second old, and costs no look at them.
+    /// Expects `batch(tenant_id, count)`. Counts are read only for a tenant with a limit, or in a
+    /// queue that full. The length of the queue is the server's own count of rows added and
+    /// removed, about a second old, which reads no rows.
     func submissionBounds(count: Int64) -> Query {
         """
         queue AS MATERIALIZED (
@@ -45,8 +46,8 @@ extension Database {
         """
     }
 
-    /// Returns whether a tenant may have one more of what `rows` selects; looks at `maximum` of
-    /// them.
+    /// Returns whether a tenant may have one more of the rows that `rows` selects; reads at most
+    /// `maximum` of them.
     static func hasRoom(in rows: Query, maximum: Int64) -> Query {
         "(SELECT count(*) FROM (\(rows) LIMIT \(maximum)) q) < \(maximum)"
     }

@@ -1,26 +1,26 @@
 package import Postgres
 import TransferModel
 
-/// Runs the statements of the stores, which hold everything transferd keeps; only they speak SQL.
+/// The database of the stores, which hold everything transferd keeps; only they contain SQL.
 ///
-/// A verb of a store is one statement, or a few in one implicit transaction: it happens as a whole
+/// A verb of a store is one statement, or a few in one implicit transaction. It happens as a whole
 /// or not at all, and has been committed durably when it returns.
 package struct Database: Sendable {
     private let pool: ConnectionPool
     let settings: StoreSettings
-    /// Tries of a transaction that the server keeps undoing.
+    /// The number of tries of a transaction that the server keeps undoing.
     private static let triesMax = 5
 
-    /// What the connections of the pool have to be told.
+    /// The settings of each connection of the pool.
     ///
     /// Every statement on a hot path reads by an index. The statistics of a queue are always out of
-    /// date, though, and a plan made while a table was almost empty would read all of it later.
-    /// Nor may it collect all that it might need before it gives the first of it, as a bitmap does.
-    /// For the same reason a plan is made once for each connection and not for each set of values,
-    /// which for a claim costs as much as running it.
+    /// date, and a plan made while a table was almost empty would later read all of it. A bitmap
+    /// scan is off too, because it collects all candidates before it returns the first. For the
+    /// same reason a plan is made once for each connection and not for each set of values, which
+    /// for a claim costs as much as running it.
     ///
-    /// Where no plan does without what is switched off, its cost has ten digits: a server that
-    /// compiles what is dear, as it does unless told otherwise, would compile each execution.
+    /// A plan that needs a disabled scan has a cost of ten digits. A server that compiles expensive
+    /// statements, as it does by default, would compile each execution.
     package static let serverSettings = [
         "enable_bitmapscan": "off", "enable_seqscan": "off", "jit": "off",
         "plan_cache_mode": "force_generic_plan",
@@ -31,7 +31,7 @@ package struct Database: Sendable {
         self.settings = settings
     }
 
-    /// Returns the release of PostgreSQL that answers.
+    /// Returns the release of the PostgreSQL server.
     package func serverVersion() async throws(StoreError) -> String {
         let rows = try await run("SELECT current_setting('server_version') AS version")
         return try rows.first?.decode("version") ?? ""
@@ -43,7 +43,7 @@ package struct Database: Sendable {
         )
     }
 
-    /// Returns the value of each row of a query.
+    /// Returns the values of the rows of a query.
     func fetch<Value: RowDecodable>(
         _ type: Value.Type,
         _ query: Query
@@ -51,7 +51,7 @@ package struct Database: Sendable {
         try await run(query).map { row throws(StoreError) in try Value(row) }
     }
 
-    /// Returns the value of the first row of a query; nil without rows.
+    /// Returns the value of the first row of a query; nil if there are no rows.
     func fetchFirst<Value: RowDecodable>(
         _ type: Value.Type,
         _ query: Query
@@ -65,15 +65,15 @@ package struct Database: Sendable {
             .map(StoredRows.init)
     }
 
-    /// What holds for one transaction only.
+    /// A setting of one transaction.
     enum TransactionSetting {
-        /// It does not wait for the disk; only for what is harmless to lose in a power cut.
+        /// The commit does not wait for the disk; only for changes that may be lost in a power cut.
         case unsynced
-        /// Its statement is planned for its very values: for batches joined with a table, whose
-        /// size a plan for any values guesses at ten.
+        /// The statement is planned for its actual values; for batches joined with a table, whose
+        /// size a generic plan assumes to be ten.
         case plannedAnew
-        /// It waits for a lock no longer than others can wait for it; the rest of its work is found
-        /// again or divided.
+        /// The transaction waits for a lock only as long as others can wait for it; its remaining
+        /// work is found again or divided.
         case briefLocks
 
         var query: Query {
@@ -93,7 +93,8 @@ package struct Database: Sendable {
         try await run(settings.map(\.query) + [query])[settings.count]
     }
 
-    /// Runs a transaction again that the server undid for another one's sake, as a deadlock.
+    /// Runs a transaction, and repeats it if the server undid it in favour of another, as after a
+    /// deadlock.
     private func repeating<Result>(
         _ transaction: () async throws(PostgresError) -> Result
     ) async throws(StoreError) -> Result {

@@ -1,6 +1,6 @@
-/// A value that a row of a statement holds.
+/// A value decoded from a row of a statement.
 protocol RowDecodable {
-    /// Creates the value of a row.
+    /// Creates the value from a row.
     ///
     /// - Throws: ``StoreError/defect(_:)`` when the row does not hold one.
     init(_ row: StoredRow) throws(StoreError)

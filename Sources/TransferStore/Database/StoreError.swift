@@ -1,19 +1,19 @@
 package import Postgres
 package import TransferModel
 
-/// Why a verb of the store has no answer.
+/// The reasons why a verb of the store has no answer.
 package enum StoreError: Error, Sendable {
     /// The database cannot be reached, is starting or is overloaded; the same call may work soon.
     /// Whether a change was made is unknown: every verb can be repeated.
     case unavailable(PostgresError)
-    /// A request with the same idempotency key is still being worked on.
+    /// A request with the same idempotency key is still in progress.
     case idempotencyKeyInUse
-    /// The tenant has as many as it may; nothing was stored.
+    /// The tenant has reached its limit; nothing was stored.
     case quotaExceeded(Quota)
     /// The database refused for a reason that is a defect of this program.
     case defect(PostgresError)
 
-    /// Why, in one short line without values, secrets or addresses: for operators.
+    /// The reason in one short line without values, secrets or addresses, for operators.
     package var reason: String {
         switch self {
         case .unavailable(let error), .defect(let error): error.reason
@@ -21,7 +21,7 @@ package enum StoreError: Error, Sendable {
         }
     }
 
-    /// Creates a defect: `text` says what a row holds that it must not, or lacks.
+    /// Creates a defect; `text` says what a row lacks or must not hold.
     init(decoding text: String) { self = .defect(PostgresError(decoding: text)) }
 
     init(_ error: PostgresError) {
@@ -35,8 +35,8 @@ extension StoreError {
         if case .unavailable = self { true } else { false }
     }
 
-    /// Whether the database serves, and only what this call has to change is held by others, or is
-    /// more than can be changed in time: others need not wait for it.
+    /// Whether the database serves, but this call's rows are locked by others or are more than it
+    /// can change in time; other calls need not wait.
     package var isContended: Bool {
         if case .unavailable(let error) = self { error.isContended } else { false }
     }
@@ -53,7 +53,7 @@ extension StoreError: CustomStringConvertible, CustomDebugStringConvertible {
         }
     }
 
-    /// With the server's own words, for the log.
+    /// The description with the server's own words, for the log.
     package var debugDescription: String {
         switch self {
         case .unavailable(let error): "the database cannot serve now: \(error.debugDescription)"

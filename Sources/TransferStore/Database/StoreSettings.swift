@@ -1,14 +1,14 @@
 import TransferModel
 
-/// What the operator has decided for all tenants.
+/// The operator's settings for all tenants.
 package struct StoreSettings: Sendable {
-    /// How long an ended task is kept whose session does not say.
+    /// The time for which an ended task is kept if its session does not say.
     package var resultRetention = SessionConfiguration.resultRetentionDefault
 
-    /// Tasks that wait for anything, of all tenants together, beyond which none is taken.
+    /// The number of waiting tasks, of all tenants together, beyond which none is accepted.
     package var queueMax = queueMaxDefault
 
-    /// The newest migration that this program knows, which its workers tell others.
+    /// The newest migration that this program knows, which its workers report to others.
     package var schemaVersion = 0
 
     /// The default of the maximum number of tasks outstanding in the whole service.

@@ -1,7 +1,7 @@
 import Postgres
 import TransferModel
 
-/// ``Credential/Form`` as `jsonb`, beside its kind.
+/// The form of a ``Credential/Form`` as `jsonb`, stored beside its kind.
 private struct StoredForm: Codable {
     var username: String?
     var name: String?

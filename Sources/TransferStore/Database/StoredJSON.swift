@@ -2,7 +2,8 @@ import Foundation
 import Postgres
 import TransferModel
 
-/// `jsonb` as the store keeps it in a few places where a column each would only be carried along.
+/// The values stored as `jsonb`, in the few places where separate columns would only be carried
+/// along.
 enum StoredJSON {
     private struct Header: Codable {
         let name: String

@@ -40,7 +40,7 @@ extension StoredRow {
         return try StoredJSON.failure(json.text)
     }
 
-    /// Nil where there is no value; of an `int8multirange` as text.
+    /// Returns the ranges of an `int8multirange` read as text; nil for NULL.
     func byteRanges(_ column: String) throws(StoreError) -> ByteRangeSet? {
         guard let text = try decodeIfPresent(column, as: String.self) else { return nil }
         guard let ranges = ByteRangeSet(text: text) else {
@@ -53,7 +53,7 @@ extension StoredRow {
         try decodeIfPresent(column, as: [UInt8].self).map { ClientString(stored: $0) }
     }
 
-    /// Returns a value of an enumeration that the database keeps by its raw value.
+    /// Returns a value of an enumeration that the database stores by its raw value.
     func word<Value: RawRepresentable<String>>(
         _ column: String,
         as type: Value.Type = Value.self

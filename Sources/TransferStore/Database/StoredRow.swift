@@ -1,9 +1,9 @@
 import Postgres
 
-/// One row that a statement returned.
+/// A row that a statement returned.
 ///
-/// A row that does not fit what the code expects is a defect of schema or code, and is thrown as
-/// one: ``StoreError/defect(_:)``.
+/// A row that differs from what the code expects is a defect of the schema or the code, and is
+/// thrown as ``StoreError/defect(_:)``.
 struct StoredRow: Sendable {
     private let row: Row
 

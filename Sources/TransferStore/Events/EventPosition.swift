@@ -1,6 +1,6 @@
-/// How far a log of events has come.
+/// The position that a log of events has reached.
 package struct EventPosition: Sendable {
     package let lastSequence: Int64
-    /// Whether nothing can happen any more: the session is invalidated and its tasks have ended.
+    /// Whether no more events can follow: the session is invalidated and its tasks have ended.
     package let isFinal: Bool
 }

@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// The events of sessions and tenants, to be read.
+/// Reads the events of sessions and tenants.
 package struct EventStore: Sendable {
     let database: Database
 
@@ -10,8 +10,7 @@ package struct EventStore: Sendable {
 }
 
 extension EventStore {
-    /// Returns how far logs have come, all of them in one look; those that are not there are left
-    /// out.
+    /// Returns the positions of logs, all in one query; missing logs are absent from the result.
     package func eventPositions(
         of logs: [SessionID]
     ) async throws(StoreError) -> [SessionID: EventPosition] {
@@ -21,7 +20,7 @@ extension EventStore {
                 coalesce(p.is_invalidated AND p.outstanding = 0, false) AS is_final
             FROM unnest(\(logs.map(\.uuid))) AS x (id)
             LEFT JOIN session_progress p ON p.session_id = ANY (ARRAY[x.id])
-            -- A tenant to which nothing has happened yet has no counters.
+            -- A tenant without any event yet has no counters.
             LEFT JOIN tenant t ON t.id = ANY (ARRAY[x.id])
             WHERE p.session_id IS NOT NULL OR t.id IS NOT NULL
             """
@@ -38,7 +37,7 @@ extension EventStore {
 
     /// Returns a page of a living session's events in sequence.
     ///
-    /// - Returns: nil when the tenant has no such living session.
+    /// - Returns: nil if the tenant has no such living session.
     package func events(
         tenant: TenantID,
         client: ClientID = .default,
@@ -55,11 +54,11 @@ extension EventStore {
         return try await events(of: session.id, after: sequence, limit: limit)
     }
 
-    /// Where a log begins and ends.
+    /// Returns the bounds of a log.
     ///
-    /// - Returns: the sequence of the oldest event that is kept, or of the next one when none is;
-    ///   and that of the newest, 0 for a session that has had none, nil for a log that is not
-    ///   there.
+    /// - Returns: the sequence of the oldest event that is kept, or of the next one if none is
+    ///   kept; and the sequence of the newest event, 0 for a session without any, nil for a log
+    ///   that does not exist.
     package func eventBounds(
         of log: SessionID
     ) async throws(StoreError) -> (oldest: Int64, newest: Int64?) {
@@ -78,12 +77,12 @@ extension EventStore {
         return (try row.decode("oldest"), try row.decodeIfPresent("newest"))
     }
 
-    /// Events of a session, living or not, or of a tenant, in sequence.
+    /// Returns the events of a session, living or not, or of a tenant, in sequence.
     ///
-    /// Numbers have no gaps, because one is given out under the session's lock in the transaction
-    /// that commits it. Only the oldest may be missing, because they are not kept for ever.
+    /// Numbers have no gaps, because each is assigned under the session's lock in the transaction
+    /// that commits it. Only the oldest may be missing, because they are not kept forever.
     ///
-    /// There are fewer than `limit` also when their client strings have `bytesMax` together.
+    /// The result has fewer than `limit` events if their client strings reach `bytesMax` before.
     package func events(
         of session: SessionID,
         after sequence: Int64,
@@ -104,8 +103,9 @@ extension EventStore {
     /// payload:
     /// `(id, code, client_string, is_omitted)`.
     ///
-    /// Read from the generation's first on in the order of their index, as many as are told. By an
-    /// equality a plan may walk through all tasks in the order of their keys.
+    /// The range starts with the generation's first task and is read in the order of its index, up
+    /// to the reported number. With an equality instead, a plan may read all tasks in the order of
+    /// their keys.
     private static let selectFailedTasks: Query = """
         SELECT u.id, u.code, CASE WHEN u.fits THEN u.client_string END AS client_string,
             NOT u.fits AND u.client_string IS NOT NULL AS is_omitted
@@ -156,7 +156,7 @@ extension EventStore {
             CASE
                 WHEN c.task_id IS NOT NULL THEN c.client_string
                 WHEN t.id IS NOT NULL THEN t.client_string
-                -- Looked up only then: the task is kept no longer, and its events are.
+                -- Read only if the task is no longer kept but its events are.
                 ELSE (SELECT y.client_string FROM expired_task y WHERE y.task_id = e.task_id)
             END AS client_string,
             CASE WHEN e.summary IS NOT NULL THEN coalesce((
@@ -173,7 +173,7 @@ extension EventStore {
         FROM event e
         LEFT JOIN session s ON s.id = ANY (ARRAY[e.session_id])
         LEFT JOIN task t ON t.id = ANY (ARRAY[e.task_id])
-        -- As it was then, if it has been changed since.
+        -- The client string at the time of the event, if it has been changed since.
         LEFT JOIN LATERAL (
             SELECT x.task_id, x.client_string FROM client_string_change x
             WHERE x.task_id = e.task_id AND x.through_sequence >= e.sequence
@@ -192,7 +192,8 @@ extension EventStore {
 private struct StoredFailedTask: Decodable {
     let id: UUID
     let code: String
-    /// In base64, for JSON in PostgreSQL cannot hold all that it may.
+    /// The client string in base64, because JSON in PostgreSQL cannot hold every byte that it may
+    /// contain.
     let client_string: Data?
     let is_omitted: Bool
 }
@@ -231,7 +232,7 @@ extension SessionEvent: RowDecodable {
 }
 
 extension SessionEvent.TaskSnapshot {
-    /// Nil in the row of an event that is not about a task.
+    /// Creates the task of an event; nil if the event is not about a task.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let id = try row.decodeIfPresent("task_id", as: UUID.self) else { return nil }
         let bytesReceived = try row.decode("bytes_received", as: Int64.self)
@@ -262,7 +263,7 @@ extension SessionEvent.TaskRequestSnapshot {
 }
 
 extension SessionEvent.Progress {
-    /// Nil in the row of an event that is not about it.
+    /// Creates the progress of an event; nil if the event reports none.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let bytesSent = try row.decodeIfPresent("bytes_sent", as: Int64.self) else {
             return nil
@@ -276,7 +277,7 @@ extension SessionEvent.Progress {
 }
 
 extension StoredRow {
-    /// Returns what an event of that kind says besides; nil in the row of any other.
+    /// Returns the details of an event of that kind; nil for any other.
     fileprivate func details(of kind: SessionEvent.Kind) throws(StoreError) -> JSONText? {
         guard try word("kind", as: SessionEvent.Kind.self) == kind else { return nil }
         return try decodeIfPresent("details")
@@ -290,7 +291,7 @@ private struct StoredPendingTasks: Decodable {
 }
 
 extension SessionEvent.PendingTasks {
-    /// Nil in the row of any other event.
+    /// Creates the details; nil for an event of another kind.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let json = try row.details(of: .sessionEventsPending) else { return nil }
         let stored = try StoredJSON.decode(StoredPendingTasks.self, json.text)
@@ -309,7 +310,7 @@ private struct StoredDisablement: Decodable {
 }
 
 extension SessionEvent.DisabledSubscription {
-    /// Nil in the row of any other event.
+    /// Creates the details; nil for an event of another kind.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let json = try row.details(of: .subscriptionDisabled) else { return nil }
         let stored = try StoredJSON.decode(StoredDisablement.self, json.text)
@@ -334,7 +335,7 @@ private struct StoredExpiry: Decodable {
 }
 
 extension SessionEvent.ExpiredEvents {
-    /// Nil in the row of any other event.
+    /// Creates the details; nil for an event of another kind.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let json = try row.details(of: .subscriptionEventsExpired) else { return nil }
         let stored = try StoredJSON.decode(StoredExpiry.self, json.text)
@@ -352,7 +353,7 @@ extension SessionEvent.ExpiredEvents {
 }
 
 extension SessionEvent.GenerationSummary {
-    /// Nil in the row of an event that does not end a generation.
+    /// Creates the summary; nil for an event that does not end a generation.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let json = try row.decodeIfPresent("summary", as: JSONText.self) else { return nil }
         let counts = try StoredJSON.decode(StoredSummary.self, json.text)

@@ -1,25 +1,25 @@
 import Postgres
 import TransferModel
 
-/// Counts of tasks by state.
+/// The counts of tasks by state.
 package struct CountStore: Sendable {
     let database: Database
 
     package init(_ database: Database) { self.database = database }
 }
 
-/// How many tasks are in which state, known without counting them.
+/// Counts of tasks in each state, kept up to date so that no statement counts tasks.
 extension CountStore {
-    /// Moves folded by one call.
+    /// The number of moves that one call folds.
     package static let foldMax = 10_000
-    /// Any number that no other lock of the service has.
+    /// A number that no other lock of the service has.
     private static let foldLockKey: Int32 = 1_952_804_985
 
-    /// Notes how tasks move, in the statement that moves them.
+    /// Returns the statement that records how tasks move, for the statement that moves them.
     ///
     /// Expects `moves` to select `(session_id, from_state, to_state, bytes_received, bytes_sent)`,
-    /// a row for each task; without a `from_state` it is new, without a `to_state` kept no longer.
-    /// Bytes are those of a task that has ended.
+    /// a row for each task. A task without a `from_state` is new; one without a `to_state` is no
+    /// longer kept. Bytes count only for a task that has ended.
     static func recordMoves(_ moves: Query) -> Query {
         """
         INSERT INTO task_move (
@@ -34,7 +34,7 @@ extension CountStore {
         """
     }
 
-    /// Returns the moves of ended tasks `gone`, from `outcome`, that are kept no longer.
+    /// Returns the moves of ended tasks `gone`, from `outcome`, that are no longer kept.
     static func forgotten(_ gone: Query) -> Query {
         """
         SELECT session_id, state AS from_state, NULL::task_state AS to_state, bytes_received,
@@ -43,11 +43,11 @@ extension CountStore {
         """
     }
 
-    /// Adds a batch of moves to the counts; what anybody reads of these does not change.
+    /// Adds a batch of moves to the counts, which does not change the sums that readers see.
     ///
-    /// - Returns: how many; none also when another instance is at it.
+    /// - Returns: the number of folded moves; zero also while another instance folds.
     package func foldMoves() async throws(StoreError) -> Int {
-        // What is lost in a power cut is folded again.
+        // Moves whose folding is lost in a power cut are folded again.
         let rows = try await database.run([.unsynced], Self.fold)
         return Int(try rows.first?.decode("folded", as: Int64.self) ?? 0)
     }
@@ -88,10 +88,11 @@ extension CountStore {
         SELECT count(*) AS folded FROM gone
         """
 
-    /// The counts `c` of a session `s`.
+    /// The join with the counts `c` of a session `s`.
     static let joinCountsOfSession: Query = joinCounts(selectCountsOfSession)
 
-    /// `(state, tasks, bytes_received, bytes_sent)` of a session `s`, each state in several rows.
+    /// The query for `(state, tasks, bytes_received, bytes_sent)` of a session `s`, each state in
+    /// several rows.
     static let selectCountsOfSession: Query = """
         SELECT state, tasks, bytes_received, bytes_sent FROM session_task_count
         WHERE session_id = s.id
@@ -101,12 +102,13 @@ extension CountStore {
             """))) m
         """
 
-    /// Returns the counts `c` of a tenant.
+    /// Returns the join with the counts `c` of a tenant.
     static func joinCounts(ofTenant tenant: Query) -> Query {
         joinCounts(selectCounts(ofTenant: tenant))
     }
 
-    /// `(state, tasks, bytes_received, bytes_sent)` of a tenant, each state in several rows.
+    /// Returns the query for `(state, tasks, bytes_received, bytes_sent)` of a tenant, each state
+    /// in several rows.
     static func selectCounts(ofTenant tenant: Query) -> Query {
         """
         SELECT state, tasks, bytes_received, bytes_sent FROM tenant_task_count
@@ -129,7 +131,8 @@ extension CountStore {
         """
     }
 
-    /// Returns what `moves`, rows of `task_move`, change: what leaves one state comes to another.
+    /// Returns the changes that `moves`, rows of `task_move`, make: each task leaves one state and
+    /// enters another.
     private static func selectChanges(of moves: Query) -> Query {
         """
         SELECT m.tenant_id, m.session_id, k.state, k.sign * m.tasks AS tasks,
@@ -169,7 +172,7 @@ extension CountStore {
 }
 
 extension TaskCounts {
-    /// From the columns of ``CountStore/joinCountsOfSession``.
+    /// Reads the columns of ``CountStore/joinCountsOfSession``.
     init(_ row: StoredRow) throws(StoreError) {
         var tasks: [TransferState: Int64] = [:]
         let text = try row.decode("task_counts", as: JSONText.self).text

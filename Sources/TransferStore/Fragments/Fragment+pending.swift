@@ -1,15 +1,15 @@
 import Postgres
 import TransferModel
 
-/// What belongs to `session.events_pending`; each part names the CTEs it expects.
+/// Fragments for `session.events_pending`; each names the CTEs it expects.
 extension Fragment {
-    /// States in which a task needs its client.
+    /// The states in which a task needs its client.
     static let needsClient: Query = """
         task_state IN ('waiting_to_begin', 'waiting_for_authentication')
         """
 
-    /// Returns the details of the event for a session of `counter` `c`, as `pending(details)`: all
-    /// that wait already, and what `more` (task_id, task_state) adds.
+    /// Returns the details of the event for a session of `counter` `c`, as `pending(details)`: the
+    /// tasks that already wait, and those that `more` (task_id, task_state) adds.
     static func joinPending(_ more: Query = "SELECT NULL::uuid, NULL::task_state WHERE false")
         -> Query
     {
@@ -30,8 +30,8 @@ extension Fragment {
         """
     }
 
-    /// Tells a client that this transaction has launched which of its sessions' tasks need it, once
-    /// for each session.
+    /// Returns the statement that tells a client launched by this transaction which tasks need it,
+    /// once for each session.
     static func tellPending(of client: ClientID, _ tenant: TenantID) -> Query {
         """
         WITH locked AS MATERIALIZED (

@@ -1,13 +1,13 @@
 import Postgres
 import TransferModel
 
-/// SQL that statements of several stores share.
+/// The SQL that statements of several stores share.
 enum Fragment {}
 
-/// Parts that several statements share; each names the CTEs it expects.
+/// Parts of statements; each names the CTEs it expects.
 extension Fragment {
-    /// Returns whether a task asks its client before it begins, by its own options or else its
-    /// session's.
+    /// Returns whether a task asks its client before it begins, by its own options or, without any,
+    /// those of its session.
     static func asksToBegin(task: Query, session: Query) -> Query {
         """
         coalesce((\(task)->>'asks_to_begin')::boolean,
@@ -15,20 +15,20 @@ extension Fragment {
         """
     }
 
-    /// Whether the origin may see the request of a task `t` in its session `s` twice, as
-    /// `TaskClaim.isIdempotent` says it.
+    /// Whether the origin may see the request of a task `t` in its session `s` twice, as in
+    /// `TaskClaim.isIdempotent`.
     static let isIdempotent: Query = """
         coalesce((t.options->>'idempotent')::boolean, (s.options->>'idempotent')::boolean,
             t.method IS NULL OR t.method = ANY (\(TransferRequest.idempotentMethods)))
         """
 
-    /// Makes the deliveries of sessions due whose events a statement writes.
+    /// The CTE that makes the deliveries of sessions due whose events a statement writes.
     ///
-    /// Expects `counter(session_id, base)`, whose row lock on the session orders this against the
-    /// release of a delivery. A pair that is already due is locked but not written again.
+    /// Expects `counter(session_id, base)`, whose row lock on the session orders this before or
+    /// after the release of a delivery. A pair that is already due is locked but not written again.
     static let wake: Query = wake(of: "true")
 
-    /// As ``wake``, but only of subscriptions `b` of which `condition` is true.
+    /// Returns ``wake`` for only those subscriptions `b` for which `condition` is true.
     static func wake(of condition: Query) -> Query {
         """
         wake AS (
@@ -46,18 +46,19 @@ extension Fragment {
         """
     }
 
-    /// Whether a session `s` that is found by its key lives.
+    /// Whether a session `s` that is found by its key is living.
     ///
-    /// Put so that the partial index of those that live cannot serve: by a plan made for few of
-    /// them all would be read for each.
+    /// The form keeps the planner from the partial index of living sessions: a plan made while
+    /// there were few would read all of them for each look-up.
     static let isLivingByKey: Query = "num_nulls(s.invalidated_at) = 1"
 
-    /// The same of a subscription `b`.
+    /// Whether a subscription `b` that is found by its key is living, in the same form.
     static let isLivingSubscriptionByKey: Query = "num_nulls(b.deleted_at) = 1"
 
-    /// `columns` of the living subscriptions `b` to a session `s` of which `condition` is true.
+    /// Returns the query for `columns` of the living subscriptions `b` to a session `s` for which
+    /// `condition` is true.
     ///
-    /// Three look-ups, however many subscriptions the tenant has for other sessions.
+    /// It makes three look-ups, however many subscriptions the tenant has for other sessions.
     static func selectSubscriptions(_ columns: Query, where condition: Query = "true") -> Query {
         """
         SELECT \(columns) FROM subscription b
@@ -74,13 +75,13 @@ extension Fragment {
         """
     }
 
-    /// Numbers and writes events, and keeps the counters.
+    /// The CTEs that number and write events, and keep the counters.
     ///
-    /// When nothing is outstanding any more, it ends the generation with `session.events_finished`:
-    /// in the transaction that ended the last task, under the lock of the session's counters, hence
-    /// exactly once. A session that was to be finished ends with it, one that was invalidated has
-    /// its last event then, and one whose tasks begin to need their client tells it so, once until
-    /// it acts.
+    /// When no task is outstanding any more, they end the generation with
+    /// `session.events_finished`: in the transaction that ended the last task, under the lock of
+    /// the session's counters, hence exactly once. A session that is finishing ends then, and
+    /// `session.invalidated` is its last event. A session whose tasks begin to need their client
+    /// reports it once until the client acts.
     ///
     /// Expects `happening(session_id, place, kind, ends, task_id, from_state, task_state, attempt,
     /// bytes_received, bytes_sent, failure)`, without a `from_state` where the task has not moved;
@@ -96,8 +97,8 @@ extension Fragment {
                 count(*) FILTER (WHERE ends AND task_state = 'cancelled') AS cancelled
             FROM happening GROUP BY session_id
         ),
-        -- Locked in one order everywhere: two flushes over the same sessions never deadlock. What is
-        -- decided by the counters is read under their lock.
+        -- Every statement locks in this order: two flushes over the same sessions never deadlock.
+        -- The counters' decisions are made from values read under their lock.
         locked AS MATERIALIZED (
             SELECT p.session_id, p.last_sequence AS base,
                 c.ended > 0 AND p.outstanding = c.ended AS is_drained,
@@ -120,7 +121,7 @@ extension Fragment {
             FROM change c JOIN locked l USING (session_id)
             WHERE p.session_id = ANY (ARRAY[c.session_id])
             RETURNING p.session_id, p.generation, p.completed, p.failed, p.cancelled,
-                -- Read under the lock, so that time runs with the sequence.
+                -- The clock is read under the lock, so that time increases with the sequence.
                 p.last_sequence, clock_timestamp() AS occurred_at, l.is_drained, l.is_ended, l.is_pending, l.base
         ),
         event_row AS (

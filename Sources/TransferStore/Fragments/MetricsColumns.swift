@@ -1,6 +1,7 @@
 import TransferModel
 
-/// What was measured of attempts turned on its side, for `unnest`; all NULL where nothing was.
+/// The metrics of attempts as an array per column, for `unnest`; all NULL for an attempt without
+/// any.
 struct MetricsColumns {
     var httpStatuses: [Int16?] = []
     var redirects: [Int16?] = []
@@ -50,7 +51,7 @@ struct MetricsColumns {
 }
 
 extension Duration {
-    /// Nil for zero, which says that something was not reached.
+    /// The duration in microseconds; nil for zero, which means that the step was not reached.
     fileprivate var microsecondsIfReached: Int64? {
         let (seconds, attoseconds) = components
         let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000

@@ -1,17 +1,18 @@
 import Postgres
 package import TransferModel
 
-/// How much a page of tasks holds.
+/// The size of a page of tasks.
 package enum PageSize {}
 
 extension PageSize {
-    /// A page ends with the row whose client string brings the bytes of all of them to so many.
+    /// The number of bytes of client strings after which a page ends, with the row that reaches it.
     ///
     /// Client strings are what makes a row large: without a bound, a page of 200 has 12 MiB of
     /// them.
     package static let pageBytesMax = 2 * 1024 * 1024
-    /// The same of what a reconnection takes, all of which has to be in its answer: JSON may have
-    /// six bytes for one.
+    /// The number of bytes of client strings after which a reconnection takes no more tasks.
+    ///
+    /// All of them must fit into its answer, and JSON may need six bytes for one.
     package static let reconnectionBytesMax = 448 * 1024
 
     /// Returns the rows of a query in the order of `key`, up to the one that brings the bytes of
@@ -28,7 +29,7 @@ extension PageSize {
         """
     }
 
-    /// Returns whether a page of these was ended by its bytes, so that there may be more.
+    /// Returns whether the byte limit ended this page, so that there may be more tasks.
     package static func isFull(_ page: [TransferTask]) -> Bool {
         page.reduce(0) { $0 + ($1.clientString?.utf8.count ?? 0) } >= pageBytesMax
     }

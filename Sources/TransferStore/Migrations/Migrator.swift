@@ -3,25 +3,25 @@ import Foundation
 package import Logging
 package import Postgres
 
-/// Brings a database's schema to what this version expects, and back.
+/// Brings a database's schema to the version that this program expects, and back.
 ///
 /// Each migration is one transaction together with its entry in `schema_migration`, under an
 /// advisory lock: of instances that start at once one migrates and the others wait.
 ///
-/// The version of a program is the newest migration it knows. What it needs not know a migration
-/// declares itself, and the database keeps that, so that a program can judge also what came after
-/// it: docs/decisions/0027.
+/// The version of a program is the newest migration it knows. A migration declares itself which
+/// older versions may run beside it, and the database keeps that, so that a program can also judge
+/// migrations newer than itself: docs/decisions/0027.
 package struct Migrator: Sendable {
-    /// One step of the schema, as found in the folder of migrations.
+    /// A step of the schema, as found in the folder of migrations.
     package struct Migration: Sendable {
-        /// Counts from 1 without gaps; the first four digits of the file name.
+        /// The number of the step, from 1 without gaps; the first four digits of the file name.
         package let number: Int
         /// The rest of the file name.
         package let name: String
         let up: String
         let down: String
         let checksum: [UInt8]
-        /// The oldest version whose program may run on the schema that this makes: its own number,
+        /// The oldest version whose program may run on the schema after this step: its own number,
         /// unless the file says `-- runs beside: 0009`.
         let floor: Int
     }
@@ -29,22 +29,25 @@ package struct Migrator: Sendable {
     private let migrations: [Migration]
     private let logger: Logger
 
-    /// Any number that nobody else uses in this database: "trfd" in ASCII.
+    /// A number that nothing else in this database locks by: "trfd" in ASCII.
     ///
-    /// The second half of the
-    /// lock is the schema's name, for each schema has migrations of its own.
+    /// The second half of the lock is the schema's name, because each schema has migrations of its
+    /// own.
     private static let lockKey: Int32 = 0x7472_6664
-    /// The first migration of the versions before the first release, of which no other is left.
+    /// The first migration of the versions before the first release, the only one of theirs still
+    /// recognized.
     static let developmentName = "0001_sessions_and_tasks"
-    /// What a migration says first that an older program may run beside.
+    /// The start of the first line of a migration that an older program may run beside.
     static let floorMark = "-- runs beside: "
-    /// A worker that was silent for as long is dead, or finds out soon that it counts as such.
+    /// The silence after which a worker is dead, or soon finds out that it counts as dead.
     private static let silenceMax: Duration = .seconds(15)
-    /// Workers that an error names.
+    /// The number of workers that an error names.
     private static let namesMax: Int64 = 20
-    /// Between two looks at whether another instance has finished.
+    /// The time between two checks whether another instance has finished.
     private static let lockInterval: Duration = .milliseconds(100)
 
+    /// Reads the migrations in a folder.
+    ///
     /// - Throws: ``MigratorError`` when the folder is missing or not a sequence of pairs
     ///   `0001_name.up.sql`, `0001_name.down.sql`.
     package init(folder: String, logger: Logger) throws(MigratorError) {
@@ -55,14 +58,15 @@ package struct Migrator: Sendable {
     /// The newest migration that this program knows.
     package var version: Int { migrations.count }
 
-    /// Applies what is missing; nothing to a newer schema that this program may run on.
+    /// Applies the missing migrations; changes nothing in a newer schema that this program may run
+    /// on.
     ///
     /// - Parameters:
-    ///   - connection: goes to PostgreSQL itself.
-    ///   - isForced: whether also beside workers that cannot run on the new schema, which end when
-    ///     they notice.
-    /// - Returns: how many migrations were applied.
-    /// - Throws: ``MigratorError``, or what the database refuses.
+    ///   - connection: a connection to PostgreSQL itself, not through a pooler.
+    ///   - isForced: whether to migrate even beside workers that cannot run on the new schema,
+    ///     which end when they notice.
+    /// - Returns: the number of applied migrations.
+    /// - Throws: ``MigratorError``, or the errors of the database.
     @discardableResult
     package func migrate(_ connection: Connection, isForced: Bool = false) async throws -> Int {
         try await withLock(connection) {
@@ -89,8 +93,8 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Takes back the newest `count` migrations, with the data they hold; `isForced` also beneath
-    /// workers that need them.
+    /// Reverts the newest `count` migrations together with the data they hold; if `isForced`, even
+    /// beneath workers that need them.
     package func revert(
         _ count: Int,
         _ connection: Connection,
@@ -118,8 +122,9 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// Returns how many migrations the database lacks at this moment, also through a pooler, behind
-    /// which no lock would be held.
+    /// Returns the number of migrations that the database lacks at this moment.
+    ///
+    /// It also works through a pooler, which would not keep a lock.
     package func pendingCount(_ connection: Connection) async throws -> Int {
         let rows = try await connection.execute(
             "SELECT to_regclass('schema_migration') IS NULL AS is_new"
@@ -130,7 +135,7 @@ package struct Migrator: Sendable {
         return max(0, migrations.count - applied.count)
     }
 
-    /// Refuses what workers of some versions could not work with while such live.
+    /// Throws if there are living workers of versions that could not work with the migration.
     private func refuse(
         _ migration: String,
         beside versions: Query,
@@ -175,8 +180,8 @@ package struct Migrator: Sendable {
         return result
     }
 
-    /// Asks again and again rather than waiting in the server: no statement of ours may take longer
-    /// than a connection's deadline, but another instance's migration may.
+    /// Takes the lock by repeated attempts rather than by waiting in the server: no statement of
+    /// ours may take longer than a connection's deadline, but another instance's migration may.
     private func lock(_ connection: Connection) async throws {
         while true {
             let rows = try await connection.execute(
@@ -212,8 +217,8 @@ package struct Migrator: Sendable {
     }
 
     private func recorded(_ connection: Connection) async throws -> [Applied] {
-        // By way of JSON: a database of a development version may lack the column, and is refused
-        // with a sentence.
+        // Read by way of JSON: a database of a development version may lack the column, and is
+        // refused with a sentence.
         try await connection.execute(
             """
             SELECT number, name, checksum,
@@ -237,7 +242,7 @@ package struct Migrator: Sendable {
         let floor: Int
     }
 
-    /// Refuses a database whose history is not the beginning of this version's, or a continuation
+    /// Throws unless the database's history is the beginning of this version's, or a continuation
     /// that this version may run beside.
     private func check(_ applied: [Applied]) throws(MigratorError) {
         // Its migrations are neither changed ones nor those of a newer release.
@@ -285,7 +290,7 @@ package struct Migrator: Sendable {
         for file in files.filter({ $0.hasSuffix(suffix) }).sorted() {
             let name = String(file.dropLast(suffix.count))
             let number = Int(name.prefix(4)) ?? 0
-            // The name goes into a statement of its own making.
+            // The name becomes part of a statement's text.
             guard number == migrations.count + 1, !name.utf8.contains(UInt8(ascii: "'")),
                 let up = FileManager.default.contents(atPath: "\(folder)/\(file)"),
                 let down = FileManager.default.contents(atPath: "\(folder)/\(name).down.sql")

@@ -1,4 +1,4 @@
-/// Why a schema was not migrated; each says what to do.
+/// The reasons why a schema was not migrated; each text says what to do.
 package enum MigratorError: Error, Equatable, CustomStringConvertible {
     case folderUnreadable(String)
     case sequenceBroken(String)
@@ -7,7 +7,7 @@ package enum MigratorError: Error, Equatable, CustomStringConvertible {
     /// The database has migrations from before the first release.
     case madeInDevelopment
     case floorUnreadable(String)
-    /// With the name and version of each.
+    /// Workers that live could not run beside the migration; with the name and version of each.
     case workersLive(String, [String])
 
     package var description: String {

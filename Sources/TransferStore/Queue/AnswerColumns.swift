@@ -1,6 +1,7 @@
 import TransferModel
 
-/// What the origin answered, unless a pending rename knows it; also a table of their own.
+/// The origin's answers that no pending rename holds; a table of their own, because few ends have
+/// one.
 struct AnswerColumns {
     let place: Int64
     let httpStatus: Int16

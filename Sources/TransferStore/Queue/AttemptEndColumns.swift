@@ -1,9 +1,9 @@
 import Foundation
 import TransferModel
 
-/// The ends turned on their side: an array per column, for `unnest`.
+/// The ends of attempts as an array per column, for `unnest`.
 struct AttemptEndColumns {
-    /// Where each was among what was given, from 1 on: the order of its events.
+    /// The place of each end in the argument, from 1: the order of its events.
     var places: [Int64] = []
     var tasks: [UUID] = []
     var fences: [Int64] = []
@@ -19,7 +19,8 @@ struct AttemptEndColumns {
     var questions: [QuestionColumns] = []
 
     init(_ attemptEnds: [AttemptEnd]) throws(StoreError) {
-        // By task, as everybody locks them, so that nobody waits for one who waits for him.
+        // Sorted by task, the order in which every statement locks them, so that no two wait for
+        // each other.
         let sorted = attemptEnds.enumerated().sorted { $0.element.task.uuid < $1.element.task.uuid }
         for (index, attemptEnd) in sorted {
             let place = Int64(index + 1)

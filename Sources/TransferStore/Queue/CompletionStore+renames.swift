@@ -4,23 +4,23 @@ package import TransferModel
 
 extension CompletionStore {
     /// Moves attempts whose part file is whole and durable past the point of no return, and ends
-    /// others of other tasks, in one transaction.
+    /// attempts of other tasks, in one transaction.
     ///
-    /// - Returns: the tasks whose pending rename of that fence now exists, also when an earlier
-    ///   call with an unknown outcome made it, and those that were ended; the part files of all
-    ///   others are to be looked after.
+    /// - Returns: the tasks whose pending rename of that fence now exists, also if an earlier call
+    ///   with an unknown outcome made it, and the tasks that were ended. The caller must check the
+    ///   part files of all others.
     package func beginRenames(
         _ pendingRenames: [PendingRename],
         ending attemptEnds: [AttemptEnd] = []
     ) async throws(StoreError) -> Set<TaskID> {
-        // Rows of tasks are locked first and the counters of sessions last, as everywhere.
+        // Every transaction locks rows of tasks first and the counters of sessions last.
         let queries =
             (pendingRenames.isEmpty ? [] : Self.pendingRename(of: pendingRenames))
             + (attemptEnds.isEmpty ? [] : try Self.attemptEnd(of: attemptEnds))
         guard !queries.isEmpty else { return [] }
         let rows = try await database.run([Database.TransactionSetting.briefLocks.query] + queries)
             .dropFirst()
-        // The second of a pending rename's statements answers, and the first of an end's.
+        // The answer is in the second statement of a pending rename and in the first of an end.
         let answers =
             pendingRenames.isEmpty
             ? rows.prefix(1) : rows.dropFirst().prefix(1) + rows.dropFirst(2).prefix(1)
@@ -29,8 +29,8 @@ extension CompletionStore {
         return changed
     }
 
-    /// Returns the sessions of tasks, and which of them others hold at this moment; no lock
-    /// outlasts this.
+    /// Returns the sessions of tasks, and whether another transaction holds each at this moment;
+    /// keeps no lock.
     package func sessions(of tasks: [TaskID]) async throws(StoreError) -> [TaskID: TaskSession] {
         let rows = try await database.run(
             """
@@ -58,7 +58,7 @@ extension CompletionStore {
     }
 
     private static func pendingRename(of pendingRenames: [PendingRename]) -> [Query] {
-        // In one order everywhere, as in an end.
+        // Sorted by task, the order in which every statement locks, as in an end.
         let pendingRenames = pendingRenames.sorted { $0.task.uuid < $1.task.uuid }
         let tasks = pendingRenames.map(\.task.uuid)
         let fences = pendingRenames.map(\.fence.rawValue)

@@ -10,10 +10,10 @@ package struct CompletionStore: Sendable {
 }
 
 extension CompletionStore {
-    /// The attempt of an item `i`, if it has that fence.
+    /// The query for the attempt of an item `i`, if it has that fence.
     ///
-    /// `LIMIT` makes this a look-up by key for each item, whatever the statistics of the table say,
-    /// which are mostly those of an empty one.
+    /// `LIMIT` makes this a look-up by key for each item. Without it a plan follows the statistics
+    /// of the table, which are mostly those of an empty one.
     static let lockAttempt: Query = """
         SELECT * FROM attempt a WHERE a.task_id = i.task_id AND a.fence = i.fence
         LIMIT 1 FOR UPDATE
@@ -21,7 +21,7 @@ extension CompletionStore {
 
     /// Ends attempts and pending renames, writes their events and keeps the sessions' counters.
     ///
-    /// - Returns: the tasks that were ended; the fence of every other was stale.
+    /// - Returns: the tasks that were ended; every other fence was stale.
     package func end(_ attemptEnds: [AttemptEnd]) async throws(StoreError) -> Set<TaskID> {
         try await beginRenames([], ending: attemptEnds)
     }
@@ -38,11 +38,11 @@ extension CompletionStore {
                     place, task_id, fence, outcome, bytes_received, bytes_sent, failure, delay_ms,
                     abandoned)
             ),
-            -- 1. Each row tells of its own end, matched by fence: a batch may hold a stale end of
+            -- 1. Each row reports its own end, matched by fence: a batch may hold a stale end of
             -- the same task.
             from_attempt AS MATERIALIZED (
                 SELECT i.place, i.task_id, i.fence, i.outcome,
-                    -- Of one whose worker died only its row knows.
+                    -- Only the row knows this if the worker died.
                     CASE i.outcome WHEN 'requeued' THEN a.bytes_received ELSE i.bytes_received END
                         AS bytes_received,
                     i.bytes_sent, i.failure, i.delay_ms, i.abandoned, a.number, a.started_at,
@@ -63,7 +63,7 @@ extension CompletionStore {
                     SELECT * FROM pending_rename p WHERE p.task_id = i.task_id AND p.fence = i.fence
                     LIMIT 1 FOR UPDATE
                 ) p
-                -- Those were never published.
+                -- These were never published.
                 WHERE i.outcome NOT IN ('fetched', 'answered')
             ),
             publication_gone AS (
@@ -176,7 +176,8 @@ extension CompletionStore {
                     local_port, connections)
                     USING (place)
             ),
-            -- 2. What another attempt resumes, and what no longer serves anybody.
+            -- 2. The part files that another attempt resumes, and those that nothing needs any
+            -- more.
             reported AS (
                 SELECT g.task_id, g.tenant_id, g.outcome, k.part_fence,
                     k.ranges::int8multirange AS ranges, k.boot_id, k.bytes_durable, k.bytes_total,
@@ -253,7 +254,7 @@ extension CompletionStore {
                 ) AS k (outcome, step, kind, ends, task_state) USING (outcome)
             ),
             \(Fragment.recordHappenings),
-            -- 3. What is given back is no event.
+            -- 3. A task that is given back causes no event.
             return_row AS (\(CountStore.recordMoves("""
                 SELECT session_id, 'running'::task_state AS from_state,
                     'queued'::task_state AS to_state, 0 AS bytes_received, 0 AS bytes_sent
@@ -262,8 +263,8 @@ extension CompletionStore {
             \(Fragment.wake)
             SELECT task_id FROM gone
             """
-        // Looked at behind the first statement, which holds the sessions' locks: an answer is seen
-        // here, or sees what was asked.
+        // Read after the first statement, which holds the sessions' locks: either this sees the
+        // client's answer, or the answer sees the question.
         return columns.questions.isEmpty
             ? [query] : [query, DecisionStore.requeueAnswered(columns.tasks)]
     }

@@ -3,19 +3,19 @@ import Postgres
 package import TransferModel
 
 extension PartStore {
-    /// Stores how far running attempts are, and the part files that the next attempts may go on
-    /// with; stale fences change nothing.
+    /// Stores the progress of running attempts, and the part files from which the next attempts may
+    /// continue; stale fences change nothing.
     ///
-    /// - Returns: whether events were written, of those that are to be told.
+    /// - Returns: whether events were written, for the progress that is to be reported.
     @discardableResult
     package func recordProgress(_ progress: [AttemptProgress]) async throws(StoreError) -> Bool {
         let checkpoints = progress.compactMap { progress in
             progress.checkpoint.map { (task: progress.task, fence: progress.fence, partial: $0) }
         }
-        // First, so that whoever reads of the bytes may count on them.
+        // Checkpoints come first, so that a reader of the progress can rely on the bytes.
         try await recordCheckpoints(checkpoints)
         guard progress.contains(where: \.isTold) else {
-            // Nothing rests on it, and the next one comes within a second.
+            // Nothing depends on this progress, and the next follows within a second.
             _ = try await database.run([.unsynced, .plannedAnew], Self.update(progress))
             return false
         }
@@ -38,10 +38,10 @@ extension PartStore {
         """
     }
 
-    /// Returns the update with an event for each attempt that is to be told of.
+    /// Returns the update with an event for each attempt whose progress is to be reported.
     ///
-    /// An attempt's row is there only while its task runs, and whoever ends it has to wait for this
-    /// one: the event never follows the end of its task.
+    /// An attempt's row exists only while its task runs, and the transaction that ends it waits for
+    /// this one. So the event never follows the end of its task.
     private static func tell(_ progress: [AttemptProgress]) -> Query {
         """
         WITH moved AS (
@@ -53,7 +53,7 @@ extension PartStore {
             SELECT *, row_number() OVER (PARTITION BY session_id ORDER BY task_id) AS place
             FROM moved WHERE is_told
         ),
-        -- Locked in one order everywhere, as when a task ends.
+        -- Locked in the order of every statement, as when a task ends.
         locked AS MATERIALIZED (
             SELECT p.session_id FROM session_progress p
             WHERE p.session_id = ANY (ARRAY(SELECT session_id FROM told))
@@ -65,7 +65,7 @@ extension PartStore {
             JOIN locked USING (session_id)
             WHERE p.session_id = ANY (ARRAY[c.session_id])
             RETURNING p.session_id, p.generation, p.last_sequence - c.events AS base,
-                -- Read under the lock, so that time runs with the sequence.
+                -- The clock is read under the lock, so that time increases with the sequence.
                 clock_timestamp() AS occurred_at
         ),
         event_row AS (

@@ -2,24 +2,24 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// What running attempts have received so far.
+/// The bytes that running attempts have received so far.
 package struct PartStore: Sendable {
     let database: Database
 
     package init(_ database: Database) { self.database = database }
 }
 
-/// What is kept of unfinished downloads.
+/// The part files of unfinished downloads.
 extension PartStore {
-    /// Abandoned parts read by one call.
+    /// The number of abandoned parts that one call reads.
     private static let abandonedPartsMax = 500
 
-    /// Keeps the part files of running attempts for the next ones; stale fences change nothing.
+    /// Keeps the part files of running attempts for the next attempts; stale fences change nothing.
     func recordCheckpoints(
         _ checkpoints: [(task: TaskID, fence: Fence, partial: PartialDownload)]
     ) async throws(StoreError) {
         guard !checkpoints.isEmpty else { return }
-        // The lock on the attempt orders this against its end: a part is never kept for a task
+        // The lock on the attempt orders this before or after its end: no part is kept for a task
         // that has ended meanwhile.
         _ = try await database.run(
             [.unsynced, .plannedAnew],
@@ -50,15 +50,18 @@ extension PartStore {
         )
     }
 
-    /// The files that those of `kept` take the place of: an attempt that could not resume one,
-    /// because another still had it, has started over beside it.
+    /// The query for the files that those of `kept` replace.
+    ///
+    /// An attempt that could not resume a file, because another attempt still had it, has started
+    /// over with a new one.
     static let selectReplaced: Query = """
         SELECT x.part_fence, x.task_id, x.source_task_id FROM kept k
         JOIN partial x ON x.task_id = ANY (ARRAY[k.task_id])
         WHERE x.part_fence <> k.part_fence
         """
 
-    /// Keeps the files of `kept`; of one that is kept already, only more bytes are news.
+    /// The statement that keeps the files of `kept`; a file already kept is updated only with more
+    /// bytes.
     static let replacePartial: Query = """
         INSERT INTO partial (
             task_id, part_fence, ranges, boot_id, bytes_durable, bytes_total, validator)
@@ -73,9 +76,10 @@ extension PartStore {
             bytes_total = excluded.bytes_total, validator = excluded.validator
         """
 
-    /// Tells that origins send only the rest: `task.resumed_at_offset`, once for each attempt.
+    /// Records that origins send only the rest of a file: `task.resumed_at_offset`, once for each
+    /// attempt.
     ///
-    /// - Returns: the tasks whose attempt this was news of.
+    /// - Returns: the tasks whose attempt had not recorded this before.
     package func recordResumptions(
         _ resumptions: [Resumption]
     ) async throws(StoreError) -> Set<TaskID> {
@@ -111,15 +115,17 @@ extension PartStore {
         return Set(try rows.map { row throws(StoreError) in try row.task("task_id") })
     }
 
-    /// Returns which of these tasks' part files somebody may still resume, or is about to rename,
-    /// or are results: an end whose answer was lost has happened when its worker asks again.
+    /// Returns the part files of these tasks that an attempt may still resume or rename, or that
+    /// are results.
+    ///
+    /// An end whose answer was lost has happened by the time its worker asks again.
     package func keptParts(
         _ parts: [(task: TaskID, fence: Fence)]
     ) async throws(StoreError) -> Set<Fence> {
         let fences = parts.map(\.fence.rawValue)
         let rows = try await database.run([
-            // A checkpoint that was stored while its task was just cancelled was not there yet to
-            // be removed with it.
+            // A checkpoint stored while its task was being cancelled did not exist yet when the end
+            // removed the others.
             """
             DELETE FROM partial p USING outcome o
             WHERE p.part_fence = ANY (\(fences)) AND o.task_id = ANY (ARRAY[p.task_id])
@@ -134,8 +140,8 @@ extension PartStore {
         return Set(try rows[1].map { row throws(StoreError) in try row.fence("part_fence") })
     }
 
-    /// Notes how much of a part file, whose attempt was taken away, has been made durable, and
-    /// where it is when the file was written in segments.
+    /// Records how much of a part file, whose attempt was taken away, is durable, and which ranges
+    /// if the file was written in segments.
     ///
     /// The attempt that resumes the file may have reported more ranges since; both are true.
     package func recordDurable(
@@ -165,7 +171,7 @@ extension PartStore {
         ])
     }
 
-    /// Has part files removed later, which nobody needs and which cannot be removed now.
+    /// Schedules the removal of part files that nothing needs and that cannot be removed now.
     package func recordAbandoned(
         _ parts: [(task: TaskID, fence: Fence)]
     ) async throws(StoreError) {
@@ -206,7 +212,7 @@ extension PartStore {
 }
 
 extension StoredRow {
-    /// Where a part file lies that came with resume data; nil when it did not.
+    /// Returns the path of a part file that came with resume data; nil for any other.
     func sourcePath(fence: Fence) throws(StoreError) -> String? {
         guard let task = try decodeIfPresent("source_task_id", as: UUID.self) else { return nil }
         return ResultLocation.partPath(

@@ -1,7 +1,7 @@
 import Foundation
 import TransferModel
 
-/// The part that an end leaves; few have one, so these are a table of their own.
+/// The parts that ends leave; a table of their own, because few ends leave one.
 struct PartialColumns {
     let place: Int64
     let partFence: Int64

@@ -3,15 +3,15 @@ import Postgres
 package import TransferModel
 
 extension QueueStore {
-    /// Flows that one look at the queue finds at most.
+    /// The maximum number of flows that one look at the queue finds.
     package static let flowsMax = 512
 
-    /// Returns the flows in which tasks wait, in the order of their hosts, behind `after`; `hosts`
-    /// are in order too.
+    /// Returns the flows in which tasks wait, in the order of their hosts, after the flow `after`;
+    /// `hostKeys` are in order too.
     ///
-    /// Goes through the index from one flow to the next, so that the cost grows with the flows and
-    /// not with the tasks in them. Flows of sessions that have ended are among them, and are not to
-    /// be claimed from: they are passed by, and so bound a look as all others do.
+    /// The query skips through the index from one flow to the next, so that the cost grows with the
+    /// flows and not with the tasks in them. The result includes flows of sessions that have ended;
+    /// they count towards its limit, and the caller must not claim from them.
     package func waitingFlows(
         in hostKeys: [ClosedRange<Int64>],
         after: Flow? = nil,
@@ -80,7 +80,7 @@ extension WaitingFlow: RowDecodable {
 }
 
 extension StoredRow {
-    /// That of a session.
+    /// Returns the session's limit.
     func maxConnectionsPerHost() throws(StoreError) -> Int? {
         try decodeIfPresent("max_connections_per_host", as: Int16.self).map(Int.init)
     }

@@ -3,9 +3,9 @@ import Postgres
 package import TransferModel
 
 extension QueueStore {
-    /// Makes runnable a page of what waits for hosts that have been reached again.
+    /// Makes a page of the tasks runnable that wait for hosts which can be reached again.
     ///
-    /// - Returns: how many there were; more may wait.
+    /// - Returns: the number of these tasks; more may wait.
     package func release(hostKeys: [HostKey]) async throws(StoreError) -> Int {
         try await database.run(
             """
@@ -23,17 +23,18 @@ extension QueueStore {
         ).affectedCount
     }
 
-    /// After which a task that its session's end will cancel is looked at again.
+    /// The time after which a task that its session's end will cancel is examined again.
     private static let stoppedPause: Duration = .seconds(3600)
-    /// Tasks promoted by one call at most.
+    /// The maximum number of tasks that one call promotes.
     package static let promotionMax = 1000
 
-    /// Makes runnable what has become due, never a moment early by the database's clock, and asks
-    /// the clients of those tasks that want it; with a `latest`, nothing that is due after that,
-    /// however far ahead that clock is.
+    /// Makes due tasks runnable, never early by the database's clock, and asks the clients of those
+    /// tasks that require it.
     ///
-    /// - Returns: how many tasks were promoted, how many asked about, and how long until the next
-    ///   one is due.
+    /// With a `latest`, a task that is due after that time stays, however far ahead that clock is.
+    ///
+    /// - Returns: the number of promoted tasks, the number of questions, and the time until the
+    ///   next task is due.
     package func promoteDue(notAfter latest: Date? = nil) async throws(StoreError) -> Promotion {
         let unanswered = try StoredJSON.text(
             of: TransferFailure(.timedOut, "Its client did not answer `task.will_begin` in time.")
@@ -108,8 +109,8 @@ extension QueueStore {
         )
     }
 
-    /// Puts what is due of sessions that have ended behind all else until it is cancelled; expects
-    /// `due(row, session_id)`, offers `open(row, may_begin)`.
+    /// The CTE that postpones due tasks of ended sessions until they are cancelled, so that others
+    /// come first; expects `due(row, session_id)`, offers `open(row, may_begin)`.
     private static let putOffStopped: Query = """
         open AS MATERIALIZED (
             SELECT due.row, coalesce(\(CancellationStore.mayBegin(session: "due.session_id")), false) AS may_begin
@@ -121,13 +122,13 @@ extension QueueStore {
         )
         """
 
-    /// Of rows `d` of `delayed` that are removed.
+    /// The clause that returns removed rows `d` of `delayed`.
     private static let returningPromoted: Query = """
         RETURNING d.task_id, d.host_key, d.session_id, d.priority_rank, d.attempt, d.began_at,
             \(CountStore.state(ofDelayed: "d")) AS state
         """
 
-    /// Puts into the queue what `gone` tells of.
+    /// The CTEs that put the tasks of `gone` into the queue.
     private static let queuePromoted: Query = """
         move_row AS (\(CountStore.recordMoves("""
             SELECT session_id, state AS from_state, 'queued'::task_state AS to_state,
@@ -138,15 +139,15 @@ extension QueueStore {
         SELECT host_key, session_id, priority_rank, task_id, attempt, began_at FROM gone
         """
 
-    /// What became of the tasks that were due.
+    /// The result of a promotion.
     package struct Promotion: Sendable {
-        /// Tasks that may run now.
+        /// The number of tasks that may run now.
         package let promoted: Int
-        /// Tasks whose clients are asked before.
+        /// The number of tasks whose clients are asked first.
         package let asked: Int
-        /// How long until the next one is due; nil when none waits.
+        /// The time until the next task is due; nil when none waits.
         package let next: Duration?
-        /// What the database's clock shows.
+        /// The time of the database's clock.
         package let date: Date
     }
 }

@@ -1,7 +1,7 @@
 import Postgres
 package import TransferModel
 
-/// The queue of runnable tasks, and what becomes runnable.
+/// The queue of runnable tasks, and the tasks that become runnable.
 package struct QueueStore: Sendable {
     let database: Database
 
@@ -9,13 +9,13 @@ package struct QueueStore: Sendable {
 }
 
 extension QueueStore {
-    /// Gives runnable tasks to a worker, as new attempts with fences of its own: of each flow the
-    /// first, and of each tenant no more than may run.
+    /// Gives runnable tasks to a worker, as new attempts with fences of its own: the first tasks of
+    /// each flow, and no more of a tenant than its limit of running tasks.
     ///
-    /// Cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows, its
-    /// key is the order in which they are read, and what an old snapshot keeps of those before is
-    /// not read again. Where tenants have a bound, their running tasks are counted, all of the
-    /// fleet; `boundTenants` are those.
+    /// The cost grows with the tasks claimed, not with the queue: `ready` holds only runnable rows,
+    /// its key is the order in which they are read, and rows of earlier claims that an old snapshot
+    /// keeps are not read again. `boundTenants` are the tenants with a limit; their running tasks
+    /// are counted over all workers.
     package func claim(
         _ grants: [FlowGrant],
         boundTenants: [TenantID] = [],
@@ -37,8 +37,8 @@ extension QueueStore {
             )
             """
             : """
-            -- From the attempts, which are fewer than the sessions that a tenant may have, and once for
-            -- all tenants.
+            -- Counted from the attempts, which are fewer than the sessions a tenant may have, and
+            -- once for all tenants.
             used AS MATERIALIZED (
                 SELECT (SELECT s.tenant_id FROM session s WHERE s.id = a.session_id) AS tenant_id,
                     count(*) AS tasks
@@ -61,8 +61,8 @@ extension QueueStore {
             """
         let claim: Query = """
             WITH \(share),
-            -- 1. Materialized, because a plan that ran the locking query twice would lock more
-            -- rows than its limit says.
+            -- 1. Materialized, because a plan that ran the locking query twice would lock more rows
+            -- than its limit.
             picked AS MATERIALIZED (
                 SELECT p.row
                 FROM share g CROSS JOIN LATERAL (
@@ -75,15 +75,16 @@ extension QueueStore {
                 ) p
                 WHERE \(CancellationStore.mayBegin(session: "g.session_id"))
             ),
-            -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps
-            -- a rescue from missing the attempts made below.
+            -- 2. A worker that was declared dead has no row here and gets nothing; the lock keeps a
+            -- rescue from missing the attempts made below.
             alive AS MATERIALIZED (
                 SELECT incarnation FROM worker WHERE incarnation = \(fences.incarnation)
                 FOR KEY SHARE
             ),
             taken AS (
-                -- By the place of the rows just locked: a join by key would be planned by how full
-                -- the queue was when its statistics were taken, which is mostly empty.
+                -- Addressed by the physical place of the rows just locked: the plan of a join by
+                -- key would follow the statistics of the queue, which are mostly those of an empty
+                -- one.
                 DELETE FROM ready r USING alive
                 WHERE r.ctid = ANY (ARRAY(SELECT p.row FROM picked p))
                 RETURNING r.task_id, r.session_id, r.host_key, r.attempt, r.began_at
@@ -106,12 +107,13 @@ extension QueueStore {
                 """)))
             \(Self.selectClaim) FROM begun a \(Self.joinClaim)
             """
-        // A claim that is lost leaves its tasks in the queue, and the fences given out with it are
-        // refused later; a claim that counts is flushed with the pending rename that rests on it,
-        // or before a request that must not be sent twice.
+        // A claim that is lost in a power cut leaves its tasks in the queue, and the fences given
+        // out with it are refused later. A claim that has effects is flushed with the pending
+        // rename that depends on it, or before a request that must not be sent twice.
         var queries = [Database.TransactionSetting.unsynced.query]
         if !bound.isEmpty {
-            // One claim after the other, each with all that the one before has begun.
+            // Claims run one after the other, so that each counts the tasks that the one before
+            // began.
             queries.append(
                 """
                 SELECT FROM tenant WHERE id = ANY (\(bound)) ORDER BY id FOR NO KEY UPDATE
@@ -122,16 +124,16 @@ extension QueueStore {
         return try rows.map { row throws(StoreError) in try TaskClaim(row) }
     }
 
-    /// Waits until all that was committed before has reached the disk: also claims, which do not
-    /// wait for that themselves.
+    /// Waits until everything committed before has reached the disk, including claims, whose
+    /// commits do not wait for it.
     ///
-    /// What must not be sent twice is sent after that. Costs a commit that is flushed.
+    /// A request that must not be sent twice is sent after this. It costs a flushed commit.
     package func makeClaimsDurable() async throws(StoreError) {
         // A commit waits for the disk only when its transaction has written to the log.
         _ = try await database.run("SELECT pg_logical_emit_message(true, 'transferd', ''::text)")
     }
 
-    /// The columns of a claim, of an attempt `a`, its task `t` and its session `s`.
+    /// The columns of a claim, from an attempt `a`, its task `t` and its session `s`.
     static let selectClaim: Query = """
         SELECT a.task_id, a.fence, a.number, t.tenant_id, t.session_id, t.host_key, t.priority_rank,
             s.max_connections_per_host, t.url, t.headers,
@@ -147,7 +149,8 @@ extension QueueStore {
             \(WorkerStore.selectLimits)
         """
 
-    /// Each a look-up by key, whatever the statistics say (docs/decisions/0023).
+    /// The joins of a claim, each a look-up by key whatever the statistics say
+    /// (docs/decisions/0023).
     static let joinClaim: Query = """
         JOIN task t ON t.id = ANY (ARRAY[a.task_id])
         JOIN session s ON s.id = ANY (ARRAY[t.session_id])
@@ -212,7 +215,7 @@ extension TransferRequest {
 }
 
 extension PartialDownload {
-    /// Nil when the task has none.
+    /// Creates the part; nil if the task has none.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let fence = try row.decodeIfPresent("partial_fence", as: Int64.self) else {
             return nil
@@ -230,7 +233,7 @@ extension PartialDownload {
 }
 
 extension [HTTPHeader] {
-    /// These headers, but for those that `others` name too, and then `others`.
+    /// Returns these headers without those that `others` also name, followed by `others`.
     fileprivate func overridden(by others: [HTTPHeader]) -> [HTTPHeader] {
         guard !isEmpty else { return others }
         let names = Set(others.map { $0.name.lowercased() })

@@ -3,6 +3,6 @@ package import TransferModel
 /// The session of a task.
 package struct TaskSession: Sendable {
     package let id: SessionID
-    /// Whether somebody else is changing its counters.
+    /// Whether another transaction is changing its counters.
     package let isHeld: Bool
 }

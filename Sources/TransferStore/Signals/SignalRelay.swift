@@ -3,16 +3,17 @@ package import Postgres
 import Synchronization
 package import TransferModel
 
-/// Tells the other instances at once what they would find with their next poll, and hears them.
+/// Sends signals to the other instances at once, which their next poll would find anyway, and
+/// receives theirs.
 ///
-/// One connection of its own for both, because a `NOTIFY` waits at its commit for a lock of the
-/// whole server, which no transaction with data in it should, and because `LISTEN` is lost behind
-/// a pooler that gives out connections by the transaction (PostgreSQL manual, NOTIFY). While the
-/// connection is away nothing is told and nothing heard, and the polls find everything.
+/// It has one connection of its own for both. A `NOTIFY` waits at its commit for a lock of the
+/// whole server, which no transaction with data in it should do, and `LISTEN` is lost behind a
+/// pooler that assigns connections by the transaction (PostgreSQL manual, NOTIFY). While the
+/// connection is away no signal is sent or received, and the polls find everything.
 package final class SignalRelay: Sendable {
-    /// What the server calls the channel; instances of one service share a database.
+    /// The server's name for the channel; instances of one service share a database.
     package static let channelDefault = "transferd"
-    /// The least time between two messages, whatever happens in between: many signals are one.
+    /// The minimum time between two messages; signals in between are combined.
     static let sendInterval: Duration = .milliseconds(20)
     private static let pauseMin: Duration = .milliseconds(100)
     private static let pauseMax: Duration = .seconds(10)
@@ -20,24 +21,26 @@ package final class SignalRelay: Sendable {
     private struct State {
         var pending: Set<Signal> = []
         var isConnected = false
-        /// Wakes whoever sends over the current connection.
+        /// The continuation that wakes the sender on the current connection.
         var wakeup: AsyncStream<Void>.Continuation?
     }
 
     private let state = Mutex(State())
     private let channel: String
-    /// Marks what this instance has sent itself.
+    /// The mark of the messages that this instance has sent itself.
     private let sender = String(UInt64.random(in: 0...UInt64.max), radix: 36)
     private let connect: @Sendable () async throws(PostgresError) -> Connection
     private let onSignals: @Sendable (Set<Signal>) -> Void
     private let logger: Logger
 
+    /// Creates a relay that has no connection yet.
+    ///
     /// - Parameters:
-    ///   - channel: all that share it hear each other.
-    ///   - logger: is told when the connection goes away and when it is back, once each.
-    ///   - connect: opens a connection that may stay open.
-    ///   - onSignals: called with what other instances tell, and with everything after each
-    ///     connect, because what was told before that is lost; must not block.
+    ///   - channel: the channel; all relays on it receive each other's signals.
+    ///   - logger: a logger for one line each when the connection goes away and when it is back.
+    ///   - connect: a closure that opens a connection which may stay open.
+    ///   - onSignals: a closure called with the signals of other instances, and with all signals
+    ///     after each connect, because earlier ones are lost; it must not block.
     package init(
         channel: String = channelDefault,
         logger: Logger,
@@ -50,10 +53,11 @@ package final class SignalRelay: Sendable {
         self.onSignals = onSignals
     }
 
-    /// Whether other instances are heard now.
+    /// Whether signals of other instances are received now.
     package var isConnected: Bool { state.withLock { $0.isConnected } }
 
-    /// Tells the other instances, soon and without waiting; cheap, to be called after the commit.
+    /// Sends signals to the other instances soon, without waiting; cheap, to be called after the
+    /// commit.
     package func send(_ signals: Set<Signal>) {
         let wakeup = state.withLock { state -> AsyncStream<Void>.Continuation? in
             guard !signals.isSubset(of: state.pending) else { return nil }
@@ -63,7 +67,7 @@ package final class SignalRelay: Sendable {
         wakeup?.yield()
     }
 
-    /// Tells and hears until cancelled; what was to be told by then is still sent.
+    /// Sends and receives until cancelled; signals pending by then are still sent.
     package func run() async {
         var pause = Self.pauseMin
         var isAway = false
@@ -105,7 +109,8 @@ package final class SignalRelay: Sendable {
         await connection.close()
     }
 
-    /// Returns when the connection has ended, or after the last message when cancelled.
+    /// Sends and receives over a connection, and returns when it has ended, or after the last
+    /// message when cancelled.
     private func relay(over connection: Connection) async throws(PostgresError) {
         let (wakeups, wakeup) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         state.withLock { state in
@@ -125,7 +130,7 @@ package final class SignalRelay: Sendable {
                         try await Task.sleep(for: Self.sendInterval)
                     }
                 } catch {
-                    // The connection has ended, or the service stops: both are seen below.
+                    // The connection has ended, or the service stops: both are handled below.
                 }
             }
             await group.next()
@@ -153,7 +158,7 @@ package final class SignalRelay: Sendable {
         }
     }
 
-    /// Passes on what others say; a word of a later release is for later releases.
+    /// Passes on a message of another instance; a word of a later release is ignored.
     private func hear(_ payload: String) {
         let words = payload.split(separator: " ")
         guard words.count == 2, words[1] != sender, let signal = Signal(rawValue: String(words[0]))

@@ -1,6 +1,6 @@
-/// A request that its client may repeat, with the answer to give each time.
+/// A request that its client may repeat, with the answer that it gets each time.
 package struct IdempotencyRecord: Sendable {
-    /// What was answered, to be answered again.
+    /// The answer to the first request, given again to each repetition.
     package struct Response: Equatable, Sendable {
         package let status: Int
         package let location: String?
@@ -13,9 +13,9 @@ package struct IdempotencyRecord: Sendable {
         }
     }
 
-    /// Scoped to the tenant; compared as bytes.
+    /// The key, unique within the tenant; compared as bytes.
     package let key: [UInt8]
-    /// Fingerprint of method, path and body.
+    /// The fingerprint of the method, path and body.
     package let requestSHA256: [UInt8]
     package let response: Response
 

@@ -1,7 +1,7 @@
 import Postgres
 package import TransferModel
 
-/// Answers to requests, kept for their repetition by `Idempotency-Key`.
+/// The answers to requests, kept for their repetition by `Idempotency-Key`.
 package struct IdempotencyStore: Sendable {
     let database: Database
 
@@ -9,12 +9,12 @@ package struct IdempotencyStore: Sendable {
 }
 
 extension IdempotencyStore {
-    /// How long an answer is kept for repetition.
+    /// The time for which an answer is kept for repetition.
     package static let idempotencyRetention: Duration = .seconds(24 * 3600)
-    /// Old keys removed by one call.
+    /// The number of old keys that one call removes.
     private static let idempotencyPruneMax = 1000
 
-    /// Returns what is known of `key`, before any work is done for it.
+    /// Returns the state of `key`, before any work is done for it.
     package func lookUp(
         idempotencyKey key: [UInt8],
         requestSHA256: [UInt8],
@@ -39,7 +39,7 @@ extension IdempotencyStore {
         )
     }
 
-    /// Stores the answer together with the work it tells of.
+    /// Returns the CTE that stores the answer together with the work that it reports.
     ///
     /// Expects `counter`, so that a request that did nothing keeps no key. A second request with
     /// the key waits here for the first one's commit and then fails on the primary key.
@@ -57,10 +57,10 @@ extension IdempotencyStore {
             """
     }
 
-    /// Stores the answers to the requests of `lots` whose tasks are stored.
+    /// Returns the CTE that stores the answers to the requests of `batches` whose tasks are stored.
     ///
-    /// Expects `counter(lot)`. In one order everywhere, so that two groups never wait for one
-    /// another.
+    /// Expects `counter(batch)`. The rows are in the order of every statement, so that two groups
+    /// never wait for each other.
     static func keepAnswers(_ batches: [SessionBatch]) -> Query {
         let kept = batches.enumerated().flatMap { index, batch in
             batch.requests.compactMap { request in
@@ -86,7 +86,7 @@ extension IdempotencyStore {
 
     /// Runs `query`, which contains ``keepAnswer(_:tenant:)``.
     ///
-    /// - Returns: nil when the key was taken meanwhile, so that its answer is there to look up.
+    /// - Returns: nil if another request took the key meanwhile; its answer can be looked up.
     func runOnce(
         _ query: Query,
         keeping record: IdempotencyRecord?
@@ -112,7 +112,7 @@ extension IdempotencyStore {
 
     /// Returns the answer to a request that ``runOnce(_:keeping:)`` found to be a repetition.
     ///
-    /// - Returns: nil when the key belongs to another request.
+    /// - Returns: nil if the key belongs to another request.
     func keptAnswer(
         _ record: IdempotencyRecord?,
         tenant: TenantID
@@ -126,14 +126,14 @@ extension IdempotencyStore {
         switch found {
         case .replay(let response): return response
         case .mismatch: return nil
-        // Pruned between the two statements: the client may try again.
+        // The key was pruned between the two statements: the client may try again.
         case .none: throw .idempotencyKeyInUse
         }
     }
 
-    /// Forgets a batch of keys older than ``idempotencyRetention``.
+    /// Removes some of the keys older than ``idempotencyRetention``.
     ///
-    /// - Returns: how many were removed; a full batch means that there may be more.
+    /// - Returns: the number of removed keys; there may be more after a full batch.
     package func pruneIdempotencyKeys() async throws(StoreError) -> Int {
         let rows = try await database.run(
             """

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// Requests to one session that are stored together, as a whole or not at all.
+/// The requests to one session that are stored together, as a whole or not at all.
 struct SessionBatch: Sendable {
     let session: SessionKey
     var requests: [SubmissionRequest]

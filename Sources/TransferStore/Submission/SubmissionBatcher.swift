@@ -1,24 +1,26 @@
-/// Decides which submissions share a commit, and when it begins; does nothing itself.
+/// A value that decides which submissions share a commit, and when it begins; it performs no action
+/// itself.
 ///
-/// What comes while nothing is under way is sent at once. What comes later is sent as soon as a
-/// group has been stored, has waited ``SubmissionGroupBounds/gatherMax`` or is full. A session is
-/// in one group at a time: two would wait for one another at the lock of its counters.
+/// A request that arrives while no group is in progress is sent at once. A later one is sent as
+/// soon as a group has been stored, when it has waited ``SubmissionGroupBounds/gatherMax``, or when
+/// the group is full. A session is in one group at a time, because two groups would wait for each
+/// other at the lock of its counters.
 struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
     typealias RequestID = Int
     typealias Instant = ContinuousClock.Instant
 
-    /// Why a request is not sent.
+    /// The reasons why a request is not sent.
     enum Refusal: Equatable, Sendable {
-        /// As many wait as may, or it has waited as long as it may.
+        /// The maximum number of requests wait, or the request has waited for the maximum time.
         case exhausted
         case cancelled
     }
 
-    /// What is to be done, in this order.
+    /// An action for the caller; actions are performed in order.
     enum Action: Equatable, Sendable {
-        /// Store these in one transaction, then tell ``groupEnded(freeing:now:)``.
+        /// Store these in one transaction, then call ``groupEnded(freeing:now:)``.
         case send([RequestID])
-        /// Let the request fail; nothing of it was sent.
+        /// Let the request fail; no part of it was sent.
         case refuse(RequestID, Refusal)
     }
 
@@ -30,18 +32,18 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
     }
 
     private let bounds: SubmissionGroupBounds
-    /// In the order of their arrival.
+    /// The requests that were not sent yet, in the order of their arrival.
     private var waiting: [Waiting] = []
-    /// Sessions of requests that were sent and have no answer yet.
+    /// The sessions of requests that were sent and have no answer yet.
     private var busy: Set<Session> = []
     private var groupsUnderWay = 0
 
     init(bounds: SubmissionGroupBounds = SubmissionGroupBounds()) { self.bounds = bounds }
 
-    /// Requests that were not sent yet.
+    /// The number of requests that were not sent yet.
     var waitingCount: Int { waiting.count }
 
-    /// When ``tick(now:)`` has something to do; nil when only other events do.
+    /// The time at which ``tick(now:)`` has something to do; nil when only other events have.
     var nextInstant: Instant? {
         guard let oldest = waiting.first else { return nil }
         let expiry = oldest.arrival + bounds.waitMax
@@ -51,7 +53,7 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
         return min(expiry, ready.arrival + bounds.gatherMax)
     }
 
-    /// Returns a request wants to be stored.
+    /// Adds a request, and returns the actions that follow.
     mutating func arrived(
         _ id: RequestID,
         to session: Session,
@@ -63,34 +65,39 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
         return settle(now: now)
     }
 
-    /// Returns the transaction of a group is over; the requests to `sessions` have their answers.
+    /// Ends the transaction of a group, whose requests to `sessions` have their answers, and
+    /// returns the actions that follow.
     mutating func groupEnded(freeing sessions: Set<Session>, now: Instant) -> [Action] {
         groupsUnderWay -= 1
         busy.subtract(sessions)
         return settle(now: now, isGathered: true)
     }
 
-    /// Returns the requests to `session`, which were left over by their group, have their answers.
+    /// Records that the requests to `session`, which their group did not store, have their answers,
+    /// and returns the actions that follow.
     mutating func sessionEnded(_ session: Session, now: Instant) -> [Action] {
         busy.remove(session)
         return settle(now: now)
     }
 
-    /// Returns the time of ``nextInstant`` has come.
+    /// Refuses requests that have waited too long, and returns the actions that follow; called at
+    /// ``nextInstant``.
     mutating func tick(now: Instant) -> [Action] {
         let expired = waiting.prefix { $0.arrival + bounds.waitMax <= now }
         waiting.removeFirst(expired.count)
         return expired.map { .refuse($0.id, .exhausted) } + settle(now: now)
     }
 
-    /// Returns a request's caller is gone; one that was sent is not concerned.
+    /// Refuses a waiting request whose caller is gone, and returns the actions that follow; a
+    /// request that was sent continues.
     mutating func cancel(_ id: RequestID) -> [Action] {
         guard let index = waiting.firstIndex(where: { $0.id == id }) else { return [] }
         waiting.remove(at: index)
         return [.refuse(id, .cancelled)]
     }
 
-    /// Sends what is to be sent now; `isGathered` when those who wait have waited enough.
+    /// Returns the groups that can be sent now; `isGathered` if the waiting requests need not wait
+    /// for others.
     private mutating func settle(now: Instant, isGathered: Bool = false) -> [Action] {
         var actions: [Action] = []
         while groupsUnderWay < bounds.groupsMax {
@@ -114,7 +121,7 @@ struct SubmissionBatcher<Session: Hashable & Sendable>: ~Copyable {
         var size = SubmissionSize(taskCount: 0, byteCount: 0)
         for request in waiting where !busy.contains(request.session) {
             size += request.size
-            // Those behind it wait too: none overtakes another one to its session.
+            // The requests behind it wait too, so that none overtakes another one to its session.
             guard group.isEmpty || bounds.hold(requestCount: group.count + 1, size) else {
                 return (group, true)
             }

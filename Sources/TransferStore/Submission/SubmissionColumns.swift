@@ -1,13 +1,14 @@
 import Foundation
 import TransferModel
 
-/// The submissions turned on their side: an array per column, for `unnest`.
+/// The submissions as an array per column, for `unnest`.
 struct SubmissionColumns {
-    /// To which lot each belongs, from 1; those of a lot stand together.
+    /// The batch of each submission, from 1; submissions of a batch are adjacent.
     let batches: [Int64]
-    /// The place of each within its lot, from 1.
+    /// The place of each submission within its batch, from 1.
     let places: [Int64]
-    /// Of each lot, how many it has and whether data tasks are among them.
+    /// The number of submissions in each batch; ``haveData`` says whether data tasks are among
+    /// them.
     let counts: [Int64]
     let haveData: [Bool]
     let ids: [UUID]
@@ -52,7 +53,7 @@ struct SubmissionColumns {
             try StoredJSON.text(of: submission.options)
         }
         kinds = submissions.map(\.request.kind.rawValue)
-        // What is usual is not stored.
+        // The usual method is not stored.
         methods = submissions.map { submission in
             let request = submission.request
             return request.method == request.kind.methodDefault ? nil : request.method

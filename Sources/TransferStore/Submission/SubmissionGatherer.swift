@@ -5,7 +5,7 @@ import Synchronization
 final class SubmissionGatherer: Sendable {
     typealias Outcome = Result<SubmitResult, StoreError>
 
-    /// A request and who waits for its answer.
+    /// A request, and the caller that waits for its answer.
     struct Member: Sendable {
         let request: SubmissionRequest
         private let continuation: CheckedContinuation<Outcome, Never>
@@ -15,7 +15,7 @@ final class SubmissionGatherer: Sendable {
             self.continuation = continuation
         }
 
-        /// To be called once.
+        /// Resumes the caller with its answer; called exactly once.
         func answer(_ outcome: Outcome) { continuation.resume(returning: outcome) }
     }
 
@@ -28,7 +28,7 @@ final class SubmissionGatherer: Sendable {
         var machine: SubmissionBatcher<SessionKey>
         var members: [Int: Member] = [:]
         var requestCount = 0
-        /// When the machine is told the time.
+        /// The time at which the timer fires.
         var timerInstant: ContinuousClock.Instant?
         var timer: Task<Void, Never>?
 
@@ -50,14 +50,15 @@ final class SubmissionGatherer: Sendable {
         state = Mutex(State(machine: SubmissionBatcher(bounds: bounds)))
     }
 
-    /// Returns whether `request` is small enough to gain by a commit that it shares.
+    /// Returns whether `request` is small enough to benefit from a shared commit.
     ///
-    /// Resume data may be gone, which would keep the others from being stored.
+    /// A request with resume data has its own, because missing resume data would keep the others
+    /// from being stored.
     func takes(_ request: SubmissionRequest) -> Bool {
         request.size.fits(in: bounds.requestSizeMax) && !request.namesResumeData
     }
 
-    /// Requests that wait for a group now.
+    /// The number of requests that wait for a group now.
     var waitingCount: Int { state.withLock { $0.machine.waitingCount } }
 
     /// Stores `request` together with others.
@@ -81,7 +82,8 @@ final class SubmissionGatherer: Sendable {
                         size: request.size,
                         now: now
                     )
-                    // Asked under the lock: a cancellation from now on finds it in the machine.
+                    // Checked under the lock: a cancellation from now on finds the request in the
+                    // batcher.
                     return Task.isCancelled ? actions + state.machine.cancel(id) : actions
                 }
             }
@@ -91,7 +93,8 @@ final class SubmissionGatherer: Sendable {
         return try outcome.get()
     }
 
-    /// The requests to `sessions` have their answers, and those that are left go on one by one.
+    /// Records that the requests to `sessions` have their answers; the remaining requests are
+    /// stored one by one.
     func groupEnded(freeing sessions: Set<SessionKey>, on store: SubmissionStore) {
         perform(on: store) { $0.machine.groupEnded(freeing: sessions, now: $1) }
     }
@@ -100,7 +103,7 @@ final class SubmissionGatherer: Sendable {
         perform(on: store) { $0.machine.sessionEnded(session, now: $1) }
     }
 
-    /// Tells the machine what `event` says, then does what it wants outside of the lock.
+    /// Applies `event` to the batcher, then performs its actions outside of the lock.
     private func perform(
         on store: SubmissionStore,
         _ event: (inout State, ContinuousClock.Instant) -> [SubmissionBatcher<SessionKey>.Action]
@@ -113,7 +116,7 @@ final class SubmissionGatherer: Sendable {
         for effect in effects {
             switch effect {
             case .send(let group):
-                // Not structured: the group is several callers', and outlives each of them.
+                // Not structured: the group belongs to several callers, and outlives each of them.
                 Task { await store.submit(group, in: self) }
             case .refuse(let member, let error):
                 member.answer(.failure(error))
@@ -121,18 +124,19 @@ final class SubmissionGatherer: Sendable {
         }
     }
 
-    /// One timer for all; one that fires early is set again for whoever waits then.
+    /// Arms the one timer of all waiting requests; a timer that fires early is armed again for the
+    /// requests that wait then.
     private func armTimer(_ state: inout State, _ store: SubmissionStore) {
         guard let instant = state.machine.nextInstant else { return }
         if let timerInstant = state.timerInstant, timerInstant <= instant { return }
         state.timer?.cancel()
         state.timerInstant = instant
-        // Not structured: it is for all who wait then.
+        // Not structured: the timer belongs to all requests that wait when it fires.
         state.timer = Task { [weak self] in
             do {
                 try await Task.sleep(until: instant, clock: .continuous)
             } catch {
-                // Another one is set for an earlier time.
+                // Another timer is armed for an earlier time.
                 return
             }
             self?.perform(on: store) { state, now in

@@ -1,6 +1,6 @@
 import TransferModel
 
-/// What one client submits at once; stored as a whole or not at all.
+/// The tasks that one client submits at once; stored as a whole or not at all.
 struct SubmissionRequest: Sendable {
     let submissions: [TaskSubmission]
     let session: SessionKey
@@ -15,12 +15,12 @@ struct SubmissionRequest: Sendable {
         )
     }
 
-    /// Whether a task resumes what another one left, which may be gone.
+    /// Whether a task resumes one that left resume data, which may be gone.
     var namesResumeData: Bool { submissions.contains { $0.resumeData != nil } }
 }
 
 extension TaskSubmission {
-    /// About as many bytes as are sent to the database; what is always short is not counted.
+    /// The approximate number of bytes sent to the database, without fields that are always short.
     fileprivate var byteCount: Int {
         var count = url.utf8.count + (clientString?.utf8.count ?? 0)
         for header in headers { count += header.name.utf8.count + header.value.utf8.count }

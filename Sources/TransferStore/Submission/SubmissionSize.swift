@@ -1,7 +1,7 @@
-/// How much a submission is.
+/// The size of a submission.
 struct SubmissionSize: Equatable, Sendable {
     var taskCount: Int
-    /// About as many as are sent to the database.
+    /// The approximate number of bytes sent to the database.
     var byteCount: Int
 
     func fits(in other: SubmissionSize) -> Bool {

@@ -1,10 +1,12 @@
 import Postgres
 
 extension SubmissionStore {
-    /// Stores what `group` asks for in one transaction, as far as that is possible at once.
+    /// Stores the requests of `group` in one transaction, except those that cannot be stored at
+    /// once.
     ///
-    /// Whoever is left (its session is held by somebody else or takes nothing, or the transaction
-    /// failed) goes on without the others, so that none of them waits or fails for its sake.
+    /// A request is left over if another transaction holds its session, the session accepts no
+    /// tasks, or the transaction failed. It continues without the others, so that none of them
+    /// waits or fails because of it.
     func submit(
         _ group: [SubmissionGatherer.Member],
         in gatherer: SubmissionGatherer
@@ -36,7 +38,7 @@ extension SubmissionStore {
         }
     }
 
-    /// Stores the requests to one session together, and if that fails each alone.
+    /// Stores the requests to one session together, or each alone if that fails.
     private func submit(left batch: MemberBatch) async {
         if batch.members.count > 1 {
             do throws(StoreError) {
@@ -45,7 +47,7 @@ extension SubmissionStore {
                     return batch.answer(.success(.accepted(generation: generation)))
                 }
             } catch  where error.concernsOnlyItsRequests {
-                // The others of the session need not fail with the one at fault.
+                // The other requests to the session need not fail with the one at fault.
             } catch {
                 return batch.answer(.failure(error))
             }
@@ -94,14 +96,16 @@ private struct MemberBatch: Sendable {
 }
 
 extension StoreError {
-    /// Whether nothing was stored because of what was asked for, and something else may be stored.
+    /// Whether nothing was stored because of the requests themselves, so that other requests may be
+    /// stored.
     ///
-    /// Of a database that is away nothing is known, and what has too little room will not have more
-    /// for many statements in place of one.
+    /// An absent database says nothing about the requests, and one short of resources would not do
+    /// better with many statements in place of one.
     fileprivate var concernsOnlyItsRequests: Bool {
         switch self {
         case .defect(let error): error.code != .decoding
-        // The time for a statement or a lock was over, and the server has undone it.
+        // The statement or the wait for a lock reached its time limit, and the server has undone
+        // it.
         case .unavailable(let error): ["57014", "55P03"].contains(error.sqlState)
         case .idempotencyKeyInUse, .quotaExceeded: true
         }

@@ -2,10 +2,10 @@ import Postgres
 import TransferModel
 
 extension SubmissionStore {
-    /// What a submission does whose session another transaction holds.
+    /// The behaviour of a submission whose session is held by another transaction.
     enum LockedSession {
         case wait
-        /// Nothing: it is as if there were no such session.
+        /// The submission is left out, as if there were no such session.
         case skip
 
         fileprivate var clause: Query {
@@ -16,10 +16,11 @@ extension SubmissionStore {
         }
     }
 
-    /// Stores the tasks of `lots`, each to a session of its own; a lot that is refused is left out.
+    /// Returns the statement that stores the tasks of `batches`, each in a session of its own; a
+    /// refused batch is left out.
     ///
     /// Its row locks on the sessions' counters open new generations where sessions were drained,
-    /// number the events and shut out an invalidation.
+    /// number the events and exclude an invalidation.
     func submission(
         of batches: [SessionBatch],
         whenLocked: LockedSession
@@ -42,7 +43,7 @@ extension SubmissionStore {
             ),
             \(database.submissionBounds(count: Int64(columns.ids.count))),
             \(Self.token(columns, batches)),
-            -- Locked in one order everywhere, as those who write events do.
+            -- Locked in the order of every statement, as by those that write events.
             locked AS MATERIALIZED (
                 SELECT l.batch, l.count, l.tenant_id, p.session_id
                 FROM (SELECT * FROM batch ORDER BY session_id) l
@@ -56,7 +57,8 @@ extension SubmissionStore {
                     AND l.tenant_id <> ALL (ARRAY(SELECT tenant_id FROM quota WHERE is_exceeded))
                     AND (SELECT is_there FROM token)
             ),
-            -- Arrays, as the rows to update are then looked up whatever the planner believes.
+            -- Arrays, because the rows to update are then looked up by key whatever the planner
+            -- assumes.
             chosen AS MATERIALIZED (
                 SELECT array_agg(session_id) AS sessions, array_agg(tenant_id) AS tenants,
                     array_agg(count) AS counts, array_agg(batch) AS batches
@@ -146,7 +148,7 @@ extension SubmissionStore {
             """
     }
 
-    /// Returns the member of an array of `chosen` that belongs to the row `p` of a session's
+    /// Returns the element of an array of `chosen` that belongs to the row `p` of a session's
     /// counters.
     private static func ofChosen(_ array: Query) -> Query {
         """
@@ -155,7 +157,7 @@ extension SubmissionStore {
         """
     }
 
-    /// Offers `token(is_there)`: whether all resume data is there that the tasks name.
+    /// Returns the CTE `token(is_there)`: whether all resume data that the tasks name exists.
     private static func token(_ columns: SubmissionColumns, _ batches: [SessionBatch]) -> Query {
         guard !columns.resumeData.isEmpty else { return "token AS (SELECT true AS is_there)" }
         return """
@@ -172,7 +174,7 @@ extension SubmissionStore {
             """
     }
 
-    /// Gives what `token` has found to its tasks, once.
+    /// Returns the CTE that gives the resume data found by `token` to its tasks, once.
     private static func partial(_ columns: SubmissionColumns) -> Query {
         guard !columns.resumeData.isEmpty else { return "partial_row AS (SELECT 1)" }
         let ids = columns.resumeData.map(\.id)

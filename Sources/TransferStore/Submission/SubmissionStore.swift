@@ -4,20 +4,20 @@ package import TransferModel
 /// The submission of tasks.
 package struct SubmissionStore: Sendable {
     let database: Database
-    /// Shared by all copies.
+    /// The gatherer that all copies share.
     let gatherer = SubmissionGatherer()
 
     package init(_ database: Database) { self.database = database }
 }
 
 extension SubmissionStore {
-    /// Tasks in one submission at most.
+    /// The maximum number of tasks in one submission.
     package static let submissionMax = 1000
 
     /// Stores `submissions` in the tenant's session, in order, all or none.
     ///
-    /// Small ones that come together share a transaction; each is answered after its commit, and as
-    /// if it had been alone (docs/decisions/0018).
+    /// Small requests that arrive together share a transaction; each is answered after its commit,
+    /// and as if it had been alone (docs/decisions/0018).
     package func submit(
         _ submissions: [TaskSubmission],
         tenant: TenantID,
@@ -35,10 +35,11 @@ extension SubmissionStore {
             ? try await gatherer.submit(request, to: self) : try await submitAlone(request)
     }
 
-    /// A submission of more tasks has a transaction of its own.
+    /// The maximum number of tasks in a submission that shares a transaction.
     package static let groupedTasksMax = 100
 
-    /// Stores one request, waiting for whoever holds its session; tells why when it is refused.
+    /// Stores one request, waiting if another transaction holds its session; the result says why it
+    /// was refused.
     func submitAlone(_ request: SubmissionRequest) async throws(StoreError) -> SubmitResult {
         let tenant = request.session.tenant
         let batch = SessionBatch(session: request.session, requests: [request])
@@ -63,7 +64,7 @@ extension SubmissionStore {
             throw .quotaExceeded(Quota(.outstandingTasks, maximum: quotaMax))
         }
         if isFit ?? false, isFull { return .queueFull }
-        // What was refused may cost one statement more.
+        // A refused request may cost one more statement.
         let intake = try await intake(tenant, request.session.client, request.session.identifier)
         return switch (intake, isFit) {
         case (.forceQuit, _): .clientForceQuit
@@ -74,9 +75,9 @@ extension SubmissionStore {
         }
     }
 
-    /// Stores as many of `lots` as can be, all in one transaction.
+    /// Stores as many of `batches` as possible, all in one transaction.
     ///
-    /// - Returns: the generation of each lot that was stored, by its index.
+    /// - Returns: the generation of each batch that was stored, by its index.
     func submit(
         _ batches: [SessionBatch],
         whenLocked: LockedSession
@@ -90,7 +91,7 @@ extension SubmissionStore {
         return generations
     }
 
-    /// Why a session may have refused tasks; asked only then.
+    /// Returns the state by which a session may have refused tasks; called only after a refusal.
     private func intake(
         _ tenant: TenantID,
         _ client: ClientID,

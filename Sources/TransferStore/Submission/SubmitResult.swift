@@ -1,16 +1,16 @@
-/// What became of a submission.
+/// The result of a submission.
 package enum SubmitResult: Sendable {
     case accepted(generation: Int64)
     case unknownSession
-    /// The session ends with what is outstanding of it; nothing was stored.
+    /// The session ends with its outstanding tasks; nothing was stored.
     case sessionFinishing
     /// The session's client was force-quit and not launched since; nothing was stored.
     case clientForceQuit
-    /// Some of the tasks are data tasks, and the session is none for them; nothing was stored.
+    /// Some of the tasks are data tasks, which the session does not accept; nothing was stored.
     case dataNeedsEphemeralSession
-    /// Some of the resume data named is not there, or no longer; nothing was stored.
+    /// Some of the resume data named does not exist, or no longer; nothing was stored.
     case unknownResumeData
-    /// Too many tasks wait already, of all tenants together; nothing was stored.
+    /// Too many tasks of all tenants together wait already; nothing was stored.
     case queueFull
     /// The request was answered before; nothing was done now.
     case replay(IdempotencyRecord.Response)

@@ -1,6 +1,6 @@
 package import TransferModel
 
-/// What the database says that a worker is at work on.
+/// The work that the database assigns to a worker.
 package struct Holdings: Sendable {
     package let attempts: [(task: TaskID, fence: Fence)]
     package let pendingRenames: [PendingRename]

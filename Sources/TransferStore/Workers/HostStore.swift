@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 package import TransferModel
 
-/// What is known of remote hosts, and their limits.
+/// The state of remote hosts, and their limits.
 package struct HostStore: Sendable {
     let database: Database
 
@@ -10,17 +10,17 @@ package struct HostStore: Sendable {
 }
 
 extension HostStore {
-    /// Decisions that are kept of each host.
+    /// The number of decisions that are kept of each host.
     package static let hostDecisionsMax = 100
-    /// Hosts that an operator may set a bound for.
+    /// The maximum number of hosts that have a bound set by an operator.
     package static let boundHostsMax = 1000
-    /// How long a host of which nothing was decided any more is remembered.
+    /// The time for which a host is remembered after its last decision.
     private static let hostAgeMax: Duration = .seconds(30 * 24 * 3600)
 
-    /// Stores what was decided of hosts, in order.
+    /// Stores decisions about hosts, in order.
     package func record(_ changes: [HostChange]) async throws(StoreError) {
         guard !changes.isEmpty else { return }
-        // Of each host the last one says how it is now.
+        // The last change of a host is its current state.
         var newest: [HostKey: HostChange] = [:]
         for change in changes { newest[change.hostKey] = change }
         let hosts = Array(newest.values)
@@ -30,7 +30,7 @@ extension HostStore {
             }
         )
         let decisions = changes.map(\.decision)
-        // What is lost in a power cut is decided again.
+        // A decision lost in a power cut is made again.
         _ = try await database.run([
             Database.TransactionSetting.unsynced.query,
             """
@@ -75,10 +75,10 @@ extension HostStore {
         ])
     }
 
-    /// Sets how many connections to a host there may be, over all workers; nil for as many as to
-    /// any.
+    /// Sets the maximum number of connections to a host, over all workers; nil for the general
+    /// limit.
     ///
-    /// - Returns: false when there are too many hosts with a bound already.
+    /// - Returns: false when too many hosts have a bound already.
     package func limitHost(
         _ hostKey: HostKey,
         name: String,
@@ -100,8 +100,9 @@ extension HostStore {
         return rows.affectedCount == 1
     }
 
-    /// Returns what is known of hosts at which the tenant has or had tasks; those with an
-    /// operator's bound only when something was decided of them, by name.
+    /// Returns the hosts at which the tenant has or had tasks, by name.
+    ///
+    /// A host with an operator's bound is included only after a decision about it.
     package func hosts(
         tenant: TenantID,
         after name: String? = nil,
@@ -118,7 +119,7 @@ extension HostStore {
         return try rows.map { row throws(StoreError) in try RemoteHost(row, decisions: []) }
     }
 
-    /// Returns one of ``hosts(tenant:after:limit:)``, with what was decided of it.
+    /// Returns one of ``hosts(tenant:after:limit:)``, with the decisions about it.
     package func host(_ hostKey: HostKey, tenant: TenantID) async throws(StoreError) -> RemoteHost?
     {
         let rows = try await database.run([
@@ -147,10 +148,10 @@ extension HostStore {
         )
     }
 
-    /// Forgets hosts of which nothing was decided for a month and no operator has said anything,
-    /// also such as are still given less: who goes there again finds out again.
+    /// Forgets hosts without a decision for a month and without an operator's bound, including
+    /// hosts that still get fewer connections: the next task finds out again what they bear.
     ///
-    /// - Returns: how many, `limit` at most.
+    /// - Returns: the number of forgotten hosts, at most `limit`.
     package func pruneHosts(limit: Int = 1000) async throws(StoreError) -> Int {
         let rows = try await database.run(
             """

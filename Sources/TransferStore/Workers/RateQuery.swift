@@ -1,10 +1,10 @@
 package import TransferModel
 
-/// What a worker asks about the limits of its attempts.
+/// A worker's question about the limits of its attempts.
 package struct RateQuery: Sendable {
-    /// The oldest reading that one of its attempts' limits are of; nil when it runs nothing.
+    /// The version of the oldest reading among the limits of its attempts; nil when it runs none.
     package var version: Int64?
-    /// Whose limits its attempts share.
+    /// The owners of the limits that its attempts share.
     package var owners: [RateOwner]
 
     package init(version: Int64? = nil, owners: [RateOwner] = []) {

@@ -1,11 +1,11 @@
 package import TransferModel
 
-/// Which shards a worker has, beside how many it should.
+/// The shards that a worker has, and its share.
 package struct ShardLease: Sendable {
-    /// Those that are its own now.
+    /// The shards that belong to the worker now.
     package let shards: Set<Shard>
-    /// How many it may have at most, so that all workers have as many.
+    /// The maximum number of its shards, with which all workers have equally many.
     package let share: Int
-    /// What is stored of hosts in them.
+    /// The stored state of the hosts in its shards.
     package let hosts: [HostKey: HostState]
 }

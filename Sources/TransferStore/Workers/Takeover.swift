@@ -1,13 +1,13 @@
 package import TransferModel
 
-/// What one worker took over from dead ones.
+/// The work that one worker took over from dead ones.
 package struct Takeover: Sendable {
-    /// How many workers were found dead.
+    /// The number of workers that were found dead.
     package let workers: Int
-    /// Their attempts, now this worker's, to be run again or given up.
+    /// The attempts of the dead workers, which now belong to this one, to be run again or given up.
     package let attempts: [TaskClaim]
-    /// How many workers in a row have died with each of their tasks.
+    /// The number of workers in a row that died with each task.
     package let deaths: [TaskID: DeathStreak]
-    /// Their pending renames, now this worker's, to be finished.
+    /// The pending renames of the dead workers, which now belong to this one, to be finished.
     package let pendingRenames: [PendingRename]
 }

@@ -1,7 +1,7 @@
-/// How the database and those that share it are.
+/// The state of the database and of the instances that share it.
 package struct Vitals: Sendable {
-    /// Registered workers.
+    /// The number of registered workers.
     package let workers: Int
-    /// The oldest version that may run on the schema; nil for one that holds nothing new.
+    /// The oldest version that may run on the schema; nil if the schema holds nothing new.
     package let schemaFloor: Int?
 }

@@ -3,10 +3,10 @@ import Postgres
 import TransferModel
 
 extension WorkerStore {
-    /// Reads what a worker is to heed, in one round trip.
+    /// Reads the changes that a worker must follow, in one round trip.
     ///
-    /// Costs a look at one row more than the revocations alone as long as no limit is changed or
-    /// shared; counting those who share reads the running attempts of the fleet.
+    /// As long as no limit is changed or shared, this reads one row more than the revocations
+    /// alone. Counting the attempts that share a limit reads the running attempts of all workers.
     package func controls(
         incarnation: Int32,
         _ question: RateQuery = RateQuery()
@@ -37,11 +37,14 @@ extension WorkerStore {
         return controls
     }
 
-    /// Tells all workers that a limit has changed; the last statement of a transaction that
-    /// changes one, lest others wait for its row longer than for the commit.
+    /// The statement that tells all workers that a limit has changed.
+    ///
+    /// It is the last of a transaction that changes one, so that others wait for its row no longer
+    /// than the commit takes.
     static let countLimitChange: Query = "UPDATE limit_change SET version = version + 1"
 
-    /// The limits of an attempt, of its task `t`, its session `s` and its tenant `n`.
+    /// The columns for the limits of an attempt: of its task `t`, its session `s` and its tenant
+    /// `n`.
     static let selectLimits: Query = """
         coalesce(t.options->>'bytes_per_second_max', s.options->>'bytes_per_second_max')::bigint
             AS task_rate_max,
@@ -51,7 +54,7 @@ extension WorkerStore {
         """
 
     private static func limits(of incarnation: Int32, since version: Int64) -> Query {
-        // The condition on the version alone is looked at once, before any other table.
+        // The condition on the version alone is evaluated once, before any other table is read.
         """
         SELECT a.fence, \(selectLimits)
         FROM attempt a JOIN task t ON t.id = ANY (ARRAY[a.task_id])

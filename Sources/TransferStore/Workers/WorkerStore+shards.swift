@@ -2,13 +2,13 @@ import Postgres
 package import TransferModel
 
 extension WorkerStore {
-    /// Takes free shards for a worker, up to its share; those of workers that are gone are free.
+    /// Takes free shards for a worker, up to its share; shards of removed workers are free.
     ///
-    /// One after the other, so that what is seen is what is: no two workers ever have the same
-    /// shard.
+    /// Calls run one after the other, so that each sees the current owners: no two workers ever
+    /// have the same shard.
     package func leaseShards(incarnation: Int32) async throws(StoreError) -> ShardLease {
-        // Flushed when something changes, which is seldom: after a crash nobody shall find that it
-        // has what it had given away.
+        // The commit is flushed, which is rare: after a crash no worker may find itself the owner
+        // of a shard it had given away.
         let rows = try await database.run([
             "SELECT pg_advisory_xact_lock(\(Self.shardLockKey), hashtext(current_schema()))",
             """
@@ -30,7 +30,7 @@ extension WorkerStore {
                     AND EXISTS (SELECT 1 FROM worker WHERE incarnation = \(incarnation))
                 RETURNING number
             )
-            -- A new owner has yet to find out whether a host can be reached.
+            -- The new owner does not know yet whether a host can be reached.
             UPDATE host h SET is_closed = false FROM taken t
             WHERE h.is_closed AND t.number = \(Self.shardNumber(of: "h.host_key"))
             """,
@@ -47,7 +47,7 @@ extension WorkerStore {
             FROM host h JOIN shard s ON s.number = \(Self.shardNumber(of: "h.host_key"))
             WHERE s.worker = \(incarnation)
                 AND (h.connections_max IS NOT NULL OR h.connections IS NOT NULL)
-            -- No bound of an operator's is ever among those left out.
+            -- Hosts with an operator's bound come first and are never left out.
             ORDER BY h.connections_max IS NULL, h.changed_at DESC LIMIT \(Self.troubledHostsMax)
             """,
         ])
@@ -73,12 +73,12 @@ extension WorkerStore {
         )
     }
 
-    /// Returns how many connections other workers have to the hosts of a worker's shards, from when
-    /// these were theirs.
+    /// Returns the number of connections that other workers still have to the hosts of a worker's
+    /// shards, from the time when these were theirs.
     ///
-    /// They only become fewer: nobody else claims there. So it is asked of shards that are new
-    /// until there are none, and not for ever: under an old snapshot it reads each attempt that
-    /// others have had since.
+    /// The numbers only fall, because no other worker claims there. So a worker asks this about new
+    /// shards until there are none, and then stops: under an old snapshot the query reads each
+    /// attempt that others have had since.
     package func foreignAttempts(
         inShardsOf incarnation: Int32
     ) async throws(StoreError) -> [Flow: Int] {
@@ -120,10 +120,10 @@ extension WorkerStore {
         )
     }
 
-    /// Returns how many workers share the shards: a worker itself and all that have sent a
-    /// heartbeat since they were registered.
+    /// Returns the query for the number of workers that share the shards: the worker itself and all
+    /// that have sent a heartbeat since their registration.
     ///
-    /// Whoever never heard of its registration takes no share.
+    /// A worker that never received the answer to its registration takes no share.
     private static func countSharers(with incarnation: Int32) -> Query {
         """
         SELECT count(*) FROM worker
@@ -131,13 +131,13 @@ extension WorkerStore {
         """
     }
 
-    /// Hosts told of at most.
+    /// The maximum number of hosts that a lease reports.
     private static let troubledHostsMax = 10_000
 
     private static func shardNumber(of hostKey: Query) -> Query {
         "(\(hostKey) >> \(Shard.hostKeyBits)) + \(Shard.count / 2)"
     }
 
-    /// Any number that nothing else locks by.
+    /// A number that no other lock of the service has.
     private static let shardLockKey: Int32 = 0x7368_6172
 }

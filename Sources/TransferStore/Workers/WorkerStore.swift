@@ -1,7 +1,7 @@
 import Postgres
 package import TransferModel
 
-/// Workers: their leases, their shares, what they are told, and who takes over from them.
+/// The workers: their leases, their shares, their messages, and the takeover of their work.
 package struct WorkerStore: Sendable {
     let database: Database
 
@@ -9,16 +9,17 @@ package struct WorkerStore: Sendable {
 }
 
 extension WorkerStore {
-    /// Fences set aside for one takeover; more attempts than that wait for the next.
+    /// The number of fences reserved for one takeover; more attempts wait for the next.
     private static let takeoverMax = 10_000
-    /// Ended attempts of a task that are looked at to count deaths.
+    /// The number of ended attempts of a task that are examined to count deaths.
     package static let predecessorsMax = 10
 
-    /// Registers a running instance, durably, before it may claim anything; one that `leasesShards`
-    /// will take its share of the hosts, and so leaves less to others.
+    /// Registers a running instance, durably, before it may claim any task.
     ///
-    /// `instanceLock` names a lock that only the caller holds: whoever is registered under it is
-    /// dead, and removed at once.
+    /// An instance that `leasesShards` takes its share of the hosts, and so leaves less to others.
+    ///
+    /// `instanceLock` names a lock that only the caller holds: a worker already registered under it
+    /// is dead, and is removed at once.
     package func registerWorker(
         name: String,
         leasesShards: Bool = false,
@@ -39,14 +40,15 @@ extension WorkerStore {
         return try row.decode("incarnation")
     }
 
-    /// Tells the others that the worker lives.
+    /// Records that the worker is alive.
     ///
-    /// After a gap of half a `lease`, or a jump of the database's clock, it counts as alive only
-    /// from now on: nobody was heard meanwhile, so that the silence of others proves nothing.
+    /// After a gap of half a `lease`, or a jump of the database's clock, the worker counts as alive
+    /// only from now on: no heartbeat was recorded in the gap, so the silence of other workers
+    /// proves nothing.
     ///
-    /// - Returns: false when it was declared dead: its attempts belong to others now.
+    /// - Returns: false if the worker was declared dead; its attempts belong to others now.
     package func heartbeat(incarnation: Int32, lease: Duration) async throws(StoreError) -> Bool {
-        // Lost only together with the database's uptime, and followed by another one.
+        // Lost only together with the database's uptime, and followed by another heartbeat.
         let rows = try await database.run(
             [.unsynced],
             """
@@ -64,11 +66,11 @@ extension WorkerStore {
         "\(duration.milliseconds) * interval '1 ms'"
     }
 
-    /// Returns the workers `v` that `incarnation` may declare dead.
+    /// Returns the query for the workers `v` that `incarnation` may declare dead.
     ///
-    /// It must have been heard without a gap for a lease: then the database was there for all of
-    /// them, and whoever lives was heard too. A heartbeat that is ahead of the clock was given
-    /// before the clock was set back, which is as long ago.
+    /// Its own heartbeats must have had no gap for a lease: then the database could be reached by
+    /// all workers, and a living one had its heartbeat recorded too. A heartbeat ahead of the clock
+    /// was recorded before the clock was set back, and counts as silent for that long.
     private static func silentWorkers(for lease: Duration, heardBy incarnation: Int32) -> Query {
         """
         SELECT v.incarnation FROM worker v JOIN worker me ON me.incarnation = \(incarnation)
@@ -81,11 +83,11 @@ extension WorkerStore {
         """
     }
 
-    /// Returns what an instance looks at all the time; the answer is the heartbeat that health is
-    /// judged by.
+    /// Returns the state that an instance checks all the time; the answer also shows that the
+    /// database serves, by which health is judged.
     ///
-    /// Workers count that have sent a heartbeat within `lease`. A registration alone is none:
-    /// whoever made it may never have heard that it was made.
+    /// Only workers that have sent a heartbeat within `lease` count. A registration alone does not
+    /// count: its worker may never have received the answer.
     package func vitals(silentFor lease: Duration) async throws(StoreError) -> Vitals {
         let rows = try await database.run(
             """
@@ -105,7 +107,7 @@ extension WorkerStore {
         )
     }
 
-    /// Removes a registration whose attempts and deliveries were all given back.
+    /// Removes the registration of a worker that has given back all its attempts and deliveries.
     package func retireWorker(incarnation: Int32) async throws(StoreError) {
         _ = try await database.run("DELETE FROM worker WHERE incarnation = \(incarnation)")
     }
@@ -113,9 +115,9 @@ extension WorkerStore {
     /// Takes the work of all workers that have been silent for `lease`, while the caller was not,
     /// and of those whose registration is gone.
     ///
-    /// The attempts get new fences, so that a worker that was only asleep can end nothing; pending
-    /// renames keep the name of their part file. Part files that no attempt will resume are left to
-    /// ``abandonedParts()``. Time is the database's alone.
+    /// The attempts get new fences, so that a worker that was only suspended can end none of them;
+    /// pending renames keep the name of their part file. Part files that no attempt will resume are
+    /// left to ``PartStore/abandonedParts()``. All times are the database's.
     package func takeOver(
         silentFor lease: Duration,
         identity: WorkerIdentity
@@ -126,7 +128,8 @@ extension WorkerStore {
         let fences = identity.reserve(2 * Self.takeoverMax)
         let me = fences.incarnation
         let first = fences.first.rawValue
-        // What a worker takes over that was declared dead itself is nobody's again.
+        // If the calling worker was itself declared dead, the work it takes over has no owner
+        // again.
         let isRegistered: Query = "EXISTS (SELECT 1 FROM worker WHERE incarnation = \(me))"
         let rows = try await database.run([
             """
@@ -197,7 +200,7 @@ extension WorkerStore {
         )
     }
 
-    /// How the attempts before an attempt `a` ended, the newest first.
+    /// The columns for the ends of the attempts before an attempt `a`, the newest first.
     private static let selectPredecessors: Query = """
         SELECT coalesce(array_agg(l.outcome = 'lost' ORDER BY l.place), '{}') AS are_lost,
             coalesce(array_agg(l.bytes_reached ORDER BY l.place), '{}') AS bytes_reached
@@ -209,10 +212,10 @@ extension WorkerStore {
         ) l
         """
 
-    /// Returns whether a worker is dead, or something is of one that was.
+    /// Returns whether a worker is dead, or a row belongs to a worker that was removed.
     ///
-    /// Rows that are of no worker lie in the gaps between those that there are, so that nothing of
-    /// a living one is read, and of what it has had nothing that an old snapshot keeps.
+    /// Rows without an owner lie in the gaps between the registered incarnations. So the query
+    /// reads no row of a living worker, and no row of its past that an old snapshot keeps.
     private func isAnyOrphaned(
         silentFor lease: Duration,
         beside incarnation: Int32
@@ -241,7 +244,7 @@ extension WorkerStore {
         return try rows.first?.decode("is_orphaned") ?? false
     }
 
-    /// Returns what the worker has to look after, whether it knows or not.
+    /// Returns the work that belongs to the worker, whether it knows of it or not.
     package func holdings(incarnation: Int32) async throws(StoreError) -> Holdings {
         let rows = try await database.run([
             "SELECT task_id, fence FROM attempt WHERE worker = \(incarnation)",
@@ -268,15 +271,16 @@ extension WorkerStore {
             t.destination_path, t.destination_overwrite
         """
 
-    /// Forgets revocations whose attempts have ended; whoever has ended them may be killed before
-    /// the part files are gone.
+    /// Removes the revocations of attempts that have ended; the worker that ended them may be
+    /// killed before the part files are gone.
     package func removeRevocations(_ fences: [Fence]) async throws(StoreError) {
         _ = try await database.run(
             Self.removal(ofRevocations: "fence = ANY(\(fences.map(\.rawValue)))")
         )
     }
 
-    /// Removes revocations that meet `condition`, and has the files removed that nobody needs.
+    /// Returns the statement that removes revocations that meet `condition`, and schedules the
+    /// removal of the files that nothing needs.
     private static func removal(ofRevocations condition: Query) -> Query {
         """
         WITH gone AS (
@@ -328,7 +332,8 @@ extension PendingRename {
 }
 
 extension FileIdentity {
-    /// Nil of a pending rename of versions before.
+    /// Creates the identity of the file; nil for a pending rename of earlier versions, which did
+    /// not store it.
     fileprivate init?(_ row: StoredRow) throws(StoreError) {
         guard let inode = try row.decodeIfPresent("inode", as: Int64.self) else { return nil }
         self.init(inode: inode, bornAtNanoseconds: try row.decode("inode_born_at_ns"))
