@@ -84,10 +84,12 @@ let package = Package(
             dependencies: ["CLibPQ", "PollLoop", deque],
             swiftSettings: memorySafeSettings
         ),
+        // Programs that run beside this one.
+        .target(name: "ChildProcess", dependencies: ["CLinux"], swiftSettings: swiftSettings),
         // A private PostgreSQL cluster in the data directory.
         .target(
             name: "EmbeddedPostgres",
-            dependencies: ["CLinux", logging],
+            dependencies: ["ChildProcess", logging],
             swiftSettings: swiftSettings
         ),
         // Pure values: sessions, tasks, events, policies and their state machines.
@@ -160,8 +162,8 @@ let package = Package(
         .executableTarget(
             name: "transferd-demo",
             dependencies: [
-                "Curl", "TransferWire", "TransferWebhooks", "TransferModel", argumentParser, crypto,
-                hummingbird, lifecycle, logging,
+                "ChildProcess", "Curl", "TransferWire", "TransferWebhooks", "TransferModel",
+                argumentParser, crypto, hummingbird, lifecycle, logging,
             ],
             path: "Sources/TransferDemo",
             swiftSettings: swiftSettings
@@ -170,8 +172,8 @@ let package = Package(
         .executableTarget(
             name: "transferd-bench",
             dependencies: [
-                "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres", "TransferModel",
-                "TransferStore", "TransferWire", argumentParser, logging,
+                "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
+                "TransferModel", "TransferStore", "TransferWire", argumentParser, logging,
             ],
             path: "Benchmarks",
             exclude: ["pgqueuer-rates.py"],
@@ -182,8 +184,9 @@ let package = Package(
         .target(
             name: "TransferTestSupport",
             dependencies: [
-                "Curl", "EmbeddedPostgres", "PollLoop", "Postgres", "TransferModel",
-                "TransferStore", "TransferWebhooks", "TransferWire", crypto, logging,
+                "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "Postgres",
+                "TransferModel", "TransferStore", "TransferWebhooks", "TransferWire", crypto,
+                logging,
                 .product(name: "Yams", package: "Yams"),
             ],
             path: "Tests/TransferTestSupport",
@@ -200,6 +203,7 @@ let package = Package(
         testTarget("Curl", "PollLoop", "FaultProxy"),
         testTarget("FaultProxy", "Curl"),
         testTarget("Postgres", "PollLoop"),
+        testTarget("ChildProcess"),
         testTarget("EmbeddedPostgres", "Postgres", "PollLoop", logging),
         testTarget("TransferModel"),
         testTarget("TransferStore", "TransferModel", "Postgres", logging),
@@ -248,8 +252,9 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks", "Curl",
-                "FaultProxy", "Postgres", "TransferStore", "TransferModel", crypto, logging,
+                "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks",
+                "ChildProcess", "Curl", "FaultProxy", "Postgres", "TransferStore", "TransferModel",
+                crypto, logging,
             ],
             swiftSettings: swiftSettings
         ),
@@ -257,8 +262,9 @@ let package = Package(
         .testTarget(
             name: "ChaosTests",
             dependencies: [
-                "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks", "Curl",
-                "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres", "TransferModel", logging,
+                "transferd", "TransferTestSupport", "TransferWire", "TransferWebhooks",
+                "ChildProcess", "Curl", "EmbeddedPostgres", "PollLoop", "FaultProxy", "Postgres",
+                "TransferModel", logging,
             ],
             swiftSettings: swiftSettings
         ),

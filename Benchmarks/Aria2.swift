@@ -1,8 +1,9 @@
+import ChildProcess
 import Foundation
 
 /// aria2's RPC daemon, which keeps its queue in memory.
 struct Aria2 {
-    private let process: Process
+    private let process: ChildProcess
     private let url: String
     private let folder: Folder
 
@@ -71,5 +72,5 @@ struct Aria2 {
         return (ContinuousClock.now - start) / .seconds(1)
     }
 
-    func stop() { process.terminate() }
+    func stop() { process.signal(SIGTERM) }
 }

@@ -1,9 +1,10 @@
+import ChildProcess
 import FaultProxy
 import Foundation
 
 /// nginx with one small and one large file, the small one under any number of names.
 struct Origin {
-    private let process: Process
+    private let process: ChildProcess
     private let port: UInt16
 
     /// Bytes of a small file.
@@ -126,6 +127,6 @@ struct Origin {
 
     func stop() {
         narrow.stop()
-        process.terminate()
+        process.signal(SIGTERM)
     }
 }

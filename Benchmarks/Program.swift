@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// Another program, as a child of this one.
@@ -19,44 +20,36 @@ struct Program {
         "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin",
     ]
 
-    /// Starts `name` with its output discarded or piped, and likewise its error output.
+    /// Starts `name`.
     static func start(
         _ name: String,
         _ arguments: [String],
-        output: Any? = FileHandle.nullDevice,
-        errors: FileHandle = FileHandle.nullDevice
-    ) throws -> Process {
+        output: ChildProcess.Output = .discarded,
+        errors: ChildProcess.Output = .discarded
+    ) throws -> ChildProcess {
         guard let path = path(of: name) else {
             throw Failure(description: "\(name) is missing: run .ci/setup --bench")
         }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        return process
+        return try ChildProcess(path, arguments, output: output, errors: errors)
     }
 
     /// Runs `name` until it ends.
     static func run(_ name: String, _ arguments: [String]) throws {
-        let process = try start(name, arguments)
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failure(description: "\(name) ended with status \(process.terminationStatus)")
-        }
+        try check(start(name, arguments), name)
     }
 
     /// Runs `name` until it ends and returns its output.
     static func output(_ name: String, _ arguments: [String]) throws -> String {
-        let pipe = Pipe()
-        let process = try start(name, arguments, output: pipe, errors: .standardError)
-        let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else {
-            throw Failure(description: "\(name) ended with status \(process.terminationStatus)")
-        }
+        let errors = ChildProcess.Output.descriptor(STDERR_FILENO)
+        let process = try start(name, arguments, output: .piped, errors: errors)
+        let data = try process.output.readToEnd() ?? Data()
+        try check(process, name)
         return String(decoding: data, as: UTF8.self)
+    }
+
+    private static func check(_ process: ChildProcess, _ name: String) throws {
+        let exit = process.waitUntilExit()
+        guard exit == .status(0) else { throw Failure(description: "\(name): \(exit)") }
     }
 
     /// Returns a port that was free a moment ago, for programs that cannot choose one themselves.

@@ -1,8 +1,9 @@
+import ChildProcess
 import Foundation
 
 /// `rclone rcd`, which keeps its queue in memory and does not flush; each request is one file.
 struct Rclone {
-    private let process: Process
+    private let process: ChildProcess
     private let base: String
     private let folder: Folder
     private let parallel: Int
@@ -44,5 +45,5 @@ struct Rclone {
         return seconds
     }
 
-    func stop() { process.terminate() }
+    func stop() { process.signal(SIGTERM) }
 }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import TransferWire
 
@@ -10,7 +11,7 @@ enum Submission {
 /// An instance of transferd, on its private PostgreSQL or another, with the settings a user would
 /// have except for the caps.
 struct Service {
-    private let process: Process
+    private let process: ChildProcess
     /// Its data directory.
     let data: String
     /// Its address.
@@ -71,7 +72,6 @@ struct Service {
         options: [String]
     ) async throws {
         self.data = data
-        let pipe = Pipe()
         process = try Program.start(
             program,
             [
@@ -80,13 +80,10 @@ struct Service {
                 "--connections-per-host", "\(min(perHost, Self.connectionsPerHostMax))",
                 "--log-level", "error",
             ] + options,
-            output: pipe
+            output: .piped
         )
-        var line = Data()
-        while !line.contains(UInt8(ascii: "\n")) {
-            let bytes = pipe.fileHandleForReading.availableData
-            guard !bytes.isEmpty else { throw Program.Failure(description: "transferd ended") }
-            line += bytes
+        guard let line = await process.line() else {
+            throw Program.Failure(description: "transferd ended")
         }
         let address = try JSONDecoder().decode(Address.self, from: line)
         base = "http://127.0.0.1:\(address.port)"
@@ -150,14 +147,14 @@ struct Service {
     }
 
     func stop() {
-        process.terminate()
+        process.signal(SIGTERM)
         process.waitUntilExit()
     }
 
     /// Returns the processor time of the service without its PostgreSQL.
     func cpuSeconds() throws -> Double {
         let text = try String(
-            contentsOfFile: "/proc/\(process.processIdentifier)/stat",
+            contentsOfFile: "/proc/\(process.pid)/stat",
             encoding: .utf8
         )
         let fields = text.split(separator: " ")
@@ -172,7 +169,7 @@ struct Service {
 
     private func statusKiB(_ name: String) throws -> Int {
         let text = try String(
-            contentsOfFile: "/proc/\(process.processIdentifier)/status",
+            contentsOfFile: "/proc/\(process.pid)/status",
             encoding: .utf8
         )
         let line = text.split(separator: "\n").first { $0.hasPrefix("\(name):") } ?? ""
@@ -182,6 +179,6 @@ struct Service {
     /// Returns the number of sockets and files that the service has open.
     func descriptors() throws -> Int {
         try FileManager.default
-            .contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count
+            .contentsOfDirectory(atPath: "/proc/\(process.pid)/fd").count
     }
 }

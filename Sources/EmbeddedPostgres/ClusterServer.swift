@@ -247,8 +247,8 @@ final class ClusterServer: Sendable {
         accepting statuses: Set<Int32> = [0]
     ) throws(EmbeddedPostgresError) -> Int32 {
         let prefix = try account?.prefix() ?? []
-        let process = ChildProcess(program: program, arguments: arguments, prefix: prefix)
-        return try process.run(accepting: statuses)
+        let command = ServerCommand(program: program, arguments: arguments, prefix: prefix)
+        return try command.run(accepting: statuses)
     }
 
     private static func version(of data: String) -> String? {

@@ -1,3 +1,4 @@
+import ChildProcess
 import EmbeddedPostgres
 import Foundation
 import Glibc
@@ -212,8 +213,7 @@ actor ChaosFleet {
         let process = try ChildProcess(
             "/usr/bin/prlimit",
             ["--pid", "\(pid)", "--nofile=\(soft):\(hard)"],
-            environment: Program.environment,
-            log: "/dev/null"
+            environment: Program.environment
         )
         if await process.status() != 0 { skipped.insert(.fewDescriptors) }
     }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// The service itself, started for this demo alone: as a process, with its own database.
@@ -27,22 +28,19 @@ struct Service: Sendable {
     /// - Throws: ``DemoError`` with its last words when it does not come to listen.
     static func start(program: String, directory: String) async throws -> Service {
         let log = "\(directory)/transferd.log"
-        let process = try ChildProcess(
-            program: program,
-            arguments: [
+        let process = try start(
+            program,
+            [
                 "serve", "--port", "0", "--data-directory", "\(directory)/data",
                 // Origin and subscriber of the demo are on this machine, where strangers' URLs
                 // must not lead.
                 "--allow-network", "127.0.0.0/8",
             ],
-            // Settings of a service that is installed here are not meant for this one.
-            environment: ProcessInfo.processInfo.environment.filter {
-                $0.key != "DATABASE_URL" && !$0.key.hasPrefix("TRANSFERD_")
-            },
             log: log
         )
         do {
-            let line = try await process.firstLine()
+            let line = await process.line() ?? Data()
+            try Task.checkCancellation()
             guard let announcement = try? JSONDecoder().decode(Announcement.self, from: line) else {
                 throw DemoError.serviceNotStarted(reason: lastLines(of: log))
             }
@@ -66,6 +64,29 @@ struct Service: Sendable {
     ///
     /// - Returns: its exit status.
     func stop() async -> ChildProcess.Exit { await process.stop(within: Self.stopTimeout) }
+
+    private static func start(
+        _ program: String,
+        _ arguments: [String],
+        log: String
+    ) throws(DemoError) -> ChildProcess {
+        do throws(ChildProcess.StartError) {
+            return try ChildProcess(
+                program,
+                arguments,
+                // Settings of a service that is installed here are not meant for this one.
+                environment: ProcessInfo.processInfo.environment.filter {
+                    $0.key != "DATABASE_URL" && !$0.key.hasPrefix("TRANSFERD_")
+                },
+                output: .piped,
+                errors: .appending(log),
+                // On Ctrl-C the demo ends it in order.
+                isGroupLeader: true
+            )
+        } catch {
+            throw .serviceNotStarted(reason: "\(error)")
+        }
+    }
 
     private static func lastLines(of log: String) -> String {
         let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""

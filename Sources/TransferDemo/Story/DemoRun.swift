@@ -1,3 +1,4 @@
+import ChildProcess
 import Curl
 import Foundation
 import TransferModel

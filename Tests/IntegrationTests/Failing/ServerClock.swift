@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import TransferTestSupport
 
@@ -21,7 +22,7 @@ final class ServerClock: Sendable {
             "/usr/bin/env",
             ["clang", "-shared", "-fPIC", "-O1", "-o", library, "\(Checkout.root)/Tests/clock.c"],
             environment: Program.environment,
-            log: "\(folder)/clang.log"
+            errors: .overwriting("\(folder)/clang.log")
         )
         guard await compiler.status() == 0 else { throw NotBuilt() }
         try Data(count: MemoryLayout<Int64>.size).write(to: URL(filePath: file))

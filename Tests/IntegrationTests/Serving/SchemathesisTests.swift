@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Testing
 import TransferTestSupport
@@ -21,10 +22,8 @@ import TransferTestSupport
         let output = try directory.log()
         let address = "http://127.0.0.1:\(service.announcement.port)"
         let run = try ChildProcess(
-            "/bin/sh",
+            Self.program,
             [
-                // Its cache of examples is in its working directory.
-                "-c", #"cd "$0" && exec "$@""#, directory.path, Self.program,
                 "--config-file", "\(Checkout.root)/.ci/schemathesis.toml",
                 "run", "\(Checkout.root)/openapi.yaml", "--url", address,
                 "--header", "Authorization: Bearer \(try directory.apiKey())",
@@ -32,8 +31,11 @@ import TransferTestSupport
                 "--request-timeout", "60", "--seed", "1", "--continue-on-failure",
                 "--warnings", "off", "--no-color",
             ],
+            // Its cache of examples is in its working directory.
+            in: directory.path,
             environment: Program.environment.merging(["PYTHONUNBUFFERED": "1"]) { $1 },
-            log: output
+            output: .piped,
+            errors: .overwriting(output)
         )
         let text = Task {
             var lines: [String] = []

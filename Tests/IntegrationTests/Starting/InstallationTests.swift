@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 import Testing
@@ -24,15 +25,17 @@ import TransferTestSupport
                 "/usr/bin/install",
                 ["-D", Program.path, program],
                 environment: Program.environment,
-                log: log
+                errors: .overwriting(log)
             )
             #expect(await install.status() == 0)
         }
         let process = try ChildProcess(
-            "/usr/bin/env",
-            ["-C", folder.path, program] + arguments,
+            program,
+            arguments,
+            in: folder.path,
             environment: Program.environment,
-            log: log
+            output: .piped,
+            errors: .overwriting(log)
         )
         let output = await process.line() ?? Data()
         let status = await process.status()

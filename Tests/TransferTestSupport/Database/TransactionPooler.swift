@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 
@@ -5,7 +6,7 @@ import Glibc
 /// socket of its own.
 package final class TransactionPooler: Sendable {
     private let folder: TestFolder
-    private let program: SpawnedProgram
+    private let program: ChildProcess
 
     private static let paths = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer"]
     /// The maximum number of sessions, fewer than the connections of a service, so that each is
@@ -42,19 +43,20 @@ package final class TransactionPooler: Sendable {
         try folder.write(configuration, to: "pgbouncer.ini")
         let account = geteuid() == 0 ? ["-u", "postgres"] : []
         self.folder = folder
-        program = try SpawnedProgram(
+        program = try ChildProcess(
             // Whatever happens to the test, no pooler outlives it by much.
-            ["timeout", "300", path, "-q"] + account + ["\(folder.path)/pgbouncer.ini"],
-            in: folder,
+            "timeout",
+            ["300", path, "-q"] + account + ["\(folder.path)/pgbouncer.ini"],
+            in: folder.path,
             environment: [:],
-            descriptors: [nil, nil, nil]
+            holding: folder
         )
         try await eventually("the pooler listens") {
             files.fileExists(atPath: "\(folder.path)/.s.PGSQL.6432")
         }
     }
 
-    deinit { program.terminate() }
+    deinit { program.signal(SIGTERM) }
 
     /// The URL of a connection through the pooler.
     package var url: String { "host=\(folder.path) port=6432 dbname=pooled user=any" }

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 
@@ -5,7 +6,7 @@ import Glibc
 package final class NginxServer: Sendable {
     /// The port the system has chosen.
     package let port: UInt16
-    private let program: SpawnedProgram
+    private let program: ChildProcess
 
     private static let paths = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/usr/bin/nginx"]
 
@@ -52,16 +53,18 @@ package final class NginxServer: Sendable {
         guard let path = Self.paths.first(where: { access($0, X_OK) == 0 }) else {
             throw NeverHappened(what: "nginx is there")
         }
-        program = try SpawnedProgram(
+        program = try ChildProcess(
             // Whatever happens to the test, no server outlives it by much.
-            ["timeout", "300", path, "-e", "/dev/null", "-c", "\(folder.path)/nginx.conf"],
-            in: folder,
+            "timeout",
+            ["300", path, "-e", "/dev/null", "-c", "\(folder.path)/nginx.conf"],
+            in: folder.path,
             environment: environment,
-            descriptors: [nil, nil, nil, listener]
+            passing: listener,
+            holding: folder
         )
     }
 
-    deinit { program.terminate() }
+    deinit { program.signal(SIGTERM) }
 
     /// The URL of the body.
     package var url: String { "https://127.0.0.1:\(port)/body" }

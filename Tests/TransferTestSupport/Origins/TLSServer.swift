@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 import Synchronization
@@ -16,7 +17,7 @@ package final class TLSServer: Sendable {
 
     /// The port the system has chosen.
     package let port: UInt16
-    private let program: SpawnedProgram
+    private let program: ChildProcess
     private let line: OutputLog
 
     /// Starts the server and returns once it listens.
@@ -35,7 +36,7 @@ package final class TLSServer: Sendable {
     ) async throws {
         var arguments = [
             // Whatever happens to the test, no server outlives it by much.
-            "timeout", "300", "openssl", "s_server", "-accept", "127.0.0.1:0",
+            "300", "openssl", "s_server", "-accept", "127.0.0.1:0",
             "-cert", certificate.certificatePath, "-key", certificate.keyPath,
         ]
         if case .answer(let response) = mode {
@@ -46,23 +47,26 @@ package final class TLSServer: Sendable {
         }
         let (line, far) = try OutputLog.pair()
         defer { close(far) }
-        program = try SpawnedProgram(
+        program = try ChildProcess(
+            "timeout",
             arguments + options,
-            in: authority.folder,
+            in: authority.folder.path,
             environment: TestAuthority.environment(authority.folder),
-            descriptors: [far, far, nil]
+            input: far,
+            output: .descriptor(far),
+            holding: authority.folder
         )
         self.line = line
         guard await line.wait(until: { Self.port(in: $0) != nil }),
             let port = Self.port(in: line.bytes)
         else {
-            program.terminate()
+            program.signal(SIGTERM)
             throw NeverHappened(what: "openssl s_server listens")
         }
         self.port = port
     }
 
-    deinit { program.terminate() }
+    deinit { program.signal(SIGTERM) }
 
     /// Returns the URL of the response.
     package func url(host: String = "127.0.0.1") -> String {

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// A certificate authority of one test, made by the `openssl` command.
@@ -97,13 +98,14 @@ package final class TestAuthority: Sendable {
     ]
 
     private static func openssl(in folder: TestFolder, _ arguments: [String]) async throws {
-        let program = try SpawnedProgram(
-            ["openssl"] + arguments,
-            in: folder,
+        let program = try ChildProcess(
+            "openssl",
+            arguments,
+            in: folder.path,
             environment: environment(folder),
-            descriptors: [nil, nil, nil]
+            holding: folder
         )
-        let status = await program.waitUntilExit()
+        let status = await program.status()
         guard status == 0 else {
             throw Failure(description: "openssl \(arguments.joined(separator: " ")): \(status)")
         }

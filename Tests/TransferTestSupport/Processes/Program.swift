@@ -1,3 +1,4 @@
+package import ChildProcess
 import Foundation
 
 /// The program `transferd` that was built with these tests.
@@ -31,14 +32,21 @@ package enum Program {
     ) throws -> ChildProcess {
         let environment = environment.merging(added) { $1 }
         guard let resolver else {
-            return try ChildProcess(path, arguments, environment: environment, log: log)
+            return try ChildProcess(
+                path,
+                arguments,
+                environment: environment,
+                output: .piped,
+                errors: .overwriting(log)
+            )
         }
         let script = #"mount --bind "$0" /etc/resolv.conf && exec "$@""#
         return try ChildProcess(
             "/usr/bin/unshare",
             ["--mount", "sh", "-c", script, resolver, path] + arguments,
             environment: environment,
-            log: log
+            output: .piped,
+            errors: .overwriting(log)
         )
     }
 

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import Glibc
 
@@ -84,8 +85,7 @@ package final class ServiceProcess: Sendable {
         let program = try ChildProcess(
             "/usr/bin/prlimit",
             ["--pid", "\(process.pid)", "--nofile=\(soft):\(hard)"],
-            environment: Program.environment,
-            log: "/dev/null"
+            environment: Program.environment
         )
         guard await program.status() == 0 else {
             throw NotStarted(description: "prlimit cannot change the limit")
