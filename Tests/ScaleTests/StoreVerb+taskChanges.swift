@@ -60,6 +60,27 @@ extension StoreVerb {
             }
             return 2
         },
+        StoreVerb("beginRemoval", pages: 1000) { stores, world in
+            for place in [0, 7] {
+                let result = try await stores.removals.beginRemoval(
+                    tenant: world.tenant,
+                    id: world.kept(place)
+                )
+                guard case .unknownTask = result else { continue }
+                throw CancellationError()
+            }
+            return 2
+        },
+        StoreVerb("removeTask", pages: 1000) { stores, world in
+            let result = try await stores.removals.beginRemoval(
+                tenant: world.tenant,
+                id: world.kept(1000)
+            )
+            guard case .removable(let remains, let parts) = result else {
+                throw CancellationError()
+            }
+            return try await stores.removals.removeTask(remains, parts: parts) ? 1 : 0
+        },
         StoreVerb("completeBody") { stores, world in
             _ = try await stores.control.completeBody(
                 tenant: world.tenant,

@@ -27,7 +27,7 @@ struct Problem: Error, Sendable {
         self.errors = errors
         switch code {
         case .unauthorized: headers[.wwwAuthenticate] = "Bearer"
-        case .unavailable, .idempotencyKeyInUse, .tooManyRequests:
+        case .unavailable, .idempotencyKeyInUse, .tooManyRequests, .taskInUse:
             headers[.retryAfter] = String(Self.retryAfterSeconds)
         case .queueFull: headers[.retryAfter] = String(Self.queueRetryAfterSeconds)
         case .tooManyReaders: headers[.retryAfter] = String(Self.readerRetryAfterSeconds)

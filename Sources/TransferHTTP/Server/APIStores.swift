@@ -8,6 +8,7 @@ package struct APIStores: Sendable {
     package let sessions: SessionStore
     package let tasks: TaskStore
     package let control: ControlStore
+    package let removals: RemovalStore
     package let decisions: DecisionStore
     package let submissions: SubmissionStore
     package let idempotency: IdempotencyStore
@@ -25,6 +26,7 @@ package struct APIStores: Sendable {
         sessions = SessionStore(database)
         tasks = TaskStore(database)
         control = ControlStore(database)
+        removals = RemovalStore(database)
         decisions = DecisionStore(database)
         submissions = SubmissionStore(database)
         idempotency = IdempotencyStore(database)

@@ -5,7 +5,7 @@ import TransferModel
 import TransferStore
 import TransferWire
 
-/// The routes for ended tasks: `/v1/tasks/{id}/retry`.
+/// The routes for ended tasks: `/v1/tasks/{id}/retry`, and `DELETE /v1/tasks/{id}`.
 struct EndedTaskRoutes: Sendable {
     let stores: APIStores
     let container: Container
@@ -14,8 +14,36 @@ struct EndedTaskRoutes: Sendable {
     let threads: NIOThreadPool
 
     func add(to router: Router<APIContext>) {
+        router.delete("/v1/tasks/{id}") { _, context in
+            try await remove(context.taskID(), tenant: context.requireTenant())
+        }
         router.post("/v1/tasks/{id}/retry") { _, context in
             try await retry(context.taskID(), tenant: context.requireTenant())
+        }
+    }
+
+    func remove(_ id: TaskID, tenant: TenantID) async throws -> Answer {
+        switch try await stores.removals.beginRemoval(tenant: tenant, id: id) {
+        case .removable(let remains, let parts):
+            let places = remains.paths.map { Container.Place($0, tenant: tenant) }
+            try await onThread { [container] in
+                // The rows go last: after a crash in between, the request is repeated.
+                for place in places + parts.flatMap(\.places) {
+                    try container.removePart(at: place)
+                }
+            }
+            guard try await stores.removals.removeTask(remains, parts: parts) else {
+                throw Problem(.taskNotEnded, "It was just retried; cancel it first.")
+            }
+            return Answer(status: .noContent)
+        case .notEnded:
+            throw Problem(.taskNotEnded, "Cancel it first, with POST \(APIPath.task(id))/cancel.")
+        case .inUse:
+            throw Problem(
+                .taskInUse,
+                "A worker still stops it, or another task takes over its bytes; delete it again."
+            )
+        case .unknownTask: throw Problem(.unknownTask)
         }
     }
 
@@ -55,12 +83,24 @@ struct EndedTaskRoutes: Sendable {
     /// Returns whether the bytes are still there that a client brought for an upload.
     private func hasBody(_ id: TaskID, tenant: TenantID) async throws -> Bool {
         let place = Container.Place(ResultLocation.bodyPath(of: id), tenant: tenant)
+        return try await onThread { [container] in try container.size(of: place) != nil }
+    }
+
+    private func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         do {
-            return try await threads.runIfActive { [container] in
-                try container.size(of: place) != nil
-            }
+            return try await threads.runIfActive(body)
         } catch let error as StorageError {
             throw Problem(error, in: container)
         }
+    }
+}
+
+extension AbandonedPart {
+    /// The places at which the file may be.
+    fileprivate var places: [Container.Place] {
+        let own = ResultLocation.partPath(of: task, destination: destination, fence: fence)
+        return ([own] + [sourcePath].compactMap(\.self)).map { Container.Place($0, tenant: tenant) }
     }
 }

@@ -189,18 +189,21 @@ extension PartStore {
 
     /// Returns some of the part files that no attempt will resume.
     package func abandonedParts() async throws(StoreError) -> [AbandonedPart] {
-        try await database.fetch(
-            AbandonedPart.self,
-            """
-            SELECT b.task_id, b.fence AS part_fence, b.source_task_id, t.tenant_id,
-                t.destination_path, t.destination_overwrite,
-                y.destination_path AS source_destination_path,
-                y.destination_overwrite AS source_destination_overwrite
-            FROM abandoned_part b JOIN task t ON t.id = ANY (ARRAY[b.task_id])
-            LEFT JOIN task y ON y.id = ANY (ARRAY[b.source_task_id])
-            ORDER BY b.fence LIMIT \(Self.abandonedPartsMax)
-            """
-        )
+        try await database.fetch(AbandonedPart.self, Self.selectAbandoned(where: "true"))
+    }
+
+    /// Selects the first abandoned parts `b` that meet `condition`.
+    static func selectAbandoned(where condition: Query) -> Query {
+        """
+        SELECT b.task_id, b.fence AS part_fence, b.source_task_id, t.tenant_id,
+            t.destination_path, t.destination_overwrite,
+            y.destination_path AS source_destination_path,
+            y.destination_overwrite AS source_destination_overwrite
+        FROM abandoned_part b JOIN task t ON t.id = ANY (ARRAY[b.task_id])
+        LEFT JOIN task y ON y.id = ANY (ARRAY[b.source_task_id])
+        WHERE \(condition)
+        ORDER BY b.fence LIMIT \(abandonedPartsMax)
+        """
     }
 
     /// Forgets abandoned parts whose files are gone.

@@ -126,6 +126,10 @@ extension ProblemDetails {
         case requestInFlight = "request_in_flight"
         /// The task has ended and can no longer be changed.
         case taskEnded = "task_ended"
+        /// The task has not ended, and so cannot be deleted; cancel it first.
+        case taskNotEnded = "task_not_ended"
+        /// A worker or another task still needs the bytes of the ended task; repeat the request.
+        case taskInUse = "task_in_use"
         /// The task has no content yet, or never will.
         case taskNotCompleted = "task_not_completed"
         /// The maximum number of secrets already sign the subscription's messages.
@@ -191,6 +195,7 @@ extension ProblemDetails {
             case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .sessionFinishing,
                 .sessionEnded, .bodyGone, .taskNotCompleted,
                 .taskNotAsked, .requestInFlight, .taskEnded,
+                .taskNotEnded, .taskInUse,
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
                 .staleAckToken, .idempotencyKeyInUse:
                 409
@@ -243,6 +248,8 @@ extension ProblemDetails {
             case .taskNotAsked: "The task waits for no such answer"
             case .requestInFlight: "The request is running and must not be sent twice"
             case .taskEnded: "The task has ended"
+            case .taskNotEnded: "The task has not ended"
+            case .taskInUse: "The bytes of the task are in use"
             case .taskNotCompleted: "The task is not completed"
             case .tooManySecrets: "Too many secrets are in use"
             case .staleAckToken: "No message waits for the token"

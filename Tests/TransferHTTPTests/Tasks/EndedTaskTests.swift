@@ -7,7 +7,7 @@ import TransferWire
 
 @testable import TransferHTTP
 
-/// Tasks that have ended and are retried.
+/// Tasks that have ended, and are retried or deleted.
 @Suite(.postgresSchema) struct EndedTaskTests {
     private static let failure = TransferFailure(.connectionLost, "The connection broke.")
 
@@ -90,6 +90,83 @@ import TransferWire
             #expect(refused.status == 409)
             #expect(refused.code == .bodyGone)
             #expect(refused.text.contains("submit it as a new task"))
+        }
+    }
+
+    @Test func anEndedTaskIsDeletedWithItsResult() async throws {
+        try await APIServer.run { server in
+            let session = try await server.session()
+            let id = try await server.submit(
+                session,
+                #"{"url": "http://o.example/", "client_persisted_string": "mine"}"#
+            )
+            let path = "/v1/tasks/\(id)"
+            let early = try await server.send("DELETE", path)
+            #expect(early.status == 409)
+            #expect(early.code == .taskNotEnded)
+            try await server.complete([1, 2, 3])
+            #expect(try await server.send("DELETE", path, as: server.second).status == 404)
+            #expect(try await server.send("GET", "\(path)/content").status == 200)
+            let file = server.file(of: id, tenant: server.first.id)
+            #expect(FileManager.default.fileExists(atPath: file))
+            #expect(try await server.send("DELETE", path).status == 204)
+            #expect(!FileManager.default.fileExists(atPath: file))
+            #expect(try await server.send("DELETE", path).code == .unknownTask)
+            #expect(try await server.send("GET", path).code == .taskExpired)
+            #expect(try await server.send("POST", "\(path)/retry").status == 404)
+            let document = try await server.send("GET", session).json(SessionDocument.self)
+            #expect(document.taskCounts["completed"] ?? 0 == 0)
+            let events = try await server.send("GET", "\(session)/events").json(EventPage.self)
+            #expect(events.items.map(\.type).last == "session.events_finished")
+            #expect(events.items.first?.data.task?.clientPersistedString == "mine")
+        }
+    }
+
+    @Test func aTaskThatItsWorkerStillStopsIsDeletedAfterwards() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(server.session())
+            let claim = try await server.claim()
+            let path = "/v1/tasks/\(id)"
+            try await server.send("POST", "\(path)/cancel")
+            let early = try await server.send("DELETE", path)
+            #expect(early.status == 409)
+            #expect(early.code == .taskInUse)
+            #expect(early.fields["retry-after"] == "1")
+            try await server.stores.workers.removeRevocations([claim.fence])
+            #expect(try await server.send("DELETE", path).status == 204)
+        }
+    }
+
+    @Test func theBytesOfAFailureAreDeletedWithTheTask() async throws {
+        try await APIServer.run { server in
+            let id = try await server.submit(server.session())
+            let claim = try await server.claim()
+            let file = ResultLocation.partPath(of: id, destination: nil, fence: claim.fence)
+            let path = "\(server.containers)/\(server.first.id)/\(file)"
+            try FileManager.default.createDirectory(
+                atPath: URL(filePath: path).deletingLastPathComponent().path(),
+                withIntermediateDirectories: true
+            )
+            try Data([1, 2, 3]).write(to: URL(filePath: path))
+            let partial = PartialDownload(
+                partFence: claim.fence,
+                bootID: UUID(),
+                bytesDurable: 3,
+                bytesTotal: 10,
+                validator: EntityValidator(stored: "\"1\"")
+            )
+            _ = try await server.stores.completions.end([
+                AttemptEnd(
+                    task: id,
+                    fence: claim.fence,
+                    outcome: .failed(Self.failure),
+                    partial: partial
+                )
+            ])
+            #expect(try await server.send("DELETE", "/v1/tasks/\(id)").status == 204)
+            #expect(!FileManager.default.fileExists(atPath: path))
+            #expect(try await server.stores.parts.keptParts([(id, claim.fence)]).isEmpty)
+            #expect(try await server.stores.parts.abandonedParts().isEmpty)
         }
     }
 }

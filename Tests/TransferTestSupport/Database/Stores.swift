@@ -10,6 +10,7 @@ package struct Stores: Sendable {
     package let sessions: SessionStore
     package let tasks: TaskStore
     package let control: ControlStore
+    package let removals: RemovalStore
     package let cancellations: CancellationStore
     package let decisions: DecisionStore
     package let submissions: SubmissionStore
@@ -40,6 +41,7 @@ package struct Stores: Sendable {
         sessions = SessionStore(database)
         tasks = TaskStore(database)
         control = ControlStore(database)
+        removals = RemovalStore(database)
         cancellations = CancellationStore(database)
         decisions = DecisionStore(database)
         submissions = SubmissionStore(database)

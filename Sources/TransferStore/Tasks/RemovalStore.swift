@@ -1,0 +1,71 @@
+import Postgres
+package import TransferModel
+
+/// The removal of single ended tasks by their client.
+package struct RemovalStore: Sendable {
+    let database: Database
+
+    package init(_ database: Database) { self.database = database }
+}
+
+extension RemovalStore {
+    /// Gives up what an ended task left for other attempts, and returns the files to remove before
+    /// ``removeTask(_:parts:)``.
+    package func beginRemoval(
+        tenant: TenantID,
+        id: TaskID
+    ) async throws(StoreError) -> RemovalResult {
+        let rows = try await database.run([
+            ControlStore.lockSession(of: id, tenant),
+            """
+            WITH target AS MATERIALIZED (
+                SELECT t.id, t.tenant_id, t.upload_is_staged, o.part_fence,
+                    t.kind = 'download' AND t.destination_path IS NULL AS has_result,
+                    o.task_id IS NOT NULL AS is_ended,
+                    -- A worker has to stop, or another task takes over bytes at this one's place.
+                    EXISTS (SELECT 1 FROM revocation x WHERE x.task_id = t.id)
+                        OR EXISTS (SELECT 1 FROM partial x WHERE x.source_task_id = t.id)
+                        OR EXISTS (SELECT 1 FROM abandoned_part x WHERE x.source_task_id = t.id)
+                        AS is_in_use
+                FROM task t LEFT JOIN outcome o ON o.task_id = ANY (ARRAY[t.id])
+                WHERE t.id = \(id.uuid) AND t.tenant_id = \(tenant.uuid)
+                    AND \(ErasureStore.isNotErased)
+            ),
+            given_up AS (
+                DELETE FROM resume_data r WHERE r.id = ANY (ARRAY(
+                    SELECT t.id FROM target t WHERE t.is_ended AND NOT t.is_in_use
+                    UNION ALL
+                    SELECT y.id FROM resume_data y
+                    WHERE y.source_task_id = \(id.uuid) AND y.id <> y.source_task_id
+                        AND EXISTS (SELECT 1 FROM target t WHERE t.is_ended AND NOT t.is_in_use)))
+                RETURNING r.part_fence, nullif(r.source_task_id, \(id.uuid)) AS source_task_id
+            ),
+            abandoned_row AS (
+                INSERT INTO abandoned_part (fence, task_id, source_task_id)
+                SELECT part_fence, \(id.uuid), source_task_id FROM given_up
+                ON CONFLICT (fence) DO NOTHING
+            )
+            SELECT * FROM target
+            """,
+            PartStore.selectAbandoned(where: "b.task_id = \(id.uuid)"),
+        ])
+        guard let row = rows[1].first else { return .unknownTask }
+        guard try row.decode("is_ended") else { return .notEnded }
+        guard try !row.decode("is_in_use", as: Bool.self) else { return .inUse }
+        let parts = try rows[2].map { row throws(StoreError) in try AbandonedPart(row) }
+        return .removable(try TaskRemains(row), parts: parts)
+    }
+
+    /// Removes an ended task whose files are gone; its events stay readable.
+    ///
+    /// - Returns: false when the task is still there, because it was retried meanwhile.
+    package func removeTask(
+        _ remains: TaskRemains,
+        parts: [AbandonedPart]
+    ) async throws(StoreError) -> Bool {
+        try await PartStore(database).forgetAbandonedParts(parts.map(\.fence))
+        try await RetentionStore(database).expire([remains.task])
+        let rows = try await database.run("SELECT 1 FROM task WHERE id = \(remains.task.uuid)")
+        return rows.isEmpty
+    }
+}
