@@ -663,6 +663,7 @@ CREATE INDEX resume_data_by_fence ON resume_data USING btree (part_fence);
 CREATE INDEX resume_data_for_others ON resume_data USING btree (source_task_id) WHERE (id <> source_task_id);
 CREATE INDEX revocation_by_worker ON revocation USING btree (worker);
 CREATE INDEX session_by_client ON session USING btree (tenant_id, client, id);
+CREATE INDEX session_by_identifier ON session USING btree (tenant_id, client, identifier COLLATE "C", invalidated_at);
 CREATE INDEX session_living ON session USING btree (tenant_id, id) WHERE (invalidated_at IS NULL);
 CREATE UNIQUE INDEX session_living_identifier ON session USING btree (tenant_id, client, identifier COLLATE "C") WHERE (invalidated_at IS NULL);
 CREATE UNIQUE INDEX signing_secret_newest ON signing_secret USING btree (subscription_id) WHERE (expires_at IS NULL);

@@ -82,6 +82,13 @@ extension StoreVerb {
             _ = try await stores.keys.apiKey(id: "scale")
             return 1
         },
+        StoreVerb("tenants(by name)") { stores, _ in
+            try await stores.tenants.tenants(after: nil, limit: page).count
+        },
+        StoreVerb("tenant(by name)") { stores, _ in
+            _ = try await stores.tenants.tenant(named: "scale")
+            return 1
+        },
         StoreVerb("apiKeys") { stores, world in
             try await stores.keys.apiKeys(tenant: world.tenant, after: nil, limit: page).count
         },

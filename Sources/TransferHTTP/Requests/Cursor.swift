@@ -14,6 +14,7 @@ enum Cursor: Equatable, Sendable {
     case delivery(DeliveryID)
     case client(ClientID)
     case host(name: String)
+    case key(id: String)
 
     /// The version of the form, which changes with it: older cursors are then refused, not misread.
     private static let version: UInt8 = 1
@@ -68,6 +69,9 @@ enum Cursor: Equatable, Sendable {
             guard let name = String(validating: payload, as: UTF8.self), !name.utf8.contains(0)
             else { return nil }
             self = .host(name: name)
+        case 8:
+            guard APIKey.isID(payload) else { return nil }
+            self = .key(id: String(decoding: payload, as: UTF8.self))
         default: return nil
         }
         guard serialized.utf8.elementsEqual(text.utf8) else { return nil }
@@ -82,6 +86,7 @@ enum Cursor: Equatable, Sendable {
         case .delivery: 5
         case .client: 6
         case .host: 7
+        case .key: 8
         }
     }
 
@@ -95,6 +100,7 @@ enum Cursor: Equatable, Sendable {
         case .delivery(let id): id.uuid.bytes
         case .client(let id): Array(id.name.utf8)
         case .host(let name): Array(name.utf8)
+        case .key(let id): Array(id.utf8)
         }
     }
 

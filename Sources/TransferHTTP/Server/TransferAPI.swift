@@ -143,6 +143,10 @@ package struct TransferAPI: Sendable {
         DeliveryRoutes(stores: stores, sendTest: sendTest, wake: wake).add(to: router)
         TenantRoutes(stores: stores).add(to: router)
         AuthorityRoutes(stores: stores).add(to: router)
+        KeyRoutes(stores: stores) { [authenticator, keys] id in
+            authenticator.forget(id)
+            keys.end(id)
+        }.add(to: router)
         OperationRoutes(health: health, openAPIDocument: openAPIDocument).add(to: router)
         return router
     }

@@ -46,14 +46,18 @@ package struct APIKey: Sendable, CustomStringConvertible {
             omittingEmptySubsequences: false
         )
         guard parts.count == 4, parts[0].elementsEqual(Self.prefix.utf8),
-            (1...Self.idLengthMax).contains(parts[1].count),
-            parts[1].allSatisfy(Self.isAlphanumeric),
+            Self.isID(parts[1]),
             parts[2].count == 2 * Self.secretByteCount,
             parts[2].allSatisfy(Self.isAlphanumeric)
         else { return nil }
         id = String(decoding: parts[1], as: UTF8.self)
         secret = String(decoding: parts[2], as: UTF8.self)
         guard parts[3].elementsEqual(checksum.utf8) else { return nil }
+    }
+
+    /// Returns whether `text` has the form of an identifier.
+    static func isID(_ text: some Collection<UInt8>) -> Bool {
+        (1...idLengthMax).contains(text.count) && text.allSatisfy(isAlphanumeric)
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool {

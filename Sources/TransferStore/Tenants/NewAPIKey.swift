@@ -30,4 +30,13 @@ package struct NewAPIKey: Sendable {
 
     /// The longest name, in bytes.
     package static let nameBytesMax = 255
+    /// The rule for names, in words.
+    package static let nameRule =
+        "Must be 1 to \(nameBytesMax) bytes of text without control characters."
+
+    /// Returns whether `text` may be the name of a key.
+    package static func isName(_ text: String) -> Bool {
+        (1...nameBytesMax).contains(text.utf8.count)
+            && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    }
 }

@@ -21,15 +21,33 @@ extension TenantStore {
             """
         )
         guard let row = rows.first else { throw StoreError(decoding: "no tenant") }
-        return Tenant(
-            name: try row.decode("name"),
-            outstandingTasksMax: try row.decodeIfPresent("outstanding_tasks_max"),
-            runningTasksMax: try row.decodeIfPresent("running_tasks_max", as: Int32.self)
-                .map(Int.init),
-            totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
-            taskCounts: try TaskCounts(row),
-            createdAt: try row.decode("created_at")
+        return try Tenant(row)
+    }
+
+    /// Returns the tenant with that name.
+    package func tenant(named name: String) async throws(StoreError) -> TenantID? {
+        let rows = try await database.run("SELECT id FROM tenant WHERE name = \(name)")
+        return try rows.first?.tenant("id")
+    }
+
+    /// Returns a page of all tenants by name, with their limits and the state of their tasks.
+    package func tenants(
+        after name: String?,
+        limit: Int
+    ) async throws(StoreError) -> [(id: TenantID, tenant: Tenant)] {
+        let rows = try await database.run(
+            """
+            SELECT n.*, c.* FROM (
+                SELECT t.id, t.name, t.outstanding_tasks_max, t.running_tasks_max,
+                    t.total_bytes_per_second_max, t.created_at
+                FROM tenant t WHERE t.name > \(name ?? "") ORDER BY t.name LIMIT \(limit)
+            ) n \(CountStore.joinCounts(ofTenant: "n.id"))
+            ORDER BY n.name
+            """
         )
+        return try rows.map { row throws(StoreError) in
+            (id: try row.tenant("id"), tenant: try Tenant(row))
+        }
     }
 
     /// Changes limits of a tenant, all at once.
@@ -55,5 +73,19 @@ extension TenantStore {
             WorkerStore.countLimitChange,
         ])
         return rows[0].affectedCount == 1
+    }
+}
+
+extension Tenant: RowDecodable {
+    init(_ row: StoredRow) throws(StoreError) {
+        self.init(
+            name: try row.decode("name"),
+            outstandingTasksMax: try row.decodeIfPresent("outstanding_tasks_max"),
+            runningTasksMax: try row.decodeIfPresent("running_tasks_max", as: Int32.self)
+                .map(Int.init),
+            totalBytesPerSecondMax: try row.decodeIfPresent("total_bytes_per_second_max"),
+            taskCounts: try TaskCounts(row),
+            createdAt: try row.decode("created_at")
+        )
     }
 }

@@ -91,6 +91,8 @@ extension ProblemDetails {
         case unknownSubscription = "unknown_subscription"
         /// The tenant has no credential of that name.
         case unknownCredential = "unknown_credential"
+        /// The tenant has no API key of that identifier.
+        case unknownKey = "unknown_key"
         /// The tenant has no logged delivery of that identifier.
         case unknownDelivery = "unknown_delivery"
         /// No decision has been made about that host while the tenant had tasks there.
@@ -134,6 +136,8 @@ extension ProblemDetails {
         case taskNotCompleted = "task_not_completed"
         /// The maximum number of secrets already sign the subscription's messages.
         case tooManySecrets = "too_many_secrets"
+        /// The key is the tenant's only good one with the scope `admin`.
+        case lastAdminKey = "last_admin_key"
         /// No message waits for that acknowledgement token, or no longer does.
         case staleAckToken = "stale_ack_token"
         /// The first request with this `Idempotency-Key` is still being handled; repeat it later.
@@ -189,7 +193,8 @@ extension ProblemDetails {
             case .insufficientScope: 403
             case .unknownRoute, .unknownClient, .unknownSession, .unknownLease, .unknownTask,
                 .unknownSubscription,
-                .unknownCredential, .unknownDelivery, .unknownHost, .noCertificateAuthorities:
+                .unknownCredential, .unknownKey, .unknownDelivery, .unknownHost,
+                .noCertificateAuthorities:
                 404
             case .methodNotAllowed: 405
             case .clientKindDiffers, .clientForceQuit, .sessionKindDiffers, .sessionFinishing,
@@ -197,7 +202,7 @@ extension ProblemDetails {
                 .taskNotAsked, .requestInFlight, .taskEnded,
                 .taskNotEnded, .taskInUse,
                 .bodyNotExpected, .bodyInUse, .wrongOffset, .unknownResumeData, .tooManySecrets,
-                .staleAckToken, .idempotencyKeyInUse:
+                .lastAdminKey, .staleAckToken, .idempotencyKeyInUse:
                 409
             case .contentGone, .taskExpired, .eventsExpired: 410
             case .bodyTooLarge: 413
@@ -227,6 +232,7 @@ extension ProblemDetails {
             case .unknownTask: "There is no such task"
             case .unknownSubscription: "There is no such subscription"
             case .unknownCredential: "There is no such credential"
+            case .unknownKey: "There is no such API key"
             case .unknownDelivery: "There is no such delivery"
             case .unknownHost: "Nothing was decided of that host"
             case .noCertificateAuthorities: "There are no certificate authorities"
@@ -252,6 +258,7 @@ extension ProblemDetails {
             case .taskInUse: "The bytes of the task are in use"
             case .taskNotCompleted: "The task is not completed"
             case .tooManySecrets: "Too many secrets are in use"
+            case .lastAdminKey: "The key is the last one that manages keys"
             case .staleAckToken: "No message waits for the token"
             case .idempotencyKeyInUse: "The idempotency key is in use"
             case .contentGone: "The content is gone"

@@ -1,8 +1,13 @@
 import Foundation
 import Logging
+import Postgres
+import TransferStore
 
 /// Code shared by all commands except `serve`.
 enum Command {
+    /// The number of rows that a command lists with one statement.
+    static let pageMax = 200
+
     /// Returns a logger for warnings and errors only: the commands' output is the result.
     static func logger() -> Logger {
         var logger = Logger(label: "transferd") { JSONLogHandler(label: $0, level: .warning) }
@@ -27,5 +32,28 @@ enum Command {
             throw error
         }
         await database.close()
+    }
+
+    /// Runs `body` with the migrated database as the stores see it.
+    static func withStore(
+        _ options: DatabaseOptions,
+        _ body: (Database) async throws -> Void
+    ) async throws {
+        let logger = logger()
+        try await withDatabase(options, logger: logger) { server in
+            try await server.migrate(logger: logger)
+            let pool = ConnectionPool(
+                configuration: server.configuration,
+                connectionsMax: 1,
+                loop: server.loop
+            )
+            do {
+                try await body(Database(pool: pool))
+            } catch {
+                await pool.close()
+                throw error
+            }
+            await pool.close()
+        }
     }
 }

@@ -7,7 +7,7 @@ import TransferStore
 struct Tenants: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Manage tenants.",
-        subcommands: [Limit.self]
+        subcommands: [Limit.self, ListTenants.self]
     )
 
     /// `transferd tenants limit`: the limits of a tenant.

@@ -40,12 +40,14 @@ package final class APIClient: Sendable {
         _ method: String,
         _ path: String,
         _ body: String? = nil,
-        idempotencyKey: String? = nil
+        idempotencyKey: String? = nil,
+        fields: [(String, String)] = []
     ) async throws -> (status: Int, head: ResponseHead, body: [UInt8]) {
         var request = CurlRequest(
             url: address + path,
             method: method,
-            headers: [("Authorization", "Bearer \(key)"), ("Content-Type", "application/json")],
+            headers: [("Authorization", "Bearer \(key)"), ("Content-Type", "application/json")]
+                + fields,
             body: body.map { Array($0.utf8) },
             egress: EgressGuard { _ in true }
         )

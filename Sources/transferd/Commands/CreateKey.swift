@@ -1,0 +1,57 @@
+import ArgumentParser
+import Foundation
+import TransferHTTP
+import TransferModel
+import TransferStore
+
+/// `transferd keys create`: creates one API key.
+struct CreateKey: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "create",
+        abstract: "Make a key and print it; only a hash of it is kept.",
+        discussion: """
+            To rotate a key, create another, give it to the clients, and revoke the first once \
+            `transferd keys list` shows that it is no longer used.
+            """
+    )
+
+    @Option(help: "The tenant it belongs to; made if there is none of that name.")
+    var tenant = Keys.tenantDefault
+
+    @Option(help: "What the key is for.")
+    var name = "created on the command line"
+
+    @Option(
+        help: """
+            What the key may be used for, of read, submit, control, webhooks and admin, separated \
+            by commas; all but admin.
+            """
+    )
+    var scopes: ScopesArgument?
+
+    @Option(help: "When it expires, as 90d, 12h or 30m from now; never.")
+    var expiresIn: PeriodArgument?
+
+    @OptionGroup var database: DatabaseOptions
+
+    func validate() throws {
+        guard NewAPIKey.isName(name) else {
+            throw ValidationError("--name: \(NewAPIKey.nameRule)")
+        }
+    }
+
+    func run() async throws {
+        let key = APIKey.generate()
+        let new = NewAPIKey(
+            id: key.id,
+            secretSHA256: key.secretSHA256,
+            name: name,
+            scopes: scopes?.scopes ?? KeyScope.defaults,
+            expiresAt: expiresIn.map { Date.now + $0.seconds }
+        )
+        try await Command.withStore(database) { database in
+            _ = try await KeyStore(database).createAPIKey(new, tenantName: tenant)
+        }
+        print(key.serialized)
+    }
+}

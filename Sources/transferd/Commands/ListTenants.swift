@@ -1,0 +1,37 @@
+import ArgumentParser
+import TransferModel
+import TransferStore
+import TransferWire
+
+/// `transferd tenants list`: lists all tenants.
+struct ListTenants: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List all tenants by name.",
+        discussion: """
+            One line for each: identifier, creation, number of outstanding tasks and name, \
+            separated by tabs. The identifier names the tenant's container in the data directory.
+            """
+    )
+
+    @OptionGroup var database: DatabaseOptions
+
+    func run() async throws {
+        try await Command.withStore(database) { database in
+            let store = TenantStore(database)
+            var last: String?
+            while true {
+                let tenants = try await store.tenants(after: last, limit: Command.pageMax)
+                for (id, tenant) in tenants {
+                    let fields = [
+                        "\(id)", Timestamp(tenant.createdAt).rfc3339,
+                        "\(tenant.taskCounts.outstanding)", tenant.name,
+                    ]
+                    print(fields.joined(separator: "\t"))
+                }
+                guard tenants.count == Command.pageMax else { return }
+                last = tenants.last?.tenant.name
+            }
+        }
+    }
+}
