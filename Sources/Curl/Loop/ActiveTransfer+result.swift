@@ -60,7 +60,9 @@ extension ActiveTransfer {
     /// Counts the bytes itself: libcurl 7.88 has accepted truncated HTTP/2 bodies as complete.
     private func hasWholeBody(_ head: ResponseHead) -> Bool {
         guard hasBody(head), let length = head.contentLength else { return true }
-        return (bounds.decodesBody ? easy.offset(CURLINFO_SIZE_DOWNLOAD_T) : bytesReceived) == length
+        // What is decoded had that length before.
+        return length
+            == (bounds.decodesBody ? easy.offset(CURLINFO_SIZE_DOWNLOAD_T) : bytesReceived)
     }
 
     private func isFramed(_ head: ResponseHead) -> Bool {

@@ -24,10 +24,7 @@ extension Download {
         var failure: TransferFailure?
         do throws(StorageError) {
             try container.prepareDirectory(of: place)
-            // Told before the bytes are fetched; the rename at the end tells it again.
-            if mayCollide, let path = claim.destination?.path, try container.size(of: goal) != nil {
-                failure = .destinationCollision(at: path)
-            }
+            failure = try collision()
         } catch {
             failure = meaning(of: error)
         }
@@ -42,16 +39,27 @@ extension Download {
         }
     }
 
-    /// Whether a file at the destination would fail the task.
-    var mayCollide: Bool { claim.destination.map { !$0.overwrite } ?? false }
+    /// Records a file at the destination, which would fail the task when its bytes are there; the
+    /// folder has been prepared before.
+    func refuseCollision() {
+        do throws(StorageError) {
+            guard let failure = try collision() else { return }
+            state.withLock { $0.machine.failed(failure) }
+        } catch {
+            // The rename tells what is wrong with the place.
+        }
+    }
+
+    private func collision() throws(StorageError) -> TransferFailure? {
+        guard let destination = claim.destination, !destination.overwrite,
+            try container.size(of: goal) != nil
+        else { return nil }
+        return .destinationCollision(at: destination.path)
+    }
 
     /// The place of the result.
     private var goal: Container.Place {
-        let path = ResultLocation.path(
-            of: claim.task,
-            destination: claim.destination,
-            part: claim.fence
-        )
+        let path = ResultLocation.path(of: claim.task, destination: claim.destination)
         return Container.Place(path, tenant: claim.tenant)
     }
 
@@ -104,7 +112,8 @@ extension Download {
         _ state: State
     ) -> (validator: EntityValidator, total: Int64)? {
         // A range of a coded body cannot be decoded by itself.
-        guard state.method == "GET", !(claim.options.decompresses ?? false), let total = head.contentLength, total > 0,
+        guard state.method == "GET", !(claim.options.decompresses ?? false),
+            let total = head.contentLength, total > 0,
             let validator = EntityValidator(
                 etag: head["ETag"],
                 lastModified: head["Last-Modified"],

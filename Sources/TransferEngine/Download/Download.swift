@@ -132,10 +132,12 @@ final class Download: CurlSink, TransferAttempt {
 
     /// Sends the first request, once the disk work before it is done.
     func begin() {
-        let needsDisk =
-            claim.partial != nil || mayCollide || !container.hasDirectory(of: place)
+        let needsDisk = claim.partial != nil || !container.hasDirectory(of: place)
         // An attempt that was stopped before it started has nothing to prepare.
-        guard needsDisk, !connections.isAbandoned else { return request() }
+        guard needsDisk, !connections.isAbandoned else {
+            refuseCollision()
+            return request()
+        }
         disk.run(for: claim.tenant) { [self] in
             prepare()
             request()

@@ -8,8 +8,8 @@ enum URLRule {
             return "Has \(bytes.count) bytes, and at most \(WebURL.bytesMax) are allowed."
         }
         if let place = bytes.firstIndex(where: { !isPlain($0) }) {
-            return "Has \(name(of: bytes[place])) as byte \(place + 1); it must be percent-encoded, "
-                + "which `components` does by itself where they are accepted."
+            return "Has \(name(of: bytes[place])) as byte \(place + 1), which must be "
+                + "percent-encoded, as `components` are by themselves where they are accepted."
         }
         guard let scheme = ["http://", "https://"].first(where: text.lowercased().hasPrefix) else {
             return "Must begin with http:// or https://."
@@ -17,8 +17,8 @@ enum URLRule {
         let rest = bytes.dropFirst(scheme.utf8.count)
         let authority = rest.prefix { !"/?#".utf8.contains($0) }
         if authority.contains(UInt8(ascii: "@")) {
-            return "Must have no user name and password; for transfers there are `credential` and an "
-                + "Authorization header."
+            return "Must have no user name and password; for transfers there are `credential` and "
+                + "an Authorization header."
         }
         if !allowsFragment, bytes.contains(UInt8(ascii: "#")) {
             return "Must have no fragment."
@@ -29,8 +29,8 @@ enum URLRule {
             return "Has a host of \(host.count) characters, and at most \(WebURL.hostBytesMax) are "
                 + "allowed."
         }
-        return "Has a host or port that is none: a host has letters, digits, `-`, `.` and `_` or is "
-            + "an IPv6 address in brackets, and a port is from 1 to 65535."
+        return "Has a host or port that is none: a host has letters, digits, `-`, `.` and `_` "
+            + "or is an IPv6 address in brackets, and a port is from 1 to 65535."
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

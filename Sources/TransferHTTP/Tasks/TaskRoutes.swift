@@ -269,7 +269,10 @@ extension TaskStore {
     /// known.
     func noTask(_ id: TaskID, tenant: TenantID) async throws -> Problem {
         try await isExpired(tenant: tenant, id: id)
-            ? Problem(.taskExpired, "It was deleted, or ended longer ago than its session's `result_retention`.")
+            ? Problem(
+                .taskExpired,
+                "It was deleted, or ended longer ago than its session's `result_retention`."
+            )
             : Problem(.unknownTask)
     }
 }

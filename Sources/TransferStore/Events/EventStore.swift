@@ -181,7 +181,8 @@ extension EventStore {
         ) c ON true
         LEFT JOIN LATERAL (
             SELECT o.http_status, o.response_head FROM outcome o
-            WHERE o.task_id = e.task_id AND e.task_state = 'completed' LIMIT 1
+            WHERE o.task_id = e.task_id
+                AND e.kind IN ('task.download_finished', 'task.completed') LIMIT 1
         ) o ON true
         WHERE e.session_id = \(session.uuid) AND e.sequence > \(sequence)
         ORDER BY e.sequence LIMIT \(limit)

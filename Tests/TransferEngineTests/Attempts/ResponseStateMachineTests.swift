@@ -59,7 +59,10 @@ import TransferModel
         _ = machine.received(
             Self.head(
                 200,
-                [("Content-Type", String(repeating: "x", count: KeptFields.bytesMax)), ("ETag", "a\u{7}b")]
+                [
+                    ("Content-Type", String(repeating: "x", count: KeptFields.bytesMax)),
+                    ("ETag", "a\u{7}b"),
+                ]
             )
         )
         guard case .end(.finished(let result)) = machine.finished(Self.done, bytesWritten: 0)

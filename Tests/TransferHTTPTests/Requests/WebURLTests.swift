@@ -34,7 +34,8 @@ import TransferWire
     @Test(arguments: [
         ("http://a/ b", "a space as byte 10"), ("http://a/é", "not ASCII as byte 10"),
         ("http://a\\b/", "a backslash"), ("http://a/\t", "a control character"),
-        ("ftp://a/", "begin with http"), ("http://u:p@a/", "`credential`"), ("http:///a", "no host"),
+        ("ftp://a/", "begin with http"), ("http://u:p@a/", "`credential`"),
+        ("http:///a", "no host"),
         ("http://a:0/", "a port is from 1"), ("http://a,b/", "letters, digits"),
     ])
     func saysWhatIsWrongAndNeverWhatWasSent(text: String, part: String) {

@@ -92,8 +92,11 @@ import TransferModel
     @Test func aStoredValueNeedsNotBeInRange() throws {
         var options = TransferOptions()
         for option in TransferOptions.all {
-            if option.name == "redirects_max" { try option.restore(.integer(99), in: &options) }
-            if option.name == "retry/delay_base" { try option.restore(.number(0.001), in: &options) }
+            switch option.name {
+            case "redirects_max": try option.restore(.integer(99), in: &options)
+            case "retry/delay_base": try option.restore(.number(0.001), in: &options)
+            default: break
+            }
         }
         #expect(options.redirectsMax == 99)
         #expect(options.retryDelayBase == .milliseconds(1))
