@@ -74,7 +74,7 @@ extension StoreVerb {
         StoreVerb("removeTask", pages: 1000) { stores, world in
             let result = try await stores.removals.beginRemoval(
                 tenant: world.tenant,
-                id: world.kept(1000)
+                id: world.kept(20)
             )
             guard case .removable(let remains, let parts) = result else {
                 throw CancellationError()
