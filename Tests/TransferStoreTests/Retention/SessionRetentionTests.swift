@@ -63,7 +63,8 @@ import TransferTestSupport
             "UPDATE session SET created_at = created_at - interval '2 days'",
             """
             UPDATE event SET occurred_at = occurred_at - interval '2 days'
-            WHERE session_id IN (SELECT id FROM session WHERE identifier = 'idle')
+            WHERE session_id IN (
+                SELECT id FROM session WHERE identifier IN ('idle', 'busy'))
             """,
         ])
         try await fixture.submit(1, to: "fresh")
