@@ -11,7 +11,9 @@ import TransferWire
 /// good, each other pair is looked up, compared and remembered as refused.
 final class Authenticator: Sendable {
     /// The time for which a revoked key may still be accepted, and a new key still be unknown.
-    static let cacheLifetime: Duration = .seconds(5)
+    ///
+    /// Below the five seconds that are promised, because the look-up takes its time too.
+    static let cacheLifetime: Duration = .seconds(3)
     /// The maximum number of keys remembered, of good ones and of refused ones each.
     static let cacheMax = 1024
 

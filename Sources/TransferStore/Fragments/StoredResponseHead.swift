@@ -3,8 +3,7 @@ import TransferModel
 /// The head of a completed task's response as text: a line for each field, and before them, under
 /// names that no field can have, a line for each other thing known of it.
 ///
-/// SQL never looks into it, so that a new member is no change of the schema. The form costs less to
-/// write than JSON, for each task that ends.
+/// SQL never looks into it, so that a new member is no change of the schema.
 enum StoredResponseHead {
     private static let lengthVerified = ":length-verified"
     private static let fileName = ":file-name"
