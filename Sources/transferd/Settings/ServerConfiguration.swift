@@ -86,12 +86,11 @@ struct ServerConfiguration: Sendable {
             in: 1...Int64.max,
             default: StoreSettings.queueMaxDefault
         )
-        let networks =
-            service.allowNetwork
-            + (reader.text(nil, "TRANSFERD_ALLOW_NETWORKS") ?? "")
+        let listed = (reader.text(nil, "TRANSFERD_ALLOW_NETWORKS") ?? "")
             .split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         egress = EgressPolicy(
-            allowed: networks.compactMap { reader.network($0) }
+            allowed: service.allowNetwork.compactMap { reader.network($0, isOption: true) }
+                + listed.compactMap { reader.network($0, isOption: false) }
         )
         secretsKeyFile = reader.text(service.secretsKeyFile, "TRANSFERD_SECRETS_KEY_FILE")
         logLevel = reader.word(service.logLevel, "TRANSFERD_LOG_LEVEL", default: .info)

@@ -19,6 +19,13 @@ struct SettingsReader {
         option ?? environment[variable].flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// Returns the name under which a setting was given: that of the option, if it was.
+    private func name(_ variable: String, isOption: Bool) -> String {
+        guard isOption else { return variable }
+        let words = variable.split(separator: "_").map { $0.lowercased() }
+        return "--" + words.drop { $0 == "transferd" }.joined(separator: "-")
+    }
+
     mutating func number<Value: FixedWidthInteger>(
         _ option: Value?,
         _ variable: String,
@@ -28,8 +35,9 @@ struct SettingsReader {
         if let option, range.contains(option) { return option }
         guard let text = option.map({ "\($0)" }) ?? text(nil, variable) else { return value }
         if option == nil, let number = Value(text), range.contains(number) { return number }
+        let name = name(variable, isOption: option != nil)
         problems.append(
-            "\(variable): \(text) is not a number from \(range.lowerBound) to \(range.upperBound)"
+            "\(name): \(text) is not a number from \(range.lowerBound) to \(range.upperBound)"
         )
         return value
     }
@@ -51,7 +59,8 @@ struct SettingsReader {
         guard let text = text(option, variable) else { return value }
         if let word = Value(rawValue: text) { return word }
         let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        problems.append("\(variable): \(text) is none of \(words)")
+        let name = name(variable, isOption: option != nil)
+        problems.append("\(name): \(text) is none of \(words)")
         return value
     }
 
@@ -64,11 +73,12 @@ struct SettingsReader {
         guard let list = text(option, variable) else { return values }
         let texts = list.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         let known = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        if texts.isEmpty { problems.append("\(variable): names none of \(known)") }
+        let name = name(variable, isOption: option != nil)
+        if texts.isEmpty { problems.append("\(name): names none of \(known)") }
         return Set(
             texts.compactMap { text in
                 let word = Value(rawValue: text)
-                if word == nil { problems.append("\(variable): \(text) is none of \(known)") }
+                if word == nil { problems.append("\(name): \(text) is none of \(known)") }
                 return word
             }
         )
@@ -78,8 +88,9 @@ struct SettingsReader {
     mutating func hours(_ option: String?, _ variable: String) -> WeeklyHours {
         guard let text = text(option, variable) else { return WeeklyHours() }
         guard let hours = WeeklyHours(text) else {
+            let name = name(variable, isOption: option != nil)
             problems.append(
-                "\(variable): \(text) is not hours of the week such as mon-fri 22:00-06:00, sat-sun"
+                "\(name): \(text) is not hours of the week such as mon-fri 22:00-06:00, sat-sun"
             )
             return WeeklyHours()
         }
@@ -95,15 +106,17 @@ struct SettingsReader {
             && url?.user == nil && url?.password == nil && url?.query == nil
             && url?.fragment == nil
         guard isBase else {
+            let name = name(variable, isOption: option != nil)
             problems.append(
-                "\(variable): \(text) is not a URL such as https://transfers.example"
+                "\(name): \(text) is not a URL such as https://transfers.example"
             )
             return nil
         }
         return String(text.reversed().drop { $0 == "/" }.reversed())
     }
 
-    mutating func network(_ text: String) -> EgressPolicy.Network? {
+    /// Reads a network, given as an option or in the list of the variable.
+    mutating func network(_ text: String, isOption: Bool) -> EgressPolicy.Network? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         let address = parts.first.flatMap { Self.address(String($0)) }
         let length = parts.count == 2 ? Int(parts[1]) : address.map { $0.count * 8 }
@@ -112,9 +125,8 @@ struct SettingsReader {
         {
             return network
         }
-        problems.append(
-            "TRANSFERD_ALLOW_NETWORKS: \(text) is not a network such as 10.0.0.0/8 or fd00::/8"
-        )
+        let name = isOption ? "--allow-network" : "TRANSFERD_ALLOW_NETWORKS"
+        problems.append("\(name): \(text) is not a network such as 10.0.0.0/8 or fd00::/8")
         return nil
     }
 

@@ -93,12 +93,17 @@ import TransferTestSupport
         let folder = try TestFolder("integration")
         let log = "\(folder.path)/log"
         let program = try Program.start(
-            ["serve", "--port", "70000", "--concurrency", "0", "--allow-network", "nonsense"],
-            log: log
+            ["serve", "--port", "70000", "--allow-network", "nonsense"],
+            log: log,
+            adding: ["TRANSFERD_CONCURRENCY": "0", "TRANSFERD_ALLOW_NETWORKS": "10.0.0.0/99"]
         )
         #expect(await program.status() != 0)
         let text = try String(contentsOfFile: log, encoding: .utf8)
-        for name in ["TRANSFERD_PORT", "TRANSFERD_CONCURRENCY", "TRANSFERD_ALLOW_NETWORKS"] {
+        // Each by the name under which it was given.
+        for name in [
+            "--port: 70000", "TRANSFERD_CONCURRENCY: 0", "--allow-network: nonsense",
+            "TRANSFERD_ALLOW_NETWORKS: 10.0.0.0/99",
+        ] {
             #expect(text.contains(name))
         }
         withExtendedLifetime(folder) {}
