@@ -295,6 +295,7 @@ final class Exchange: CurlSink, TransferAttempt {
                 bytesReceived: state.bytesReceived,
                 fields: result.fields,
                 isLengthVerified: result.isLengthVerified && !state.isCut,
+                isTruncated: state.isCut,
                 finalURL: result.finalURL
             )
             return .finished(answer, body: state.body)

@@ -6,6 +6,8 @@ package struct TransferResult: Equatable, Sendable {
     package let fields: KeptFields
     /// Whether the server announced the length that was checked.
     package let isLengthVerified: Bool
+    /// Whether only the beginning of the body is kept.
+    package let isTruncated: Bool
     /// The file name of ``SuggestedFileName``.
     package let suggestedFileName: String?
     /// The URL that answered, if redirects led to another than the task's; at most
@@ -22,6 +24,7 @@ package struct TransferResult: Equatable, Sendable {
         bytesReceived: Int64,
         fields: KeptFields = KeptFields(of: []),
         isLengthVerified: Bool,
+        isTruncated: Bool = false,
         suggestedFileName: String? = nil,
         finalURL: String? = nil,
         checksums: [Checksum] = []
@@ -30,6 +33,7 @@ package struct TransferResult: Equatable, Sendable {
         self.bytesReceived = bytesReceived
         self.fields = fields
         self.isLengthVerified = isLengthVerified
+        self.isTruncated = isTruncated
         self.suggestedFileName = suggestedFileName
         self.finalURL = finalURL.flatMap { $0.utf8.count <= Self.finalURLBytesMax ? $0 : nil }
         self.checksums = checksums

@@ -6,6 +6,7 @@ import TransferModel
 /// SQL never looks into it, so that a new member is no change of the schema.
 enum StoredResponseHead {
     private static let lengthVerified = ":length-verified"
+    private static let truncated = ":truncated"
     private static let fileName = ":file-name"
     private static let finalURL = ":final-url"
     private static let checksum = ":checksum"
@@ -19,6 +20,7 @@ enum StoredResponseHead {
             text += "\n"
         }
         if result.isLengthVerified { add(lengthVerified, "1") }
+        if result.isTruncated { add(truncated, "1") }
         if let name = result.suggestedFileName { add(fileName, name) }
         if let url = result.finalURL { add(finalURL, url) }
         for sum in result.checksums { add(checksum, "\(sum.algorithm.rawValue) \(sum)") }
@@ -32,6 +34,7 @@ enum StoredResponseHead {
         bytesReceived: Int64
     ) throws(StoreError) -> TransferResult {
         var isLengthVerified = false
+        var isTruncated = false
         var suggestedFileName: String?
         var url: String?
         var checksums: [Checksum] = []
@@ -47,6 +50,7 @@ enum StoredResponseHead {
             }
             switch name {
             case lengthVerified: isLengthVerified = true
+            case truncated: isTruncated = true
             case fileName: suggestedFileName = value
             case finalURL: url = value
             case checksum: checksums.append(try Self.checksum(value))
@@ -58,6 +62,7 @@ enum StoredResponseHead {
             bytesReceived: bytesReceived,
             fields: KeptFields(stored: fields),
             isLengthVerified: isLengthVerified,
+            isTruncated: isTruncated,
             suggestedFileName: suggestedFileName,
             finalURL: url,
             checksums: checksums

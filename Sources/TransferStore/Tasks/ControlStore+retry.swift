@@ -137,9 +137,10 @@ extension ControlStore {
                 clock_timestamp() AS occurred_at
         ),
         generation_row AS (
-            UPDATE task t SET generation = c.generation FROM counter c
-            WHERE t.id = ANY (ARRAY(SELECT g.task_id FROM gone g))
-                AND t.session_id = c.session_id AND t.generation <> c.generation
+            UPDATE task t SET generation = x.generation
+            FROM (SELECT g.task_id, c.generation FROM gone g JOIN counter c USING (session_id)) x
+            -- By its key alone: beside the session's, a plan may read all tasks of that.
+            WHERE t.id = ANY (ARRAY[x.task_id]) AND t.generation <> x.generation
         ),
         failure_row AS (
             INSERT INTO retried_failure (session_id, generation, task_id, failure_code)

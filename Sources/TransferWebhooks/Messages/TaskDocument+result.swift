@@ -33,6 +33,7 @@ extension TaskDocument.Response {
             charset: result.contentType.flatMap { ContentType($0)?.charset },
             etag: result.etag,
             isLengthVerified: result.isLengthVerified,
+            isTruncated: result.isTruncated ? true : nil,
             suggestedFilename: result.suggestedFileName,
             finalURL: result.finalURL.flatMap { isInEvent ? Self.inEvent($0) : $0 },
             checksums: result.checksums.byAlgorithm,

@@ -215,6 +215,8 @@ package struct TaskDocument: Codable, Sendable {
         package let checksums: [String: String]?
         /// The fields of the response that are kept, with their names in lower case.
         package let headers: [String: String]?
+        /// True if only the beginning of the body is kept, as of a long response to an upload.
+        package let isTruncated: Bool?
         /// The whole answer to a data task, in base64 of exactly the bytes received.
         package var body: String?
 
@@ -225,6 +227,7 @@ package struct TaskDocument: Codable, Sendable {
             charset: String?,
             etag: String?,
             isLengthVerified: Bool,
+            isTruncated: Bool?,
             suggestedFilename: String?,
             finalURL: String?,
             checksums: [String: String]?,
@@ -233,6 +236,7 @@ package struct TaskDocument: Codable, Sendable {
             self.suggestedFilename = suggestedFilename
             self.contentEncoding = contentEncoding
             self.finalURL = finalURL
+            self.isTruncated = isTruncated
             self.checksums = checksums
             self.headers = headers
             self.status = status
@@ -248,6 +252,7 @@ package struct TaskDocument: Codable, Sendable {
             case contentEncoding = "content_encoding"
             case finalURL = "final_url"
             case isLengthVerified = "is_length_verified"
+            case isTruncated = "is_truncated"
             case suggestedFilename = "suggested_filename"
         }
     }

@@ -62,6 +62,7 @@ import TransferTestSupport
         #expect(task.bytesToSend == Self.size)
         #expect(task.result?.httpStatus == 201)
         #expect(task.result?.contentType == "application/json")
+        #expect(task.result?.isTruncated == false)
         let kept = try await fixture.stores.tasks.responseBody(
             tenant: fixture.tenant,
             task: task.id
@@ -233,6 +234,7 @@ import TransferTestSupport
         let task = try await upload(fixture, .data([1])) { _ in .response(body: Self.body) }
         #expect(task.state == .completed)
         #expect(task.result?.isLengthVerified == false)
+        #expect(task.result?.isTruncated == true)
         let kept = try await fixture.stores.tasks.responseBody(
             tenant: fixture.tenant,
             task: task.id

@@ -337,7 +337,8 @@ import TransferWire
                 httpStatus: 201,
                 bytesReceived: 2,
                 fields: KeptFields(of: [("Content-Type", "application/json")]),
-                isLengthVerified: true
+                isLengthVerified: true,
+                isTruncated: true
             )
             let ended = try await server.stores.completions.end([
                 AttemptEnd(
@@ -351,6 +352,7 @@ import TransferWire
             let task = try await server.send("GET", path).json(TaskDocument.self)
             #expect(task.state == "completed")
             #expect(task.response?.status == 201)
+            #expect(task.response?.isTruncated == true)
             #expect(task.countOfBytesSent == 3)
             #expect(task.countOfBytesExpectedToSend == 3)
             let content = try await server.send("GET", try #require(task.content))
